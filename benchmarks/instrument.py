@@ -13,11 +13,9 @@ change of the code.
 """
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import calibration
 import numpy as np
 import pandas as pd
 import torch
@@ -27,10 +25,8 @@ from scipy import special
 from sklearn.linear_model import Ridge
 
 import facerender
-from facerender.parameters import PARAMETERS
-from helpers import directions, effects, models, transects
-from helpers.annotations import crowd
-from helpers.annotations.schema import n_levels
+from helpers import calibration, directions, effects, models, transects
+from helpers.annotations import crowd, observers
 from helpers.artifacts import lineage
 from helpers.directions import Hyperplanes
 from helpers.effects.labels import Z
@@ -38,7 +34,6 @@ from helpers.generators import load_generator
 from helpers.models.training import SHIPPED
 from helpers.orthogonalization import dual_basis
 from helpers.scorecard import truth
-from helpers.utils import seeding
 from helpers.utils.parallel import cpu_count, processes
 from helpers.world import counterfactuals, populations
 from helpers.world.batches import render_to_store
@@ -51,13 +46,6 @@ RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
 ADULT = 0.45
 DOSES = {"skin_colour": (0.17, 0.89), "hair_length": (0.165, 0.70), "gender": (0.085, 0.845)}
 HELD = {"facial_hair": 0.03, "makeup": 0.12}
-RATED = ("gender", "skin_colour", "age", "hair_length", "facial_hair", "makeup", "smiling")
-LIKE = {"hair_colour": "skin_colour", "earrings": "facial_hair", "glasses": "facial_hair"}
-"""Further questions, and the attribute whose scale and disagreement they borrow."""
-SHAPE = [p.name for p in PARAMETERS if p.group == "identity" and not p.name.startswith("hair")]
-ANCESTRY, SCENE = "haemoglobin ancestry_x ancestry_y", "yaw pitch light_azimuth light_elevation"
-MEASURED = [*SHAPE, *ANCESTRY.split(), *SCENE.split(), "light_power"]
-"""What a landmark model and a measure of light give, with an error as large as faces differ."""
 # The papers' instrument, as in chapters 03 and 05.
 CONTINUOUS = ("gender", "skin_colour", "age", "hair_length")
 BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
@@ -66,6 +54,7 @@ HELD_DISTANCES = {"facial_hair": -0.8, "makeup": -0.6}
 WORK = lineage.ROOT / "build" / "instrument"
 AT_DOSES = WORK / "doses.npy"  # pictures that all seeds share
 GENERATOR = load_generator("known-truth")
+POPULATION = GENERATOR.parameters(GENERATOR.sample(2000, 3))
 LEVELS = np.indices((2, 2, 2)).reshape(3, 8)
 
 
@@ -73,34 +62,12 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
     return GENERATOR.parameters(torch.tensor(codes).reshape(-1, GENERATOR.latent_dim))
 
 
-def on_crops(visible: pd.DataFrame) -> pd.DataFrame:
-    """What is perceived where a crop hides the hair; beards and makeup still move gender."""
-    bare = crowd.perceived(visible.assign(hair_length=crowd.CUES["hair_length"].neutral))
-    return visible.assign(gender=bare["gender"])
-
-
-def answers_to(visible: pd.DataFrame, raters: int, seed: int, stage: str) -> pd.DataFrame:
-    named = visible.set_axis([f"{k:06d}" for k in range(len(visible))])
-    return crowd.annotate(named, raters, seed=seed, stage=stage)
-
-
-def rated(faces: torch.Tensor, seed: int, stage: str, seen_as: Callable = on_crops) -> pd.DataFrame:
-    """Mean scores of faces, of the attributes of the papers and of `LIKE`."""
-    visible = seen_as(facerender.visible_scores(faces)[[*RATED]])
-    scores = crowd.mean_scores(answers_to(visible, RATERS, seed, stage))
-    for name, like in LIKE.items():
-        shown = truth.shown(faces, name).to_frame(like)
-        more = answers_to(shown, RATERS, seed, f"{stage} {name}")
-        scores[name] = crowd.mean_scores(more)[like]
-    return scores.reset_index(drop=True)
+def rated(faces: torch.Tensor, seed: int, stage: str, **how) -> pd.DataFrame:
+    return observers.rated(faces, RATERS, seed=seed, stage=stage, **how)
 
 
 def measured(faces: torch.Tensor, seed: int, stage: str) -> pd.DataFrame:
-    columns = [facerender.INDEX[name] for name in MEASURED]
-    sampled = parameters_of(GENERATOR.sample(2000, 3).numpy())[:, columns]
-    exact = ((faces[:, columns] - sampled.mean(0)) / sampled.std(0)).numpy()
-    noise = seeding.normals(seed, f"instrument: measures {stage}", range(len(faces)), len(columns))
-    return pd.DataFrame(exact + noise, columns=MEASURED)
+    return observers.measured(faces, POPULATION, seed=seed, stage=stage)
 
 
 def goals(base: torch.Tensor) -> dict[str, Any]:
@@ -117,16 +84,15 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
     faces = parameters_of(sampled)
-    planes = calibration.fit_fractional(sampled, rated(faces, seed, "directions"))
+    planes = directions.fit_fractional(sampled, rated(faces, seed, "directions"))
     ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
-    planes = planes.join(Hyperplanes((*MEASURED,), ridge.coef_, ridge.intercept_))
+    planes = planes.join(Hyperplanes((*observers.MEASURED,), ridge.coef_, ridge.intercept_))
     dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
     axes = dual.loc[AXES].to_numpy()
     held = {name: special.logit(aims[name]) for name in HELD}
     recipe = {"youngest": special.logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}
     base = transects.base_latents(GENERATOR, planes, AXES, N * 5 // 4, **recipe)
-    # Onto the planes of the axes along the dual basis, which moves nothing else.
-    base = base - planes.select(AXES).decision_values(base) @ axes
+    base = base[observers.loose_hair(parameters_of(base))]
     scores, error = of_neutral(base, seed, "neutral")
     first = np.flatnonzero(calibration.ordinary(scores))[:N]
     base = base[first] + calibration.centring(scores.iloc[first], error).to_numpy() @ axes
@@ -137,24 +103,20 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
         some = parameters_of(base[turn :: len(GAINS), None] + steps)
         seen = rated(some, seed, f"round {turn}").join(measured(some, seed, f"round {turn}"))
         seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
-        more = calibration.closing(seen, 8, aims, gain, MEASURED)
+        more = calibration.closing(seen, 8, aims, gain, observers.MEASURED)
         steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
     return base[:, None] + steps
 
 
 def of_neutral(base: np.ndarray, seed: int, stage: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Scores of neutral faces on the axes, and the mean squared error of each axis."""
-    visible = on_crops(facerender.visible_scores(parameters_of(base))[[*RATED]])[AXES]
-    answers = answers_to(visible, RATERS_OF_NEUTRAL, seed, stage).query("status == 'accepted'")
-    tops = pd.Series({name: n_levels(name) - 1 for name in AXES})
-    error = answers.groupby("image_id")[AXES].sem().pow(2).mean() / tops**2
-    return crowd.mean_scores(answers)[AXES].reset_index(drop=True), error
+    faces = parameters_of(base)
+    return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=stage)
 
 
 def papers(seed: int) -> np.ndarray:
     """Codes (N, 8, D) of the papers' transects, with the dual basis instead of Algorithm 2."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
-    scores = rated(parameters_of(sampled), seed, "directions", crowd.perceived)
+    scores = rated(parameters_of(sampled), seed, "directions", seen_as=crowd.perceived)
     planes = directions.fit_hyperplanes(sampled, scores, CONTINUOUS, BINARY)
     lengths = dict(zip(planes.names, np.linalg.norm(planes.normals, axis=1), strict=True))
     held = {name: distance * lengths[name] for name, distance in HELD_DISTANCES.items()}
@@ -174,9 +136,7 @@ def true_base() -> torch.Tensor:
     youngest = float(GENERATOR.decision_value("age", ADULT))
     recipe = {"youngest": youngest, "held": held, "seed": 0, "stage": "instrument: truth"}
     faces = parameters_of(transects.base_latents(GENERATOR, exact, AXES, 4000, **recipe))
-    styles = [facerender.HAIR_STYLES.index(style) for style in ("covered", "tied back")]
-    hidden = torch.isin(faces[:, facerender.INDEX["hair_style"]], torch.tensor(styles).float())
-    return faces[~hidden][:N_TRUTH]
+    return faces[torch.from_numpy(observers.loose_hair(faces))][:N_TRUTH]
 
 
 def errors_on(faces: torch.Tensor, network: models.AuditedModel, path: Path) -> np.ndarray:

@@ -37,7 +37,7 @@
 # | Unit | a transect: one base face in eight combinations of skin, hair and gender |
 # | Intervention | skin colour, hair length or gender, low to high; and groups of other parameters, set back to the base face |
 # | Held fixed | seven annotated attributes; in the second half of the chapter eight, with one leak that raters can name, taken by a stated rule |
-# | Outcome | error against the raters' majority, 0 or 1 |
+# | Outcome | error against the raters' majority, 0 or 1; where leaks are compared, the probability of the wrong answer as well |
 # | Estimand | [the found effect on transects](estimands) without its leaks: change in error rate by cell, with everything else held where the base face has it |
 # | Tolerance and n | from [the plan](#what-is-planned), as are the families of tests |
 # | Known failure | a {term}`confounder` that nobody has thought of; the crowd here is simulated and its raters take no look but beard, makeup and hair for a sign of gender besides the shape of a face |
@@ -73,13 +73,13 @@ from helpers import (
     orthogonalization,
     transects,
 )
-from helpers.annotations import crowd
+from helpers.annotations import crowd, observers
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
 from helpers.generators import load_generator
-from helpers.scorecard import error_sources, truth
+from helpers.scorecard import error_sources, labels_by, truth
 from helpers.utils import seeding
 from helpers.world import do, known_truth
 from helpers.world.batches import render_to_store
@@ -102,13 +102,22 @@ generator = load_generator("known-truth", device=device)
 # %%
 MODELS = ("celeba-like", "fairface-like", "plantskin")
 AXES = list(labels.CONTRASTS)  # skin colour, hair length, gender
-audit = stage.load("08_stratified_errors", "audit.parquet")
-table = stage.load("05_transect_generation", "fitted_parameters.npy")
-audited_faces = torch.from_numpy(table.copy())
+audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")
+
+# %%
+arm = {
+    what: stage.load("05_transect_generation", f"papers_{what}.npy")
+    for what in ("images", "parameters", "base")
+}
+audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
+
+# %%
 n_transects = audit["transect"].nunique()
 
 # %% [markdown]
-# The null control is left out: its answers follow the label and look at no image, so nothing in an
+# These are the transects of the paper's recipe, as [](05_transect_generation) made them before it brought
+# its main arm to targets. The same raters see them. The null control is left out: its answers follow
+# the label and look at no image, so nothing in an
 # image can change them. All three networks look at images, and nobody told them which parts to look
 # at.
 
@@ -159,25 +168,33 @@ claim(
 # one group of parameters, leave all others untouched, render it again, and ask the models. The
 # *part* of that group in an effect is the effect as audited minus the effect after the group was
 # held. The raters' labels stay as they were, so a part is what the models made of the change, and
-# not the raters.
+# not the raters. Parts are taken twice: of the error, which is 0 or 1, and of the probability that a
+# model gives to the wrong answer, P(wrong). An error changes only where a score crosses one half;
+# the probability changes with every step.
 
 # %%
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
-base = stage.load("05_transect_generation", "fitted_base.npy").copy()
 base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 
 # %% [markdown]
 # The base faces are those of [](05_transect_generation). They lie in the middle of their transects:
 # neutral in skin, hair and gender, clean-shaven and lightly made up, with everything else as the face
-# has it before any walk begins. To save time the groups are compared on a half of the transects; the
-# group that is chosen further down is measured on all of them.
+# has it before any walk begins. The groups are compared on the first half of the transects. The group
+# that is chosen by this comparison is measured on the other half, which had no say in the choice.
 
 # %%
 networks = models.load_all(stage, "02_face_world", MODELS)
 ask_model = {name: partial(models.predict, network) for name, network in networks.items()}
-known = {name: audit[f"score_{name}"].to_numpy() for name in MODELS}
+known = {name: score(arm["images"]) for name, score in ask_model.items()}
+
+# %%
+raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
+visible = facerender.visible_scores(audited_faces).set_index(audit.index)
+audit["label"] = labels_by(crowd.perceived(visible), **raters)
+
+# %%
 TAKEN = max(n_transects // 2, min(n_transects, 40))
-some = slice(0, 8 * TAKEN)
+some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - TAKEN), None)
 
 
 # %%
@@ -186,12 +203,29 @@ def wrong(score: np.ndarray, label: pd.Series) -> np.ndarray:
     return ((score > 0.5) != label.to_numpy()).astype(int)
 
 
-def errors_after(changed: torch.Tensor, name: str, rows: slice = slice(None)) -> dict:
-    """Errors of each model on images of the audit whose faces were changed."""
+def doubt(score: np.ndarray, label: pd.Series) -> np.ndarray:
+    """Probability that a model gives to the answer that is wrong by the raters' majority."""
+    return np.abs(score - label.to_numpy())
+
+
+def answers_after(changed: torch.Tensor, name: str, rows: slice = slice(None)) -> dict:
+    """Answers of each model to images of the audit whose faces were changed."""
     before = {model: score[rows] for model, score in known.items()}
     options = {"size": image_size, "path": stage.path(name), "device": device}
-    answers = error_sources.answers_to(changed, audited_faces[rows], before, ask_model, **options)
-    return {model: wrong(score, audit["label"].iloc[rows]) for model, score in answers.items()}
+    return error_sources.answers_to(changed, audited_faces[rows], before, ask_model, **options)
+
+
+OUTCOMES = {"P(wrong)": doubt, "0/1 errors": wrong}
+
+
+def by_outcome(answers: dict, rows: slice) -> dict:
+    """Part of what was held in the outcome of each image, by kind of outcome and model."""
+    label = audit["label"].iloc[rows]
+    return {
+        (outcome, model): truth.as_grid(of(known[model][rows], label) - of(score, label))
+        for outcome, of in OUTCOMES.items()
+        for model, score in answers.items()
+    }
 
 
 # %%
@@ -200,9 +234,8 @@ held_groups = GROUPS | {"all together": [name for names in GROUPS.values() for n
 parts = {}
 for number, (group, names) in enumerate(held_groups.items()):
     held_faces = error_sources.hold(audited_faces[some], base_faces[:TAKEN], names)
-    after = errors_after(held_faces, f"held_{number}.npy", some)
-    for model in MODELS:
-        parts[model, group] = truth.as_grid(audited[model][some] - after[model])
+    found = by_outcome(answers_after(held_faces, f"held_{number}.npy", some), some)
+    parts |= {(*key, group): part for key, part in found.items()}
 
 # %% [markdown]
 # The size of a group is the root mean square of its parts over the twelve effects of a model. A
@@ -213,20 +246,34 @@ for number, (group, names) in enumerate(held_groups.items()):
 
 # %%
 sizes = {key: error_sources.sizes(part, seed) for key, part in parts.items()}
-sizes = pd.DataFrame(sizes).T.rename_axis(["model", "group"]).reset_index()
-overall = np.sqrt((sizes["size"] ** 2).groupby(sizes["group"]).mean())[list(held_groups)]
+sizes = pd.DataFrame(sizes).T.rename_axis(["outcome", "model", "group"]).reset_index()
+on_scores = sizes[sizes["outcome"] == "P(wrong)"]
+overall = np.sqrt((on_scores["size"] ** 2).groupby(on_scores["group"]).mean())[list(held_groups)]
 order = [*overall[list(GROUPS)].sort_values(ascending=False, kind="stable").index, "all together"]
 sizes = sizes.rename(columns={"size": "estimate"}).sort_values(
     "group", key=lambda names: names.map(order.index), kind="stable"
 )
 
-# %% mystnb={"image": {"alt": "A row for each group of parameters and one for all together, sorted by size. Each has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. Where a part is not told from noise, its interval begins at zero."}, "figure": {"name": "fig-parts", "caption": "Size of the part that each group of leaked parameters has in the twelve effects of a model: root mean square in points, less noise, with 95 % intervals from resampled transects."}}
+# %% mystnb={"image": {"alt": "Two panels, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. Where a part is not told from noise, its interval begins at zero."}, "figure": {"name": "fig-parts", "caption": "Size of the part that each group of leaked parameters has in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects."}}
 part_size = "part in an effect, root mean square (points)"
-_ = panels.intervals(sizes, "group", "model", xlabel=part_size)
+_ = panels.intervals(sizes, "group", "model", "outcome", part_size)
 
 # %%
 by_cell = {key: truth.changes(part) for key, part in parts.items()}
-by_cell = truth.stacked(by_cell, ["model", "group"]).query("scope == 'cell'")
+by_cell = truth.stacked(by_cell, ["outcome", "model", "group"]).query("scope == 'cell'")
+by_cell["clear"] = by_cell["effect"].abs() > labels.Z * by_cell["se"]
+clear_of = by_cell.pivot_table("clear", "group", ["outcome", "model"], "sum", sort=False)
+clear_of.loc[order, list(product(OUTCOMES, MODELS))]
+
+# %% [markdown]
+# The table counts the cells, of twelve, in which the part is clear of zero, without an adjustment for
+# their number. The next one gives the largest single part of each group on the probability, with the
+# axis in whose effect it lies. It is the largest of twelve, so chance has chosen it as well; its
+# interval does not allow for that. Parts need not add up to the last row, because a network may answer
+# to two changed looks together as it answers to neither alone.
+
+# %%
+by_cell = by_cell[by_cell["outcome"] == "P(wrong)"].copy()
 by_cell["part"] = truth.plus_minus(by_cell, 100, 1)
 extreme = by_cell.loc[
     by_cell["effect"].abs().groupby([by_cell["model"], by_cell["group"]]).idxmax()
@@ -235,44 +282,42 @@ extreme["in"] = extreme["part"] + ", " + extreme["attribute"].str.replace("_", "
 extreme["in"] = extreme["in"].where(extreme["effect"] != 0, "none")
 extreme.pivot_table("in", "group", "model", "first").loc[order, list(MODELS)]
 
-# %% [markdown]
-# The table gives the largest single part of each group, with the axis in whose effect it lies. It is
-# the largest of twelve, so chance has chosen it as well; its interval does not allow for that. Parts
-# need not add up to the last row, because a network may answer to two changed looks together as it
-# answers to neither alone.
-
 # %%
-points = 100 * sizes.pivot_table("estimate", "model", "group")[order]
+points = 100 * sizes.pivot_table("estimate", ["outcome", "model"], "group")[order]
 bounds = 100 * sizes[["estimate", "low", "high"]]
 sizes["told"] = [f"{size:.1f} ({low:.1f} to {high:.1f})" for size, low, high in bounds.to_numpy()]
-told = sizes.pivot_table("told", "model", "group", "first")
-surely = sizes.pivot_table("low", "model", "group")
-first = points[list(GROUPS)].idxmax(axis=1)
+told = sizes.pivot_table("told", ["outcome", "model"], "group", "first")
+surely = sizes.pivot_table("low", ["outcome", "model"], "group")[order]
+first = points.loc["P(wrong)", list(GROUPS)].idxmax(axis=1)
 found = overall[list(GROUPS)].idxmax()
 ANNOTATED = "beard, makeup, age, smile"
 unasked = overall[list(GROUPS)].drop(ANNOTATED).idxmax()
 
 # %% tags=["hide-input"]
 lines = []
-for m in MODELS:
-    clear = ", ".join(points.columns[surely.loc[m, points.columns] > 0]) or "none"
-    total, top, worn = (told.loc[m, group] for group in ("all together", first[m], "earrings"))
+for m, (outcome, word) in product(
+    MODELS, zip(OUTCOMES, ("the probability", "errors"), strict=True)
+):
+    own = told.loc[(outcome, m)]
+    clear = ", ".join(points.columns[surely.loc[(outcome, m)] > 0]) or "none"
     lines.append(
-        f"- **{m}**: all together {total} points; the largest group is {first[m]} with {top}, earrings "
-        f"{worn}. Sizes whose interval is clear of zero: {clear}."
+        f"- **{m}**, on {word}: all together {own['all together']} points; {first[m]} "
+        f"{own[first[m]]}, earrings {own['earrings']}. Sizes whose interval is clear of zero: {clear}."
     )
 lines.append(
-    f"\nOver all three models the largest group is **{found}** ({100 * overall[found]:.1f} points), "
-    f"and the largest that nobody was asked about is **{unasked}** ({100 * overall[unasked]:.1f}). "
-    f"Earrings, the example of the paper, rank {order.index('earrings') + 1} of {len(GROUPS)}. Where the "
-    "interval of a size holds zero, its rank is as good as chance."
+    f"\nOver all three models the group that is largest on the probability is **{found}** "
+    f"({100 * overall[found]:.1f} points), and the largest that nobody was asked about is **{unasked}** "
+    f"({100 * overall[unasked]:.1f}). Earrings, the example of the paper, rank "
+    f"{order.index('earrings') + 1} of {len(GROUPS)}. Where the interval of a size holds zero, its rank "
+    "is as good as chance."
 )
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# Errors are 0 or 1, and setting one group back changes few of them. So this section says which leak
-# matters most *on 0/1 errors*, and on half of the transects. A score changes with every step, and can
-# tell the sizes of leaks apart where errors cannot. This chapter does not compute those sizes.
+# A leak whose interval on the probability is clear of zero is told. The errors stand beside, because
+# people bear errors and not scores: a leak that moves scores far from one half changes no answer at
+# that threshold, and may at another. Setting one group back changes few answers, so an interval on
+# errors that holds zero is no evidence that a leak is harmless.
 
 # %% [markdown]
 # ### One that can be annotated
@@ -281,7 +326,7 @@ Markdown("\n".join(lines))
 # "the shape of the face" as one number, and an ethnic label would be a poor and harmful substitute.
 # Three of the groups are one look with a name, on which people can be asked to agree: hair colour,
 # earrings and glasses. The rule is stated before its result is used: of these three, the one with
-# the largest size over all three models.
+# the largest size over all three models, on the probability of the wrong answer.
 
 # %%
 # Group → its parameter; the question whose scale and disagreement it borrows; how its plane is fitted.
@@ -315,7 +360,7 @@ Markdown(
 # everybody wears it. A scarf hides hair and ears, and then the value is zero.
 
 # %%
-shown = truth.shown(audited_faces, NAME).to_numpy()
+shown = observers.shown(audited_faces, NAME).to_numpy()
 leak = truth.changes(shown)
 leak["δ"] = truth.plus_minus(leak)
 leak_at = leak.pivot_table("δ", "attribute", "cell", "first")
@@ -347,7 +392,7 @@ gallery = figures.gallery(pictures, 8, COLUMNS)
 
 # %%
 doses = stage.load("05_transect_generation", "doses.json")
-low, high = np.quantile(truth.shown(population, NAME), [0.05, 0.95])
+low, high = np.quantile(observers.shown(population, NAME), [0.05, 0.95])
 with_it = doses | {NAME: (float(low), float(high))}
 ASKED = max(n_transects // 4, min(n_transects, 40))
 rendering = {"size": image_size, "path": stage.path("put_on.npy"), "device": device}
@@ -386,7 +431,7 @@ caused.pivot_table("points", "cell", "model", "first", sort=False)
 # that is simply δ γ.
 
 # %%
-before = truth.shown(base_faces, NAME).to_numpy()
+before = observers.shown(base_faces, NAME).to_numpy()
 gained = moved - before[:, None, None, None]
 gamma = {name: (e[..., 1] - e[..., 0]).mean(axis=0) / (high - low) for name, e in asked.items()}
 expected = {name: truth.changes(gained * g) for name, g in gamma.items()}
@@ -394,13 +439,21 @@ expected = truth.stacked(expected, ["model"])
 
 # %% [markdown]
 # That is an expectation from two averages, and it takes the effect to be proportional to the amount.
-# It can be checked against the part as it was measured above, now on all transects: every image gets
-# its base face's value of the attribute, and nothing else changes.
+# It can be checked against the part as it was measured above: every image gets its base face's value
+# of the attribute, and nothing else changes. The attribute was chosen on the first half of the
+# transects for its size, so its part is measured on the other half. (A small run has too few for
+# halves and takes the same ones.)
 
 # %%
 held_faces = error_sources.hold(audited_faces, base_faces, [NAME])
-held = errors_after(held_faces, "held.npy")
-measured = {name: truth.changes(audited[name] - held[name]) for name in MODELS}
+after = answers_after(held_faces, "held.npy")
+held = {name: wrong(score, audit["label"]) for name, score in after.items()}
+anew = by_outcome({name: score[elsewhere] for name, score in after.items()}, elsewhere)
+size_anew = pd.DataFrame({key: error_sources.sizes(part, seed) for key, part in anew.items()}).T
+(100 * size_anew).rename_axis(["outcome", "model"]).round(1)
+
+# %%
+measured = {name: truth.changes(anew["0/1 errors", name]) for name in MODELS}
 bias = truth.stacked(measured, ["model"]).assign(expected=expected["effect"])
 bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 
@@ -412,7 +465,7 @@ for name, rows in bias.groupby("model", sort=False):
     axis.errorbar(x, y, margin, fmt=look.marker, color=look.colour, label=name)
 axis.axline((0, 0), slope=1, color=figures.GREY, linestyle="--")
 axis.set_xlabel(f"leakage × effect of {HIDDEN} (points)")
-axis.set_ylabel(f"measured (points, n = {n_transects:,} transects)")
+axis.set_ylabel(f"measured (points, n = {TAKEN:,} transects)")
 _ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
 
 # %%
@@ -444,11 +497,11 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### With and without
 #
-# Now the estimates themselves, as chapter 10 reports them: for each model the cell with the largest
-# part of the attribute, as audited and with the attribute held, beside the {term}`known truth`. The
-# truth comes from faces that keep everything else whatever is changed, so the second estimate has
-# one error less. It need not lie nearer: sampling, other leaks, doses and raters, which chapter 10
-# took apart, may have pulled the other way.
+# Now the estimates themselves: for each model the cell with the largest part of the attribute, as
+# audited and with the attribute held, beside the {term}`known truth`. The truth comes from faces that
+# keep everything else whatever is changed, so the second estimate has one error less. Its doses are
+# those of the main arm, a little beside those of these transects. The second estimate need not lie
+# nearer: sampling, other leaks, doses and raters may have pulled the other way.
 
 # %%
 AUDITED, ADJUSTED = "as audited", "adjusted"
@@ -705,7 +758,7 @@ Markdown(
 # annotation than real hair would be.
 
 # %%
-sample = truth.shown(population, NAME).to_frame(LIKE)
+sample = observers.shown(population, NAME).to_frame(LIKE)
 sample.index = [f"{number:05d}" for number in range(n_directions)]
 scores = ask(sample, "directions")[LIKE]
 
@@ -775,7 +828,7 @@ assert (again - audited_faces).abs().max() < 1e-2, "these are not the transects 
 # other leaks should not have grown. It lists the axes and the six parameters that leak most.
 
 # %%
-cleaned = truth.shown(cleaned_faces, NAME).to_numpy()
+cleaned = observers.shown(cleaned_faces, NAME).to_numpy()
 after = truth.changes(cleaned)
 after["δ"] = truth.plus_minus(after)
 leak_after = after.pivot_table("δ", "attribute", "cell", "first")
@@ -899,15 +952,15 @@ _ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 # %% [markdown]
 # That intervals overlap says little here, because all four estimates come from the same faces. Three
 # root mean square distances compare the four instead. The first is from the estimates
-# with the attribute held: what is left of its part, or newly introduced. The second is from version
-# A3 of [](10_effects_and_truth), the same faces and doses with *everything* else held: all that
-# leaks. The third is from the truth, in which sampling, base faces and doses are included.
+# with the attribute held: what is left of its part, or newly introduced. The second is from the same
+# faces and doses with *everything* else held ([](10_effects_and_truth)): all that leaks. The third is from the truth, in which sampling, base faces and doses are included.
 
 # %%
 cells = rungs[rungs["scope"] == "cell"]
 wide = 100 * cells.pivot_table("estimate", KEYS, "arm", sort=False)[ORDER]
 true_points = 100 * cells.groupby(KEYS, sort=False)["truth"].first()
-without_leaks = stage.load("10_effects_and_truth", "matched.parquet").query("arm == 'A3 doses'")
+without_leaks = stage.load("10_effects_and_truth", "matched_papers.parquet")
+without_leaks = without_leaks.query("arm == 'papers, doses'")
 all_held = 100 * without_leaks.set_index(KEYS)["estimate"].loc[wide.index]
 
 
@@ -1259,8 +1312,8 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 #
 # - Orthogonalisation holds what was annotated. Everything else may move, most of all what the training
 #   population correlates. What strikes the eye need not be what matters.
-# - Intervening on one group of parameters at a time shows whose part is how large, if there are
-#   transects enough. On 0/1 errors, hundreds may not tell.
+# - Intervening on one group of parameters at a time shows whose part is how large. Ask scores first,
+#   which change with every step.
 # - Leakage times effect is a first guess of a part. Measure it as well.
 # - Once found, an attribute can be annotated and orthogonalised away at the price of new images.
 #   Other leaks may grow, and what else is wrong with an estimate stays.
@@ -1276,8 +1329,9 @@ _ = stage.finish(
             "largest_unasked": unasked,
             "largest_by_model": first.to_dict(),
         },
-        "part_points": points.T.to_dict(),
-        "part_points_low": (100 * surely[order]).T.to_dict(),
+        "part_points": {of: points.loc[of].T.to_dict() for of in OUTCOMES},
+        "part_points_low": {of: (100 * surely.loc[of]).T.to_dict() for of in OUTCOMES},
+        "followed_on_other_half": {of: (100 * size_anew.loc[of]).T.to_dict() for of in OUTCOMES},
         "leakage": {
             "before": average_leak["effect"].to_dict(),
             "after": after[after["scope"] == "average"].set_index("attribute")["effect"].to_dict(),

@@ -537,21 +537,55 @@ Markdown(
     f"standard error of {least['within']:.1f} to {most['within']:.1f} of one network's audit."
 )
 
-# %% tags=["remove-input"]
+# %% [markdown]
+# Two of the three sets were kept for the audit. Do they do to false matches what the third does?
+# That neither is told from the other shows nothing. So the difference is taken within trainings and
+# within faces, which all of them share, and is held against the tolerance of the plan by two
+# one-sided tests. Each pair is weighted by the share that it has in the gap of its set.
+
+# %%
 audited = [verification.RECOGNISERS[name].shares for name in names[:3]]
 kept = [name for name in skewed if verification.COMPOSITIONS[name] in audited]
 (dropped,) = [name for name in skewed if name not in kept]
+
+# %%
+of_set = {name: compared(name, match=False) for name in skewed}
+part = {name: 1 / len(kept) for name in kept} | {dropped: -1}
+
+
+# %%
+def in_gap(name: str) -> np.ndarray:
+    """Weight of each pair in a set's gap, but for how many pairs its group has."""
+    *_, known = of_set[name]
+    return np.where(
+        np.isin(of_set[name][2], known), -1 / len(known), 1 / (len(GROUPS) - len(known))
+    )
+
+
+# %%
+*_, group_of, ends, known = of_set[dropped]
+apart = [
+    part[name] * in_gap(name) / in_gap(dropped) * (errors.to_numpy(float) - control.to_numpy(float))
+    for name, (errors, control, *_) in of_set.items()
+]
+
+# %%
+paired = verification.training_effects(sum(apart), 0 * apart[0], group_of, ends, known)
+paired = paired.loc["recogniser"]
+
+# %% tags=["remove-input"]
 of_fmr = by_set.loc["FMR"]
-errors_of = (of_fmr["high"] - of_fmr["low"]) / (2 * 1.96)
 claims.told(
     "Over trainings, the effect on the gap in false matches is {kept:points} points on average of the "
-    "sets that were kept for the audit, and {without:points} of the one that was left out. Is it larger "
-    "for those that were kept? The answer takes the two as independent. They share their faces, so it "
-    "is a cautious one.",
-    margin=of_fmr.loc[kept, "estimate"].mean() - of_fmr.loc[dropped, "estimate"],
-    error=np.hypot(errors_of[kept].mean(), errors_of[dropped]),
+    "sets that were kept for the audit, and {without:points} of the one that was left out. The first is "
+    "higher by {paired:points} points. Is the difference smaller than the tolerance of {tolerance:.0f} "
+    "points? The tolerance is wide: it is larger than the effects themselves.",
+    margin=TOLERANCE - abs(paired["estimate"]),
+    error=(paired["high"] - paired["low"]) / (2 * 1.96),
     kept=of_fmr.loc[kept, "estimate"].mean(),
     without=of_fmr.loc[dropped, "estimate"],
+    paired=paired[["estimate", "low", "high"]].to_dict(),
+    tolerance=100 * TOLERANCE,
 )
 
 # %% [markdown]
@@ -568,7 +602,7 @@ claims.told(
 held = by_set["p_holm"] < plan.level
 assert {*held[held].index} == {("FNMR", name) for name in skewed if name != "mostly african"}
 assert (by_set.loc["FNMR", "estimate"] < 0).all()
-assert (by_set.loc["FMR", "estimate"] > 0).all()
+assert by_set.loc["FMR", "estimate"].between(0, TOLERANCE).all()
 assert (spreads.loc["FMR", "between"] < spreads.loc["FMR", "within"]).all()
 
 # %% [markdown]
@@ -680,9 +714,12 @@ table.style.format("{:z.1f}", na_rep="not estimable")
 
 # %%
 inside = both["truth"].between(both["low"], both["high"]).mean()
+moved = 100 * (both["estimate"] - both["truth"]).abs()
 Markdown(
-    f"The audit's interval contains the difference under known identity in {inside:.0%} of "
-    f"{len(both)} comparisons; the false non-match rate itself is off by "
+    f"Under known identity a difference is {moved.mean():.1f} points from what the crowd gives, on "
+    f"average, and {moved.max():.1f} at most. The audit's interval contains it in {inside:.0%} of "
+    f"{len(both)} comparisons, which is no test that both are equal: they rest on the same pairs. The "
+    "false non-match rate itself is off by "
     f"{100 * (both['rate'] - both['truth_rate']).mean():+z.1f} points on average."
 )
 

@@ -159,7 +159,8 @@ def planes():
     normals = np.stack([ridge.normal, svm.normal, w[0]])
     found = orthogonalization.dual_basis(normals), orthogonalization.variance_inflation(normals)
     logistic = LogisticRegression(max_iter=500).fit(w, score[:, 2] > 0.5)
-    return *ridge, *svm, *found, logistic.coef_
+    logits = directions.fit_fractional(w, pd.DataFrame(score.clip(0, 1)))
+    return *ridge, *svm, *found, logistic.coef_, logits.normals, logits.intercepts
 
 
 @layer

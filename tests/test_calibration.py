@@ -1,15 +1,14 @@
 """Against a world that is linear in logits, in which every step can be worked out."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
+import torch
 from scipy.special import expit, logit
 
-sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
-import calibration
+import facerender
+from helpers import calibration, directions
+from helpers.annotations import crowd, observers
 
 
 def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
@@ -64,9 +63,9 @@ def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
         return rng.binomial(5, expit(codes @ slope + 0.4)) / 5
 
     y = rated(w)
-    plane = calibration.fit_fractional(w, pd.DataFrame({"age": y}))
+    plane = directions.fit_fractional(w, pd.DataFrame({"age": y}))
     model = sm.GLM(y, sm.add_constant(w), family=sm.families.Binomial())
-    penalty = np.r_[0, np.full(250, calibration.PENALTY / len(w))]
+    penalty = np.r_[0, np.full(250, directions.PENALTY / len(w))]
     reference = model.fit_regularized(alpha=penalty, L1_wt=0, maxiter=2000)
     normal = reference.params[1:]
     scale = plane.normals[0] @ normal / (normal @ normal)
@@ -76,3 +75,45 @@ def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
     calibrated = sm.GLM(rated(fresh), index, family=sm.families.Binomial()).fit()
     assert abs(calibrated.params[1] - 1) < 0.15
     assert 0.2 < plane.scores["age"] < 0.6
+
+
+LEVELS = {"skin": [0, 0, 1, 1], "hair": [0, 1, 0, 1]}
+
+
+def test_leaks_are_mean_changes_with_a_limit_that_holds():
+    rng = np.random.default_rng(6)
+    exceeded = 0
+    for _ in range(400):
+        seen = rng.normal(0, 1, (50, 4))
+        seen[:, 2:] += 0.3  # along skin
+        found = calibration.leaks(pd.DataFrame({"jaw": seen.ravel()}), LEVELS)
+        changes = (seen[:, 2:].mean(axis=1) - seen[:, :2].mean(axis=1)).mean()
+        np.testing.assert_allclose(found.loc[("jaw", "skin"), "change"], changes)
+        exceeded += found.loc[("jaw", "skin"), "upper"] < 0.3
+    assert 0.02 < exceeded / 400 < 0.09  # a one-sided limit of 95 %
+
+
+def test_the_spread_of_doses_is_free_of_the_raters_noise():
+    rng = np.random.default_rng(7)
+    own = rng.normal(0, 0.02, (4000, 1)) * np.array([1.0, 1, 0, 0])
+    noise = rng.normal(0, 0.05, (4000, 4))
+    scores = pd.DataFrame({"skin": (own + noise).ravel(), "hair": noise.ravel()})
+    found = calibration.dose_spread(scores, pd.Series({"skin": 0.05**2, "hair": 0.05**2}), LEVELS)
+    np.testing.assert_allclose(found.loc[("skin", 0), "sd"], 0.02, rtol=0.1)
+    assert found.loc[("skin", 0), "upper"] > 0.02 > found.loc[("skin", 1), "upper"]
+
+
+def test_observers_are_unbiased_and_a_crop_hides_the_hair():
+    faces = facerender.defaults(600)
+    faces[:, facerender.INDEX["hair_length"]] = torch.linspace(0, 1, 600)
+    full, crops = (
+        observers.rated(faces, 9, seed=1, stage="test", seen_as=how)["gender"]
+        for how in (crowd.perceived, observers.on_crops)
+    )
+    slopes = [np.polyfit(np.linspace(0, 1, 600), one, 1)[0] for one in (full, crops)]
+    assert slopes[0] < -0.1 and abs(slopes[1]) < 0.05
+    assert observers.loose_hair(faces).all()
+    population = facerender.defaults(500)
+    population[:, facerender.INDEX["jaw_width"]] += torch.linspace(-1, 1, 500)
+    measures = observers.measured(population, population, seed=1, stage="test")["jaw_width"]
+    assert abs(measures.mean()) < 0.2 and 1.2 < measures.std() < 1.7  # of one, with an error of one

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
@@ -29,6 +31,11 @@ RidgeCV chooses by leave-one-out error."""
 C = 0.01
 """The papers give no C. With 600 and with 5,000 simulated latents in 512 dimensions this one was at
 least as accurate as scikit-learn's default of 1, which is slow and does not always converge."""
+
+
+PENALTY = 20.0
+"""Of half the squared length of a normal in `fit_fractional`."""
+_STEPS, _STILL = 500, 1e-9
 
 
 class Plane(NamedTuple):
@@ -246,6 +253,64 @@ def fit_hyperplanes(
         intercepts=np.array([plane.intercept for plane in planes.values()]),
         scores={name: plane.score for name, plane in planes.items()},
     )
+
+
+def fit_fractional(w: ArrayLike, scores: pd.DataFrame) -> Hyperplanes:
+    """Hyperplanes whose decision value is the logit of the mean score: fractional logit.
+
+    Maximises Σ y log σ(d) + (1 − y) log(1 − σ(d)) − `PENALTY` ‖n‖²/2 for scores y in [0, 1] (Papke
+    and Wooldridge 1996), d the decision value. A scale that ends is followed to its ends, and a
+    step of one is one logit for every attribute. A fitted normal is too long for faces that it has
+    not seen. Half of the sample tells by how much: the slope g of a logit on the decision values of
+    a fit to the other half. The whole sample's normal is scaled by (1 + (1/g² − 1)/2)^−½.
+
+    Args:
+        w: latents (n, D).
+        scores: mean normalised annotations in [0, 1], one row per latent, one column per attribute.
+
+    Returns:
+        Hyperplanes of all columns; their scores are R² on the unseen half.
+
+    Raises:
+        ValueError: rows that do not match, or scores that are not numbers.
+
+    Example:
+        >>> w = np.random.default_rng(0).standard_normal((400, 3))
+        >>> planes = fit_fractional(w, pd.DataFrame({"age": 1 / (1 + np.exp(-w[:, 0]))}))
+        >>> planes.decision_values([[0.0, 0, 0], [1, 0, 0]]).round(1).tolist()
+        [[-0.0], [0.7]]
+    """
+    w = as_finite(w, "latents", ndim=2)
+    y = as_finite(scores, "scores", ndim=2)
+    require_shape(y, "scores", (len(w), -1))
+    seen = np.arange(len(w)) % 2 == 0
+    of_half, rest = _fractional_logit(w[seen], y[seen], PENALTY), y[~seen]
+    unseen = w[~seen] @ of_half[:-1] + of_half[-1]
+    pairs = zip(unseen.T, rest.T, strict=True)
+    again = np.hstack([_fractional_logit(x[:, None], one[:, None], 0.0) for x, one in pairs])
+    scale = (1 + np.maximum(again[0] ** -2 - 1, 0) / 2) ** -0.5
+    planes = scale * _fractional_logit(w, y, PENALTY)
+    r2 = r2_score(rest, expit(again[0] * unseen + again[1]), multioutput="raw_values")
+    names = tuple(scores)
+    return Hyperplanes(names, planes[:-1].T, planes[-1], dict(zip(names, r2, strict=True)))
+
+
+def _fractional_logit(w: np.ndarray, y: np.ndarray, penalty: float) -> np.ndarray:
+    """Slopes and, in the last row, intercepts of all columns of y, (D + 1, K).
+
+    Every step uses the largest curvature that a logit can have (Böhning and Lindsay 1988). It is
+    the same for all columns and steps, so that it is factorised once.
+    """
+    x = np.c_[w, np.ones(len(w))]
+    ridge = np.r_[np.full(w.shape[1], penalty), 0.0][:, None]
+    curvature = cho_factor(x.T @ x / 4 + np.diag(ridge[:, 0]))
+    found = np.zeros((x.shape[1], y.shape[1]))
+    for _ in range(_STEPS):
+        step = cho_solve(curvature, x.T @ (y - expit(x @ found)) - ridge * found)
+        found += step
+        if np.abs(step).max() < _STILL:
+            break
+    return found
 
 
 def cosines(planes: Hyperplanes) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from scipy.stats import norm, t
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 from helpers.effects import calibrate_intercept, ratio_interval, transport
+from helpers.effects.labels import Z
 from helpers.effects.reweighting import (
     Experiment,
     difference_intervals,
@@ -113,11 +114,12 @@ def test_the_intercept_is_that_of_a_logit_with_an_offset():
 
 def test_limits_of_a_ratio_are_where_the_difference_is_just_significant():
     top, bottom = (0.05, 0.03, 0.07), (0.10, 0.06, 0.14)
-    low, high = ratio_interval(top, bottom)
-    assert low < 0.5 < high
-    for share in (low, high):
-        margin = np.hypot(0.02, share * 0.04)
-        assert abs(0.05 - share * 0.10) == pytest.approx(margin)
+    for covariance in (0.0, 1e-4, -1e-4):
+        low, high = ratio_interval(top, bottom, covariance)
+        assert low < 0.5 < high
+        for share in (low, high):
+            square = 0.02**2 + (share * 0.04) ** 2 - 2 * share * Z**2 * covariance
+            assert abs(0.05 - share * 0.10) == pytest.approx(np.sqrt(square))
     assert ratio_interval(top, (0.10, -0.01, 0.21)) == (-np.inf, np.inf)
 
 

@@ -1,4 +1,4 @@
-"""The ladder of arms: names of cells, coverage of the truth, and which step to blame."""
+"""The ladder of arms: names of cells, coverage of the truth, and what each step adds."""
 
 import numpy as np
 import pandas as pd

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtrit
 
+from helpers.effects.labels import Z
 from helpers.effects.risks import (
     complete_rows,
     hybrid_score_interval,
@@ -219,9 +220,9 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
 
 
 def ratio_interval(
-    top: tuple[float, float, float], bottom: tuple[float, float, float]
+    top: tuple[float, float, float], bottom: tuple[float, float, float], covariance: float = 0.0
 ) -> tuple[float, float]:
-    """95 % interval of a ratio of two independent estimates, such as predicted over observed.
+    """95 % interval of a ratio of two estimates, such as predicted over observed.
 
     Fieller, Journal of the Royal Statistical Society B 16 (1954) 175-185: the ratios that the two
     estimates do not reject. Each is taken as normal, with half its interval's width as margin.
@@ -229,6 +230,7 @@ def ratio_interval(
     Args:
         top: estimate, low and high of the numerator.
         bottom: those of the denominator.
+        covariance: of the two estimates; 0 where they come from different faces.
 
     Returns:
         The limits; (-inf, inf) where the denominator may be 0, so that the ratio has none.
@@ -242,8 +244,9 @@ def ratio_interval(
     square = b**2 - ((high_b - low_b) / 2) ** 2
     if not square > 0:
         return -np.inf, np.inf
-    root = np.sqrt(max((a * b) ** 2 - square * (a**2 - ((high_a - low_a) / 2) ** 2), 0))
-    return (a * b - root) / square, (a * b + root) / square
+    middle = a * b - Z**2 * covariance
+    root = np.sqrt(max(middle**2 - square * (a**2 - ((high_a - low_a) / 2) ** 2), 0))
+    return (middle - root) / square, (middle + root) / square
 
 
 def _labelled_level(

@@ -102,12 +102,11 @@ def tally(ladder: pd.DataFrame) -> pd.DataFrame:
     return counts.astype(int).assign(expected=table["expected"])
 
 
-def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
-    """What each step away from the ideal adds to an estimate, and which step to blame for a miss.
+def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
+    """What each step away from the ideal adds to an estimate, and whether the last one misses.
 
-    A cell is missed when the last arm's interval excludes the truth. To blame is the step from
-    which on the truth stays outside. The contributions of the steps add up to the difference
-    between the last arm's estimate and the truth.
+    The contributions of the steps add up to the difference between the last arm's estimate and the
+    truth. They can cancel, so no step by itself is the cause of a miss.
 
     Args:
         ladder: rows of `compare`, named by `helpers.effects.labels.name_cells`; only full cells
@@ -116,22 +115,18 @@ def causes(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
 
     Returns:
         Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
-        its contribution, and cause ("contained" where there is no miss).
+        its contribution, and missed (the last arm's interval excludes the truth).
     """
     arms, values = list(steps), ["estimate", "contained", "truth"]
     cells = ladder[ladder["scope"] == "cell"]
     wide = cells.pivot_table(values, ["model", "attribute", "cell"], "arm", "first", sort=False)
-    estimate, inside = wide["estimate"][arms], wide["contained"][arms].ne(False)
-    truth = wide["truth"][arms[0]]
-    contributions = estimate.diff(axis=1)
-    contributions[arms[0]] = estimate[arms[0]] - truth
-    # From right to left: is the truth inside this arm's interval, or that of a later arm?
-    returns = inside.astype(int).iloc[:, ::-1].cummax(axis=1).iloc[:, ::-1]
-    cause = returns.idxmin(axis=1).map(steps).where(~inside[arms[-1]], "contained")
-    table = contributions.rename(columns=steps).rename_axis(columns=None)
+    estimate, truth = wide["estimate"][arms], wide["truth"][arms[0]]
+    table = estimate.diff(axis=1)
+    table[arms[0]] = estimate[arms[0]] - truth
+    table = table.rename(columns=steps).rename_axis(columns=None)
     table.insert(0, "truth", truth)
     table.insert(1, "estimate", estimate[arms[-1]])
-    return table.assign(cause=cause)
+    return table.assign(missed=wide["contained"][arms[-1]].eq(False))
 
 
 def step_errors(

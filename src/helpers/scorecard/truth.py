@@ -24,7 +24,6 @@ from helpers.world.batches import render_to_store
 Score = Callable[[np.ndarray], np.ndarray]
 # Axes of the book's transects, in order: skin colour, hair length, gender.
 AXES = list(labels.CONTRASTS)
-_UNDER_A_SCARF = ("earrings", "hair_colour")
 
 
 def errors_under_do(
@@ -98,13 +97,6 @@ def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
             rows.append(row | {"se": by_face.std(ddof=1) / np.sqrt(len(by_face))})
     frame = pd.DataFrame(rows, columns=["attribute", *attributes, "n", "effect", "se"])
     return frame.astype(dict.fromkeys(attributes, "Int64"))
-
-
-def shown(parameters: Tensor, name: str) -> pd.Series:
-    """A parameter of faces (n, P) as raters could see it: zero where a scarf covers it."""
-    face = facerender.to_frame(parameters)
-    bare = face["hair_style"] != facerender.HAIR_STYLES.index("covered")
-    return (face[name] * (bare if name in _UNDER_A_SCARF else 1)).astype(float).rename(name)
 
 
 def as_grid(values: ArrayLike) -> np.ndarray:

@@ -3,8 +3,8 @@
 Fitted directions miss the exact ones by some degrees, so that steps along them also move what they
 should hold, and leave faces a little beside their level. Both can be seen by whoever looks at the
 faces, and mended: neutral faces are rated and moved to the middle, and the means of cells are
-brought to their goals, round by round. All steps are in decision values of `fit_fractional`, which
-are logits of scores. `benchmarks/instrument.py` shows all steps in order.
+brought to their goals, round by round. What is left, `leaks` and `dose_spread` measure for a gate.
+All steps are in decision values of `helpers.directions.fit_fractional`, which are logits of scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,15 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import r2_score
 
-from helpers.directions import Hyperplanes, Plane
-from helpers.utils.checks import as_finite, require_shape
-
-PENALTY = 20.0
-"""Of half the squared length of a normal in `fit_fractional`."""
 GAIN = 0.7
 """Share of the way that a step goes: links are steeper than their fits."""
 FARTHEST = 0.25
@@ -28,61 +20,7 @@ FARTHEST = 0.25
 or covered cannot be given a length."""
 _STEEPEST = 0.25  # slope of a logit's score at its middle
 _FLATTEST, _LONGEST = 0.02, 0.6  # of slopes that are divided by, and of steps
-
-
-def fit_fractional(w: ArrayLike, scores: pd.DataFrame) -> Hyperplanes:
-    """Hyperplanes whose decision value is the logit of the mean score: fractional logit.
-
-    Maximises Σ y log σ(d) + (1 − y) log(1 − σ(d)) − `PENALTY` ‖n‖²/2 for scores y in [0, 1] (Papke
-    and Wooldridge 1996), d the decision value. A scale that ends is followed to its ends, and a
-    step of one is one logit for every attribute. A fitted normal is too long for faces that it has
-    not seen. Half of the sample tells by how much: the slope g of a logit on the decision values of
-    a fit to the other half. The whole sample's normal is scaled by (1 + (1/g² − 1)/2)^−½.
-
-    Args:
-        w: latents (n, D).
-        scores: mean normalised annotations in [0, 1], one row per latent, one column per attribute.
-
-    Returns:
-        Hyperplanes of all columns; their scores are R² on the unseen half.
-
-    Raises:
-        ValueError: rows that do not match, or scores that are not numbers.
-
-    Example:
-        >>> w = np.random.default_rng(0).standard_normal((400, 3))
-        >>> planes = fit_fractional(w, pd.DataFrame({"age": 1 / (1 + np.exp(-w[:, 0]))}))
-        >>> planes.decision_values([[0.0, 0, 0], [1, 0, 0]]).round(1).tolist()
-        [[-0.0], [0.7]]
-    """
-    w = as_finite(w, "latents", ndim=2)
-    require_shape(as_finite(scores, "scores", ndim=2), "scores", (len(w), -1))
-    planes = {name: _fractional(w, scores[name].to_numpy()) for name in scores}
-    return Hyperplanes(
-        names=tuple(planes),
-        normals=np.stack([plane.normal for plane in planes.values()]),
-        intercepts=np.array([plane.intercept for plane in planes.values()]),
-        scores={name: plane.score for name, plane in planes.items()},
-    )
-
-
-def _fractional(w: np.ndarray, score: np.ndarray) -> Plane:
-    seen = np.arange(len(w)) % 2 == 0
-    normal, intercept = _fractional_logit(w[seen], score[seen], PENALTY)
-    unseen = (w[~seen] @ normal + intercept)[:, None]
-    slope, zero = _fractional_logit(unseen, score[~seen], 0.0)
-    r2 = r2_score(score[~seen], expit(unseen @ slope + zero))
-    scale = (1 + max(slope[0] ** -2 - 1, 0) / 2) ** -0.5
-    normal, intercept = _fractional_logit(w, score, PENALTY)
-    return Plane(scale * normal, scale * intercept, r2)
-
-
-def _fractional_logit(w: np.ndarray, score: np.ndarray, penalty: float) -> tuple[np.ndarray, float]:
-    """Every latent counts as a case of the high level with weight y, and of the low with 1 − y."""
-    weight, side = np.r_[score, 1 - score], np.repeat([1, 0], len(w))
-    model = LogisticRegression(C=1 / penalty if penalty else np.inf, solver="newton-cholesky")
-    model.fit(np.r_[w, w], side, sample_weight=weight)
-    return model.coef_[0], float(model.intercept_[0])
+_Z = 1.645  # of one-sided limits of 95 %
 
 
 def centring(scores: pd.DataFrame, error: pd.Series) -> pd.DataFrame:
@@ -156,3 +94,63 @@ def closing(
     slope[list(measures)] = 1.0
     goal = pd.DataFrame({name: goals.get(name, mean[name].mean()) for name in values}, mean.index)
     return (gain * (goal - mean) / slope).clip(-_LONGEST, _LONGEST)
+
+
+def leaks(values: pd.DataFrame, levels: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """What moves along with each axis, on average over transects.
+
+    Args:
+        values: what is seen of the images, all of a transect in a row, one column per attribute.
+        levels: axis → the level, 0 or 1, of every cell of a transect.
+
+    Returns:
+        Rows by attribute and axis: `change` from the low to the high level, in the unit of the
+        values, and `upper`, a one-sided limit of 95 % for its size.
+
+    Example:
+        >>> seen = pd.DataFrame({"age": [0.5, 0.6, 0.4, 0.5]})
+        >>> leaks(seen, {"gender": [0, 1]}).round(2).to_numpy().tolist()
+        [[0.1, 0.1]]
+    """
+    rows = {}
+    for axis, level in levels.items():
+        sign = np.where(np.asarray(level) == 1, 2, -2) / len(level)
+        grid = values.to_numpy().reshape(-1, len(level), values.shape[1])
+        change = np.einsum("ncv,c->nv", grid, sign)
+        se = change.std(axis=0, ddof=1) / np.sqrt(len(change))
+        mean = change.mean(axis=0)
+        found = {"change": mean, "upper": np.abs(mean) + _Z * se}
+        rows[axis] = pd.DataFrame(found, pd.Index(values.columns, name="attribute"))
+    return pd.concat(rows, names=["axis"]).swaplevel()
+
+
+def dose_spread(
+    scores: pd.DataFrame, error: pd.Series, levels: Mapping[str, ArrayLike]
+) -> pd.DataFrame:
+    """How far transects lie apart within one level of an axis, less the raters' noise.
+
+    Args:
+        scores: of the images, all of a transect in a row, on the axes.
+        error: of every axis the mean squared standard error of an image's score.
+        levels: axis → the level, 0 or 1, of every cell of a transect.
+
+    Returns:
+        Rows by axis and level: `sd` of transects, and `upper`, a one-sided limit of 95 % for it.
+
+    Example:
+        >>> seen = pd.DataFrame({"gender": [0.1, 0.9, 0.1, 0.9]})
+        >>> dose_spread(seen, pd.Series({"gender": 0.0}), {"gender": [0, 1]})["sd"].tolist()
+        [0.0, 0.0]
+    """
+    rows = {}
+    for axis, level in levels.items():
+        grid = scores[axis].to_numpy().reshape(-1, len(level))
+        grid = grid - grid.mean(axis=0)
+        for side in (0, 1):
+            cells = np.asarray(level) == side
+            seen = grid[:, cells].mean(axis=1).var(ddof=1)
+            true = seen - error[axis] / cells.sum()
+            # The variance of a sample variance of normal values.
+            upper = true + _Z * seen * np.sqrt(2 / len(grid))
+            rows[axis, side] = {"sd": max(true, 0) ** 0.5, "upper": max(upper, 0) ** 0.5}
+    return pd.DataFrame(rows).T.rename_axis(["axis", "level"])

@@ -1,0 +1,142 @@
+"""What is said of faces whose truth is known, while an instrument is calibrated on them.
+
+Simulated raters answer the papers' questions and a few more, and automatic measures tell what
+raters are not asked. A study of a real generator puts the same questions to people, and takes the
+measures from a landmark model and a measure of light.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+import facerender
+from facerender.parameters import PARAMETERS
+from helpers.annotations import crowd
+from helpers.annotations.schema import n_levels
+from helpers.utils import seeding
+
+ASKED = ("gender", "skin_colour", "age", "hair_length", "facial_hair", "makeup", "smiling")
+LIKE = {"hair_colour": "skin_colour", "earrings": "facial_hair", "glasses": "facial_hair"}
+"""Further questions, and the attribute whose scale and disagreement they borrow."""
+_SHAPE = [p.name for p in PARAMETERS if p.group == "identity" and not p.name.startswith("hair")]
+_ANCESTRY, _SCENE = "haemoglobin ancestry_x ancestry_y", "yaw pitch light_azimuth light_elevation"
+MEASURED = [*_SHAPE, *_ANCESTRY.split(), *_SCENE.split(), "light_power"]
+"""What a landmark model and a measure of light and of ancestry give."""
+_UNDER_A_SCARF = ("earrings", "hair_colour")
+
+
+def shown(parameters: Tensor, name: str) -> pd.Series:
+    """A parameter of faces (n, P) as raters could see it: zero where a scarf covers it.
+
+    Args:
+        parameters: faces, (n, P).
+        name: of the parameter.
+
+    Returns:
+        (n,) in the parameter's unit.
+    """
+    face = facerender.to_frame(parameters)
+    bare = face["hair_style"] != facerender.HAIR_STYLES.index("covered")
+    return (face[name] * (bare if name in _UNDER_A_SCARF else 1)).astype(float).rename(name)
+
+
+def on_crops(visible: pd.DataFrame) -> pd.DataFrame:
+    """What is perceived where a crop hides the hair; beards and makeup still move gender.
+
+    Args:
+        visible: scores as `facerender.visible_scores` gives them.
+
+    Returns:
+        The same table with the gender that raters perceive.
+    """
+    bare = crowd.perceived(visible.assign(hair_length=crowd.CUES["hair_length"].neutral))
+    return visible.assign(gender=bare["gender"])
+
+
+def loose_hair(parameters: Tensor) -> np.ndarray:
+    """Whose hair shows its length, since it is neither tied nor covered; raters can tell.
+
+    Args:
+        parameters: faces, (n, P).
+
+    Returns:
+        (n,) bool.
+    """
+    hidden = [facerender.HAIR_STYLES.index(style) for style in ("tied back", "covered")]
+    return ~np.isin(parameters[:, facerender.INDEX["hair_style"]].cpu().numpy(), hidden)
+
+
+def rated(
+    parameters: Tensor,
+    raters: int,
+    *,
+    seed: int,
+    stage: str,
+    seen_as: Callable[[pd.DataFrame], pd.DataFrame] = on_crops,
+) -> pd.DataFrame:
+    """Mean scores of faces, of the questions in `ASKED` and in `LIKE`.
+
+    Args:
+        parameters: faces, (n, P).
+        raters: of every face.
+        seed: of the run.
+        stage: another stage gets other answers.
+        seen_as: what raters perceive of the visible scores; `crowd.perceived` for full pictures.
+
+    Returns:
+        (n, attributes), each from zero to one.
+    """
+    visible = seen_as(facerender.visible_scores(parameters)[[*ASKED]])
+    scores = crowd.mean_scores(_answers(visible, raters, seed, stage))
+    for name, like in LIKE.items():
+        looks = shown(parameters, name).to_frame(like)
+        scores[name] = crowd.mean_scores(_answers(looks, raters, seed, f"{stage} {name}"))[like]
+    return scores.reset_index(drop=True)
+
+
+def rated_with_error(
+    parameters: Tensor, names: list[str], raters: int, *, seed: int, stage: str
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Mean scores of faces on crops, and how well the raters of one face know them.
+
+    Args:
+        parameters: faces, (n, P).
+        names: of `ASKED`.
+        raters: of every face.
+        seed: of the run.
+        stage: another stage gets other answers.
+
+    Returns:
+        Scores (n, names), and the mean squared standard error of each name.
+    """
+    visible = on_crops(facerender.visible_scores(parameters)[[*ASKED]])[names]
+    answers = _answers(visible, raters, seed, stage).query("status == 'accepted'")
+    tops = pd.Series({name: n_levels(name) - 1 for name in names})
+    error = answers.groupby("image_id")[names].sem().pow(2).mean() / tops**2
+    return crowd.mean_scores(answers)[names].reset_index(drop=True), error
+
+
+def measured(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
+    """Automatic measures of faces, with an error as large as faces differ.
+
+    Args:
+        parameters: faces, (n, P).
+        population: sampled faces, whose mean is zero and whose standard deviation is the unit.
+        seed: of the run.
+        stage: another stage has other errors.
+
+    Returns:
+        (n, `MEASURED`).
+    """
+    columns = [facerender.INDEX[name] for name in MEASURED]
+    sampled = population[:, columns]
+    exact = ((parameters[:, columns] - sampled.mean(0)) / sampled.std(0)).cpu().numpy()
+    noise = seeding.normals(seed, f"instrument: measures {stage}", range(len(exact)), len(columns))
+    return pd.DataFrame(exact + noise, columns=MEASURED)
+
+
+def _answers(visible: pd.DataFrame, raters: int, seed: int, stage: str) -> pd.DataFrame:
+    named = visible.set_axis([f"{k:06d}" for k in range(len(visible))])
+    return crowd.annotate(named, raters, seed=seed, stage=stage)
