@@ -8,6 +8,7 @@ full size is read once, each format in a process of its own. It takes six minute
 
 import csv
 import importlib
+import importlib.util
 import json
 import os
 import random
@@ -174,7 +175,8 @@ WRITERS = {"label_studio": write_label_studio, "mturk": write_mturk}
 
 def main() -> None:
     pa.set_cpu_count(1)
-    packages = ["pandas", "polars", "pyarrow", "msgspec"]
+    packages = ["pandas", "pyarrow", "msgspec"]
+    packages += ["polars"] if importlib.util.find_spec("polars") else []
     with tempfile.TemporaryDirectory() as folder:
         for form, write in WRITERS.items():
             sizes = {}
