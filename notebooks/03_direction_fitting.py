@@ -420,9 +420,9 @@ assert hair_cosine["swayed by hair"] < hair_cosine["crowd"] - 0.05
 #
 # The experiment is to change the shape of a face and leave hair, beard and makeup alone. But raters
 # who see a whole picture take these for signs of gender. Their plane is that of *perceived* gender,
-# and more raters only find it more exactly. Another question mends it. So a second task shows the same
-# faces cropped, with the hair hidden. It also asks about hair colour, earrings and glasses, which
-# the paper left unasked.
+# and more raters only find it more exactly. Another question mends it. So a second task asks for gender
+# on a crop that hides the hair, and for all else on the whole picture. It also asks about hair colour,
+# earrings and glasses, which the paper left unasked.
 
 # %%
 on_crops = observers.rated(parameters, n_raters, seed=seed, stage=f"{stage.name}/crops")
@@ -435,8 +435,9 @@ on_crops = observers.rated(parameters, n_raters, seed=seed, stage=f"{stage.name}
 # $$\max_{n, b}\; \sum_i y_i \log \sigma(d_i) + (1 - y_i) \log(1 - \sigma(d_i)) - \tfrac{\lambda}{2}
 # \lVert n\rVert^2, \qquad d_i = \langle w_i, n\rangle + b.$$
 #
-# It uses all levels of an answer where a classifier knows two classes. A step of one is one logit,
-# for every attribute.
+# It uses all levels of an answer where a classifier knows two classes. The normal is then shortened by
+# how far a fit to half of the faces overshoots on the rest. A step of one is one logit, for every
+# attribute.
 
 # %%
 calibrated = directions.fit_fractional(w.cpu(), on_crops)
@@ -471,9 +472,9 @@ claim(
 
 # %% [markdown]
 # What else moves along an axis? Shapes of nose and jaw, ancestry, the turn of the head, the light. No
-# rater was asked, but a landmark model and a measure of light tell. Here their readings are
-# simulated, with an error as large as faces differ. Each measure gets a plane of its own by ridge
-# regression. The next chapter holds all of them, and [](05_transect_generation) uses them as the main
+# rater was asked, but automatic measures tell. Here the readings are the world's own parameters, with an
+# error as large as faces differ. A real model of landmarks gives other quantities, and hardly all of
+# these. Each measure gets a plane of its own by ridge regression. The next chapter holds all of them, and [](05_transect_generation) uses them as the main
 # instrument beside the paper's.
 
 # %%

@@ -47,7 +47,8 @@
 # : {term}`Leakage <leakage>`: unintended change per unit of intended change.
 #
 # Known failure
-# : What is not annotated is not held; hair colour keeps moving with skin, earrings with gender.
+# : What is not annotated is not held: in the basis of seven, hair colour keeps moving with skin, earrings
+#   with gender.
 
 # %% [markdown]
 # ## Prerequisites
@@ -300,8 +301,8 @@ assert by_order[np.logical_not(early)].abs().min() > 0.05
 #
 # So far we have checked algebra: decision values of *fitted* planes. What matters is the face. We
 # walk new faces by the same distance to both sides of every plane, along all three kinds of
-# direction, and read off the true attributes at both ends. Two attributes that no rater was asked
-# about are read off too, the colour of hair and earrings. No direction knows of them.
+# direction, and read off the true attributes at both ends. Two attributes that the paper's
+# questions leave out are read off too, the colour of hair and earrings. These bases know neither.
 
 # %%
 STEP = 1.0  # signed distance to either side, about one standard deviation of a latent coordinate
@@ -327,7 +328,7 @@ def ends_of(basis: np.ndarray) -> tuple[dict[str, pd.DataFrame], dict[str, pd.Da
 ends = {kind: ends_of(basis) for kind, basis in bases.items()}
 leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()}
 
-# %% mystnb={"image": {"alt": "Three matrices of intended against measured change, for raw normals, the printed algorithm and the dual basis. The raw matrix has large entries among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are much smaller, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. The last two columns, hair colour and earrings, were never annotated."}}
+# %% mystnb={"image": {"alt": "Three matrices of intended against measured change, for raw normals, the printed algorithm and the dual basis. The raw matrix has large entries among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are much smaller, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. The last two columns, hair colour and earrings, are not among the paper's questions."}}
 figure, axes = plt.subplots(3, 1, figsize=(figures.WIDTH, 11.5), sharex=True)
 for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
     figures.heatmap(matrix, ax=axis)
@@ -457,8 +458,8 @@ best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 
 # %% [markdown]
 # The faces below are again a clear case: among new faces with hair that leaves the ears free, the
-# one whose earrings change most. Nothing in the audit's records would show this change, because no
-# rater was ever asked about earrings.
+# one whose earrings change most. The paper's seven questions would not show this change, because none
+# is about earrings. The second task of [](03_direction_fitting) asks about them.
 
 # %% mystnb={"image": {"alt": "Two rows of five faces of one person whose perceived gender changes from female to male. In the upper row earrings are there at one end and gone at the other; in the lower row they stay as they are."}, "figure": {"name": "fig-earrings", "caption": "Perceived gender changed along the dual vector of the annotated attributes (upper row) and along the direction that knows earrings as well (lower row)."}}
 store = stage.path("earrings.npy")
@@ -561,8 +562,7 @@ widgets.side_by_side(
 # - The price is step length, $\sqrt{\mathrm{VIF}}$; report it.
 # - Leakage that remains comes from fitted planes that are not the true ones, from raters who take one
 #   attribute for a sign of another, from attributes that cause each other, and from attributes that
-#   nobody annotated. The last kind cannot be measured
-#   without annotating them.
+#   were neither asked about nor measured. The last kind has no number.
 
 # %% tags=["hide-input"]
 stage.save("directions.npz", {"names": np.array(names), **bases})

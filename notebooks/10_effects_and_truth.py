@@ -34,7 +34,7 @@
 #
 # | | |
 # |---|---|
-# | Population | base faces of transects: clean-shaven, lightly made-up adults whose skin, hair and gender are set; besides, the women who were counted in [](01_observational_audit) |
+# | Population | base faces of transects: clean-shaven, lightly made-up adults with loose hair, whose skin, hair and gender are set; besides, the women who were counted in [](01_observational_audit) |
 # | Unit | a transect: one base face rendered in all eight combinations of skin, hair and gender |
 # | Intervention | skin colour, hair length or gender from its low to its high level |
 # | Held fixed | the other two axes at one level (a *cell*), and the rest of the face as well as the directions manage |
@@ -424,6 +424,10 @@ Markdown(
 )
 
 # %% [markdown]
+# The main arm brought beard and makeup to one mean in all cells, so little can be eliminated here. With
+# other instruments, and with faces of which some are bearded, this table finds what it is made for.
+
+# %% [markdown]
 # ### What else moved
 #
 # Beards and makeup were at least annotated. Figure 19 of the paper shows a change that nobody had
@@ -481,10 +485,10 @@ for axis in AXES:
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# The main arm passed a gate on these movements before any model was asked
-# ([](05_transect_generation)). They are small, and not zero. A mean effect is therefore the effect of an
-# axis *with its company*. The transects of the paper's recipe move more, and the ladder below and
-# [](14_hidden_attributes) measure what that does.
+# A gate bounded those of these movements that raters or measures can tell, before the experiment asked
+# any model ([](05_transect_generation)). It did not look at the others, such as the parting of hair. They
+# are small, and not zero. A mean effect is therefore the effect of an axis *with its company*. Faces of
+# the paper's recipe move more; a section below and [](14_hidden_attributes) measure what that does.
 
 # %% [markdown]
 # ## The truth, by intervention
@@ -497,8 +501,8 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # The base faces are new ones, drawn by the recipe of the exact arm in [](05_transect_generation),
-# so that the truth speaks about the same population of adults with loose hair. The doses are the median
-# values that the fitted arm reached. The right answer for each picture is the gender that was set; no
+# so that the truth speaks about nearly the same adults with loose hair; the main arm also leaves out faces
+# far from neutral. The doses are the median values that the fitted arm reached. The right answer for each picture is the gender that was set; no
 # crowd is asked.
 
 # %%
@@ -612,14 +616,14 @@ on_counted = on_counted.assign(low=changes.mean() - margin, high=changes.mean() 
 # two, so three more versions stand between these. Only a world with a known truth can make them:
 #
 # - **A2, base faces**: the base faces of B, each at the exact doses. Fitted planes of age and of
-#   the axes select and project other faces than exact ones do.
+#   the axes select and project other faces than exact ones do, and raters left out some.
 # - **A3, doses**: the values of skin, hair and gender that B's images really have, which vary from
 #   face to face. Everything else is held as the base face has it.
 # - **B2, noise**: annotators as noisy as those of C, who look at the shape of the face alone.
 
 # %% [markdown]
 # A2 and A3 intervene on the faces of B. The step from A3 to B lets everything else move: it is the
-# {term}`leakage`. The step from B2 to C adds the cues: beard, makeup and hair count for something,
+# {term}`leakage`, with the little beard and makeup that the rounds added to all cells alike. The step from B2 to C adds the cues: beard, makeup and hair count for something,
 # too, when the annotators of C say which gender they see.
 
 
@@ -867,7 +871,7 @@ climbed = climbed[climbed["scope"] == "cell"]
 climbed = climbed.assign(contrast=climbed["attribute"].map(labels.CONTRASTS))
 ladders = dict(iter(climbed.groupby("model")))
 
-# %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the celeba-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-celeba", "caption": "CelebA-like model: estimates of every effect from the ideal experiment (A) to the realistic one (D), with confidence intervals, over the true effect (grey)."}}
+# %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the celeba-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-celeba", "caption": "CelebA-like model: estimates of every effect from the ideal experiment (A) to the pruned one (D), with confidence intervals, over the true effect (grey)."}}
 _ = panels.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
 
 # %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender of the fairface-like model. In each of four cells four estimates with confidence intervals, versions A to D of the experiment, stand on a grey band that marks the true effect."}, "figure": {"name": "fig-ladder-fairface", "caption": "The same for the FairFace-like model."}}
@@ -941,12 +945,12 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 # %% [markdown]
 # ### Two truths, and what is left
 #
-# Two true effects belong beside each found one. T₁ is the effect at the doses that all faces should
-# have got. T₂ is the mean over transects of the effect at the doses that each one got: the step A3, which
-# moves nothing else. T₂ − T₁ is another dose, and the draw of faces. The difference of B from T₂ is
-# bias: what moved along unasked. The same faces stand on both sides of it, so that the draw cancels, and
-# its interval is narrower than that of the effect. Of an audit in the field only the first column is
-# known.
+# Two true effects belong beside each found one. T₁ is the effect at the main arm's median doses, given
+# to all faces of the truth. T₂ is the mean over transects of the effect at the doses that each one got:
+# the step A3, which moves nothing else. T₂ − T₁ is another dose, and the draw of faces. The difference of
+# B from T₂ is bias: what moved along unasked. The same faces stand on both sides of it, so that the draw
+# cancels, and its interval is narrower than that of the effect. Of an audit in the field only the first
+# column is known.
 
 # %%
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
@@ -1020,7 +1024,8 @@ sizes_of_bias.style.format("{:.1f}")
 pooled = np.sqrt((sizes_of_bias**2).mean())
 claim(
     "**In this run** what moves along unasked biases the paper's estimates by {papers:.1f} points, as a "
-    "root mean square over all cells and networks, and those of the main arm by {main:.1f}.",
+    "root mean square over all cells and networks. In the main arm {main:.1f} is left after noise, where "
+    "zero means that it was not told from noise.",
     holds=pooled["main arm"] < pooled["the paper's"],
     papers=pooled["the paper's"],
     main=pooled["main arm"],
@@ -1028,12 +1033,15 @@ claim(
 
 # %% [markdown]
 # The size of the bias is its root mean square over the twelve cells of a network, less what noise alone
-# would give. Where 0.0 stands, it was not told from noise. Raters, networks and faces are the same for
-# both columns, so what differs is how the faces were made. Whether intervals hold their truth is a
-# question for many experiments, not for one. The [benchmark of both instruments](benchmarks) makes the
-# whole experiment anew for ten seeds, with other faces, raters and directions, and counts. An audit of a
-# real generator has neither column. It has the gate of [](05_transect_generation), which bounds what
-# moves along, and this table says what such a bound was worth here.
+# would give. Where 0.0 stands, it was not told from noise. Networks are the same for both columns, and so
+# are most of the faces that were sampled. The base faces are not: the main arm leaves out hair that shows
+# no length, and its doses differ a little. A column says what its own transects suffer.
+
+# %% [markdown]
+# Whether intervals hold their truth is a question for many experiments, not for one. The [benchmark
+# of both instruments](benchmarks) makes the whole experiment anew for ten seeds, with other faces,
+# raters and directions, and counts. An audit of a real generator has neither column. It has the
+# gate of [](05_transect_generation), which bounds what it looks at.
 
 # %% [markdown]
 # ### What each step adds to a miss
@@ -1045,8 +1053,8 @@ claim(
 # that pushes an estimate out may be smaller than two that cancelled before it.
 
 # %% [markdown]
-# Version D is the realistic one of {cite:t}`transects`, because they prune. The book's own version is
-# C, which drops no image. The table counts the missed cells of every version. The null control is
+# Version D prunes, as {cite:t}`transects` do, but on the main arm's images; the paper's own transects have
+# a section above. The book's own version is C, which drops no image. The table counts the missed cells of every version. The null control is
 # left out: its truth is zero by construction.
 
 # %%
@@ -1092,7 +1100,8 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 # what each step added, with 95 % intervals. The steps add up to the difference between D and the
 # truth. A step can add a lot and be undone by the next. A
 # contribution whose interval holds zero may be chance. How many cells are missed differs from one
-# seed to the next: [What this book found](findings) has the [counts](#twenty-other-seeds) of twenty.
+# seed to the next: [What this book found](findings) has the [counts](#twenty-other-seeds) of twenty, with
+# the paper's instrument.
 
 # %%
 square = split[list(STEPS.values())] ** 2 - step_se.loc[split.index, list(STEPS.values())] ** 2
@@ -1101,8 +1110,9 @@ by_step.add_suffix(" (points)").style.format("{:.1f}")
 
 # %% [markdown]
 # That is the size of each step's contribution in the sense of the table above, over all twelve
-# cells of a model: root mean squares, less noise. It says where effort would pay: in better
-# directions and more annotated attributes, in more raters, or in less pruning. For the null control
+# cells of a model: root mean squares, less noise. It says where effort would pay: in more faces
+# where sampling is largest, in better directions where leakage is, in raters where noise or cues are. A
+# size of zero was not told from noise. For the null control
 # the directions and the raters contribute nothing by construction, since its errors follow the
 # label whatever the label is.
 
@@ -1129,8 +1139,8 @@ headline
 # ### Faces as drawn
 #
 # The base faces of this experiment are clean-shaven and lightly made up, by design. What if each
-# had kept the beard and the makeup that it was drawn with? Here are the same steps from such faces,
-# labelled by the shape alone, beside version B, which differs in nothing else.
+# had kept the beard and the makeup that it was drawn with? Here are the same faces and steps with both,
+# labelled by the shape alone, beside version B.
 
 # %%
 drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_parameters.npy").copy())
@@ -1352,7 +1362,7 @@ Markdown("\n".join(lines))
 # the same faces, so that their draw cancels. The number is a root mean square, less noise, over all
 # effects that are averaged over one axis, as this one is, in both ordinary models. All attributes are
 # taken together: one has few effects, whose steps can cancel by luck, and with
-# [other seeds](#twenty-other-seeds) found effects of skin miss their truth more often than promised. An
+# [other seeds](#twenty-other-seeds) the paper's instrument missed its truth more often than promised. An
 # auditor without a truth takes this number from a world that has one.
 
 # %%
@@ -1540,7 +1550,8 @@ Markdown("\n\n".join(paragraphs))
 # true share of the counted women, given above, tells them apart, because this world knows it. Where it
 # differs from the found share, the word would be too strong, or name too small a part, if it were said
 # of the counted women. With other seeds the words
-# often are others: [What this book found](findings) has the [counts](#twenty-other-seeds).
+# often are others: [What this book found](findings) has the [counts](#twenty-other-seeds), with the
+# paper's instrument.
 
 # %% [markdown]
 # A small average effect of skin colour is not the same as none, and not the same as none *for

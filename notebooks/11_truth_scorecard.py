@@ -932,8 +932,8 @@ Markdown(
 
 # %% [markdown]
 # An analysis can be enough for one question and not for the other. Whoever wants a single number for
-# an attribute, over all faces of a complete design, may use the regression: up to its penalty it
-# gives what matched pairs give. Whoever wants to know whether some are harmed and others favoured
+# an attribute, over all faces of a complete design, may use the regression where the list does not rule
+# it out: up to its penalty it gives what matched pairs give. Whoever wants to know whether some are harmed and others favoured
 # needs effects by cell, since opposite signs leave no trace in an average. Holding the average small
 # is then no proof that a model is fair.
 
@@ -1641,7 +1641,7 @@ rmse.style.format("{:.1f}")
 # turns dark, earrings appear in a share of the transects, and that nobody annotated earrings. We
 # plant that share ourselves: the faces of the first sweep are rendered in all cells without and
 # with earrings, and the sweep picks from the two.
-# [](14_hidden_attributes) treats the real leak of the book's own directions; here it is the dose
+# [](14_hidden_attributes) treats the real leak of directions by the paper's recipe; here it is the dose
 # that varies.
 
 # %%

@@ -115,18 +115,18 @@ audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].co
 n_transects = audit["transect"].nunique()
 
 # %% [markdown]
-# These are the transects of the paper's recipe, as [](05_transect_generation) made them before it brought
-# its main arm to targets. The same raters see them. The null control is left out: its answers follow
-# the label and look at no image, so nothing in an
-# image can change them. All three networks look at images, and nobody told them which parts to look
+# These are the transects of the paper's recipe in [](05_transect_generation), and not those of the main
+# arm. The same raters see them. The null control is left out: its answers follow the label and look at
+# no image, so nothing in an image can change them. All three networks look at images, and nobody told them which parts to look
 # at.
 
 # %% [markdown]
 # ## Everything that moved
 #
-# The crowd of [](03_direction_fitting) was asked seven questions about the face, and how fake it
-# looks. A face of this world has more than forty parameters. [](10_effects_and_truth) follows each
-# of them along each axis. The table sums that up by groups that have a name: for each group it
+# The papers' task in [](03_direction_fitting) has seven questions about the face, and one on how fake it
+# looks. Its second task has more; this chapter does as if it had not been made. A face of this world has
+# more than forty parameters. [](10_effects_and_truth) follows each along each axis of the main arm; this
+# table does it for the papers' transects, by groups that have a name: for each group it
 # gives the parameter that moves most, in standard deviations among sampled faces. Every parameter
 # of the renderer is in one group, so nothing is left out.
 
@@ -387,7 +387,7 @@ gallery = figures.gallery(pictures, 8, COLUMNS)
 #
 # A leak alone biases nothing. It needs a classifier that cares. So we intervene on the attribute and
 # nothing else: take base faces of the transects, put each combination of skin, hair and gender on
-# them at the audit's doses, once with a low and once with a high value of the attribute, and ask the
+# them at the main arm's doses, once with a low and once with a high value of the attribute, and ask the
 # models. Low and high are values that one sampled face in twenty stays below or exceeds.
 
 # %%
@@ -500,8 +500,9 @@ Markdown("\n".join(lines))
 # Now the estimates themselves: for each model the cell with the largest part of the attribute, as
 # audited and with the attribute held, beside the {term}`known truth`. The truth comes from faces that
 # keep everything else whatever is changed, so the second estimate has one error less. Its doses are
-# those of the main arm, a little beside those of these transects. The second estimate need not lie
-# nearer: sampling, other leaks, doses and raters may have pulled the other way.
+# those of the main arm, and all of its faces have loose hair, as a few of these do not; a distance from
+# it holds that difference too. The second estimate need not lie nearer: sampling, other leaks, doses and
+# raters may have pulled the other way.
 
 # %%
 AUDITED, ADJUSTED = "as audited", "adjusted"

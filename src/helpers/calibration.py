@@ -148,9 +148,8 @@ def dose_spread(
         grid = grid - grid.mean(axis=0)
         for side in (0, 1):
             cells = np.asarray(level) == side
-            seen = grid[:, cells].mean(axis=1).var(ddof=1)
-            true = seen - error[axis] / cells.sum()
-            # The variance of a sample variance of normal values.
-            upper = true + _Z * seen * np.sqrt(2 / len(grid))
+            square = grid[:, cells].mean(axis=1) ** 2
+            true = square.mean() - error[axis] / cells.sum()
+            upper = true + _Z * square.std() / np.sqrt(len(square))
             rows[axis, side] = {"sd": max(true, 0) ** 0.5, "upper": max(upper, 0) ** 0.5}
     return pd.DataFrame(rows).T.rename_axis(["axis", "level"])
