@@ -66,6 +66,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import Markdown
 from myst_nb import glue
 from numpy.typing import ArrayLike
 from scipy.special import logit
@@ -615,12 +616,11 @@ label = figure.supxlabel("true value")
 
 # %% tags=["remove-input"]
 wide, narrow = (pd.Series({k: v.std() for k, v in reached[a].items()}) for a in reached)
-claim(
-    "**In this run** images of one level of gender differ by a standard deviation of {wide[0]:.3f} and "
-    "{wide[1]:.3f} by the paper's recipe, and by {narrow[0]:.3f} and {narrow[1]:.3f} in the main arm.",
-    holds=(narrow["gender"] < wide["gender"]).all(),
-    wide=wide["gender"].tolist(),
-    narrow=narrow["gender"].tolist(),
+Markdown(
+    "**In this run** images of one level of gender differ by a standard deviation of {:.3f} and {:.3f} by "
+    "the paper's recipe, and by {:.3f} and {:.3f} in the main arm.".format(
+        *wide["gender"], *narrow["gender"]
+    )
 )
 
 # %% [markdown]
@@ -682,12 +682,10 @@ answers = {
 pd.Series(answers, name="answers").map("{:,}".format).to_frame()
 
 # %% tags=["remove-input"]
-claim(
-    "**In this run** the main arm passes the gate: its largest upper limit of a leak is {leak:.3f} "
-    "standard deviations, that of a spread of doses {dose:.3f}.",
-    holds=passed,
-    leak=leaked["upper"].max(),
-    dose=spread["upper"].max(),
+Markdown(
+    f"**In this run** the main arm {'passes' if passed else 'does **not** pass'} the gate: its largest upper "
+    f"limit of a leak is {leaked['upper'].max():.3f} standard deviations, that of a spread of doses "
+    f"{spread['upper'].max():.3f}."
 )
 
 # %% [markdown]
