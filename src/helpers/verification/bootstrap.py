@@ -250,9 +250,10 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     for start, weight in kind.cumulative(weights):
         stop = start + len(weight)
         for need, count in zip(needs, reached, strict=True):
-            if (weight[0] < need).any():  # most blocks lie wholly on one side, and need no count
-                whole = (weight[-1] < need).all()
-                count += len(weight) if whole else np.count_nonzero(weight < need, axis=0)
+            if (weight[-1] < need).all():  # most blocks lie wholly on one side, and need no count
+                count += len(weight)
+            elif (weight[0] < need).any():
+                count += np.count_nonzero(weight < need, axis=0)
         weight *= scale
         for cut, found in zip(cuts, at, strict=True):
             here = np.flatnonzero((cut > start) & (cut <= stop) & drawn)
