@@ -1,9 +1,12 @@
 """Stages and pages: what is written can be read back, and nothing stale or damaged is."""
 
 import os
+import subprocess
+import time
 
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 from helpers import artifacts
@@ -114,12 +117,17 @@ def test_files_appear_whole_and_what_dead_processes_left_is_swept(tmp_path):
         temporary.write_text("half")
         raise KeyboardInterrupt
     assert path.read_text() == "old" and list(tmp_path.glob("*.tmp")) == []
-    gone = tmp_path / ".x.json.4194304.tmp"  # above the largest number of a process
-    mine, other = tmp_path / f".x.json.{os.getpid()}.tmp", tmp_path / ".notes.tmp"
-    for left in (gone, mine, other):
+    zombie = subprocess.Popen(["true"])  # not waited for
+    while psutil.Process(zombie.pid).status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    numbers = (4194304, zombie.pid, os.getpid())  # the first is above the largest of a process
+    gone, killed, mine = (tmp_path / f".x.json.{number}.tmp" for number in numbers)
+    other = tmp_path / ".notes.tmp"
+    for left in (gone, killed, mine, other):
         left.write_text("")
     artifacts.sweep(tmp_path)
-    assert not gone.exists() and mine.exists() and other.exists()
+    zombie.wait()
+    assert not gone.exists() and not killed.exists() and mine.exists() and other.exists()
 
 
 # --- pages

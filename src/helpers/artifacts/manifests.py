@@ -155,7 +155,12 @@ def sweep(folder: Path) -> None:
     """
     import psutil  # seldom needed
 
+    # Where no init reaps it, a killed process stays in the table as a zombie.
+    dead = (None, psutil.STATUS_ZOMBIE)
+    states = {
+        str(process.pid): process.info["status"] for process in psutil.process_iter(["status"])
+    }
     for path in folder.rglob(".*.tmp"):
         owner = path.name.split(".")[-2]
-        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+        if owner.isdecimal() and states.get(owner) in dead:
             path.unlink(missing_ok=True)
