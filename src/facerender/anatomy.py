@@ -158,5 +158,5 @@ def _mouth(face, traits, skull):
 def lip_line(mouth, across):
     """Height of the line between the lips at `across` = |x| / width: a soft cupid's bow
     that bends up at the corners with a smile and down with a frown."""
-    bow = 0.010 * bump((across - 0.42) / 0.28) - 0.012 * bump(across / 0.26)
+    bow = 0.010 * bump(across - 0.42, 0.28) - 0.012 * bump(across, 0.26)
     return mouth.y + bow + mouth.curve * (min(across * across, 1.5) - 0.30)

@@ -10,7 +10,7 @@ from numpy import float32, int32, uint8
 from facerender.colours import Colour, blend, clothing_colour, dim
 from facerender.compiled import formula, loop
 from facerender.hair import COVERED
-from facerender.maths import Vector, add, at, bump, clamp, dot, mix, put_at, smoothstep
+from facerender.maths import Vector, add, at, blob, bump, clamp, dot, mix, put_at, smoothstep
 from facerender.rays import (
     CAMERA_DISTANCE,
     CAMERA_HEIGHT,
@@ -96,7 +96,7 @@ def paint_ball(canvas, pixel, right, up, radius, visible, light, width):
     bulge = math.sqrt(max(1.0 - distance * distance, 1e-6))
     lit = right * light.world.x + up * light.world.y + bulge * light.world.z
     shade = 0.9 * light.key * (0.35 + 0.65 * max(lit, 0.0))
-    glint = 0.8 * bump((right + 0.35) / 0.3) * bump((up - 0.35) / 0.3)
+    glint = 0.8 * blob(right + 0.35, 0.3, up - 0.35, 0.3)
     colour = Colour(GOLD.red * shade + glint, GOLD.green * shade + glint, GOLD.blue * shade + glint)
     over(canvas, pixel, colour, weight, 1.0)
 
@@ -128,7 +128,7 @@ def paint_glasses_at(canvas, pixel, on_head, ray, origin, eyes, light, view, sho
     distances = spectacles(abs(x), y, 1.04 * eyes.x)
 
     lens = smoothstep(view.pixel, -view.pixel, distances.rim) * shown
-    streak = bump((0.7 * x + y - 0.08 - 0.2 * light.world.x) / 0.06)
+    streak = bump(0.7 * x + y - 0.08 - 0.2 * light.world.x, 0.06)
     glare = lens * (0.015 + 0.13 * streak) * on_head
     # The frame's shadow falls a little below it on the face.
     below = distances.frame + 0.02 * (y + 0.045 * light.world.y + 0.03)
@@ -141,7 +141,7 @@ def paint_glasses_at(canvas, pixel, on_head, ray, origin, eyes, light, view, sho
     )
     weight = clamp(0.5 - distances.frame / view.pixel, 0.0, 1.0) * (0.8 + 0.2 * on_head)
     arm = clamp(0.5 - distances.arm / view.pixel, 0.0, 1.0) * smoothstep(0.4, 0.9, on_head)
-    sheen = 0.22 * light.key * bump((distances.rim + 0.006) / 0.012) * smoothstep(-0.02, 0.12, y)
+    sheen = 0.22 * light.key * bump(distances.rim + 0.006, 0.012) * smoothstep(-0.02, 0.12, y)
     colour = Colour(FRAME.red + sheen, FRAME.green + sheen, FRAME.blue + sheen)
     weight = max(weight, arm) * shown
     put(canvas, pixel, blend(tinted, colour, weight))
@@ -224,8 +224,8 @@ def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, p
     key = light.key * shadow * (0.35 + 0.65 * open_sky)
     # Two cords run from behind the ears to the pit of the neck, with hollows beside them.
     cord = 0.10 + 0.75 * max(y + 1.50, 0.0)
-    hollows = 0.10 * bump((side - cord - 0.07) / 0.06)
-    hollows += 0.16 * bump(x / 0.08) * bump((y + 1.47) / 0.08)
+    hollows = 0.10 * bump(side - cord - 0.07, 0.06)
+    hollows += 0.16 * blob(x, 0.08, y + 1.47, 0.08)
     muscles = 1.0 - hollows * smoothstep(-1.05, -1.25, y)
     # What reflects at the surface, without which a dark neck is redder than its face.
     haze = 0.008 * clamp(1.0 - 2.2 * skin.green, 0.0, 1.0)
@@ -235,10 +235,10 @@ def torso_light(point, normal, face, light, skin, clothing, shadow, clearance, p
         skin.green * (key * wrapped(toward_light, 0.22) + sky) * muscles,
         skin.blue * (key * wrapped(toward_light, 0.17) + sky) * muscles,
     )
-    neckline = -1.60 + 0.36 * (x / 0.62) ** 2 - 0.08 * (1.0 - face.gender) * bump(x / 0.3)
+    neckline = -1.60 + 0.36 * (x / 0.62) ** 2 - 0.08 * (1.0 - face.gender) * bump(x, 0.3)
     cloth = smoothstep(0.7 * pixel, -0.7 * pixel, y - neckline)
-    seam = 1.0 - 0.25 * bump((y - neckline + 0.075) / 0.012)
-    collar = (1.0 - 0.30 * bump((y - neckline) / 0.03) * cloth) * seam
+    seam = 1.0 - 0.25 * bump(y - neckline + 0.075, 0.012)
+    collar = (1.0 - 0.30 * bump(y - neckline, 0.03) * cloth) * seam
     on_neck = 1.0 - 0.30 * smoothstep(0.09, 0.0, y - neckline)
     shade = (key * wrapped(toward_light, 0.15) + sky) * collar
     return blend(dim(neck, on_neck), dim(clothing, shade), cloth)

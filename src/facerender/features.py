@@ -7,7 +7,7 @@ import math
 from facerender.anatomy import lip_line
 from facerender.colours import IRIS_ANCHORS, Colour, absorb, blend, dim, hsv, ramp
 from facerender.compiled import formula
-from facerender.maths import bump, clamp, cos, floor, mix, power, sign, sin, smoothstep
+from facerender.maths import blob, bump, clamp, cos, exp, floor, mix, power, sign, sin, smoothstep
 from facerender.skin import Surface, cover, darken, shine
 
 LASH = Colour(0.014, 0.011, 0.010)
@@ -26,9 +26,11 @@ TOOTH = 0.072
 @formula
 def paint_nostrils(surface, place, nose):
     """Soft dark ovals under the tip; only where the surface really lies at the nose's base."""
-    across = (place.side - nose.width * 0.46) / (nose.width * 0.24)
-    up = (place.y - nose.base_y + 0.045) / 0.024
-    return darken(surface, 0.62 * bump(across) * bump(up) * smoothstep(0.55, 0.80, place.z))
+    across = (place.side - nose.width * 0.46) * (1.0 / (nose.width * 0.24))
+    up = (place.y - nose.base_y + 0.045) * (1.0 / 0.024)
+    return darken(
+        surface, 0.62 * exp(-(across * across + up * up)) * smoothstep(0.55, 0.80, place.z)
+    )
 
 
 @formula
@@ -83,10 +85,10 @@ def white_beside(skin, white):
 def paint_lips(surface, place, mouth, lips, teeth, makeup):
     """Lips, teeth and the line between the lips; `lips` and `teeth` are their colours."""
     y, front, edge = place.y, place.front, place.edge
-    across = place.side / mouth.width
+    across = place.side * (1.0 / mouth.width)
     line = lip_line(mouth, across)
     arch = max(1.0 - across * across, 1e-5)
-    bow = 1.0 - 0.20 * bump(across / 0.16) + 0.10 * bump((across - 0.30) / 0.2)
+    bow = 1.0 - 0.20 * bump(across, 0.16) + 0.10 * bump(across - 0.30, 0.2)
     top = line + mouth.upper * power(arch, 0.75) * bow
     gap_bottom = line - mouth.opening * power(arch, 0.8)
     bottom = gap_bottom - mouth.lower * power(arch, 0.62)
@@ -96,7 +98,7 @@ def paint_lips(surface, place, mouth, lips, teeth, makeup):
 
     # Light from above: the upper lip turns away from it, the lower one shows its swell.
     up, down = (y - line) / (top - line + 1e-3), (gap_bottom - y) / (gap_bottom - bottom + 1e-3)
-    swell = bump((down - 0.42) / 0.30) * smoothstep(0.95, 0.25, across)
+    swell = bump(down - 0.42, 0.30) * smoothstep(0.95, 0.25, across)
     roundness = (
         0.94 - 0.24 * smoothstep(1.0, 0.0, up)
         if y > line
@@ -115,11 +117,11 @@ def paint_lips(surface, place, mouth, lips, teeth, makeup):
     surface = shine(surface, 0.5, in_mouth)
 
     # The seam is a shadow between two soft lips: broad and light, deepest near the corners.
-    seam = bump((y - line) / (0.011 + 0.5 * edge)) * smoothstep(1.06, 0.90, across)
-    depth = 0.44 + 0.20 * bump((across - 0.88) / 0.2)
+    seam = bump(y - line, 0.011 + 0.5 * edge) * smoothstep(1.06, 0.90, across)
+    depth = 0.44 + 0.20 * bump(across - 0.88, 0.2)
     surface = darken(surface, seam * depth * (1.0 - 0.7 * in_mouth) * front)
-    corner = bump((across - 1.0) / 0.09) * bump((y - line) / 0.022)
-    below = bump((y - bottom + 0.020) / 0.022) * smoothstep(0.75, 0.2, across)
+    corner = blob(across - 1.0, 0.09, y - line, 0.022)
+    below = bump(y - bottom + 0.020, 0.022) * smoothstep(0.75, 0.2, across)
     return darken(surface, (0.22 * corner + 0.13 * below) * front)
 
 
@@ -132,7 +134,7 @@ def in_the_mouth(side, across, line, y, mouth, teeth, edge):
     # The middle two are the widest; those further back are seen from the side.
     number = side / TOOTH + 0.35 * (side / TOOTH - 1.0) * smoothstep(0.8, 3.5, side / TOOTH)
     from_gap = number - floor(number + 0.5)
-    gap = bump(from_gap * TOOTH / (0.005 + 0.6 * edge)) * 0.006 / (0.006 + edge)
+    gap = bump(from_gap * TOOTH, 0.005 + 0.6 * edge) * 0.006 / (0.006 + edge)
     rounded = end + 0.048 * from_gap * from_gap * smoothstep(0.5, 0.2, abs(from_gap))
     light = (1.0 - 0.25 * gap) * (1.0 - 0.72 * smoothstep(0.35, 1.0, across))
     light *= 0.62 + 0.38 * smoothstep(0.0, 0.028, line - y)
@@ -176,12 +178,12 @@ def paint_eyes(surface, place, eyes, face, light, shadow, white, iris):
     surface = cover(surface, ball, opened)
     surface = shine(surface, 0.2, opened)
     surface = paint_lashes(surface, across, up, above_lid, above_lower, edge, front, face)
-    tear_duct = bump((across + 0.93) / 0.10) * bump((up + 0.02) / 0.10)
+    tear_duct = blob(across + 0.93, 0.10, up + 0.02, 0.10)
     surface = cover(surface, TEAR_DUCT, 0.55 * tear_duct * front)
 
     # The same light reflects at the same place in both eyes; `across` is mirrored, so undo that.
     offset = 0.15 * sign(light.head.x) * sign(place.x)
-    catch = bump((across - offset) / 0.075) * bump((up - 0.14) / 0.075)
+    catch = blob(across - offset, 0.075, up - 0.14, 0.075)
     return Surface(surface.albedo, surface.gloss, surface.glow + 0.8 * catch * opened)
 
 
@@ -194,12 +196,12 @@ def paint_lids(surface, across, above_lid, above_lower, edge, front, face, shado
     surface = cover(surface, shadow, 0.62 * lid * smoothstep(0.1, 1.0, makeup))
     # The crease lies closer to the lid at its ends; above it, the fold overhangs.
     from_crease = above_lid - 0.27 + 0.10 * across * across
-    crease = bump(from_crease / (0.055 + 0.4 * edge)) * smoothstep(1.30, 0.75, far)
+    crease = bump(from_crease, 0.055 + 0.4 * edge) * smoothstep(1.30, 0.75, far)
     fold = smoothstep(-0.25, 0.0, from_crease) * smoothstep(0.04, 0.0, from_crease)
     surface = darken(surface, (0.36 * crease + 0.12 * fold * smoothstep(1.2, 0.7, far)) * front)
-    rim = bump((above_lower + 0.05) / (0.05 + 0.3 * edge)) * smoothstep(1.0, 0.8, far)
+    rim = bump(above_lower + 0.05, 0.05 + 0.3 * edge) * smoothstep(1.0, 0.8, far)
     surface = cover(surface, blend(surface.albedo, TEAR_DUCT, 0.35), 0.6 * rim * front)
-    below = bump((above_lower + 0.30) / 0.14) * smoothstep(1.15, 0.5, far)
+    below = bump(above_lower + 0.30, 0.14) * smoothstep(1.15, 0.5, far)
     return darken(surface, 0.10 * below * front)
 
 
@@ -208,7 +210,7 @@ def paint_lashes(surface, across, up, above_lid, above_lower, edge, front, face)
     """Upper lashes, the wing of an eyeliner, lower lashes."""
     makeup, far = face.makeup, abs(across)
     dense = 0.5 * makeup + 0.5 * (1.0 - face.gender)
-    line = bump((above_lid - 0.01) / (0.050 + 0.040 * makeup + 0.015 * dense + 0.3 * edge))
+    line = bump(above_lid - 0.01, 0.050 + 0.040 * makeup + 0.015 * dense + 0.3 * edge)
     line *= smoothstep(1.14, 1.0, far)
     # Single lashes fan out, longest towards the temple.
     length = (0.10 + 0.16 * dense) * smoothstep(-0.9, 0.7, across) + 0.02
@@ -217,10 +219,10 @@ def paint_lashes(surface, across, up, above_lid, above_lower, edge, front, face)
     fan *= single * smoothstep(1.20, 1.0, far) * (0.35 + 0.45 * dense)
     weight = clamp(max(line * (0.80 + 0.18 * makeup), fan) * front, 0.0, 1.0)
     surface = cover(surface, LASH, weight)
-    wing = bump((up - 0.42 * (across - 0.9) - 0.02) / 0.05) * smoothstep(0.9, 1.0, across)
+    wing = bump(up - 0.42 * (across - 0.9) - 0.02, 0.05) * smoothstep(0.9, 1.0, across)
     wing *= smoothstep(1.45, 1.1, across) * smoothstep(0.35, 0.9, makeup)
     surface = cover(surface, LASH, 0.8 * wing * front)
-    lower = bump((above_lower + 0.03) / (0.045 + 0.02 * makeup + 0.3 * edge))
+    lower = bump(above_lower + 0.03, 0.045 + 0.02 * makeup + 0.3 * edge)
     lower *= 0.55 + 0.45 * smoothstep(-0.4, 0.6, across)
     return darken(surface, (0.26 + 0.34 * makeup) * lower * smoothstep(1.05, 0.9, far) * front)
 

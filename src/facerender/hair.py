@@ -210,12 +210,13 @@ def shell_distance(x, y, z, shell):
     # Short hair is thin at the sides and thick on top.
     half_width = shell.side + shell.top * smoothstep(0.05, 0.75, y)
     half_width += shell.spread * smoothstep(0.2, -1.2, y)
-    across = x / half_width
+    narrow = 1.0 / half_width
+    across = x * narrow
     below, above = min(y - shell.end, 0.0) * shell.below, max(y - JOINT_Y, 0.0) * shell.above
     up, steep_up = below + above, below * shell.below + above * shell.above
     back = (z + 0.17) * shell.back
     level = across * across + up * up + back * back
-    across, back = across / half_width, back * shell.back
+    across, back = across * narrow, back * shell.back
     slope = across * across + steep_up * steep_up + back * back + 1e-9
     waves = sin(x * shell.lump_x) * sin(y * shell.lump_y + 2.0 * x) * sin(z * shell.lump_x + 1.0)
     return (level - math.sqrt(level)) / math.sqrt(slope) - shell.lump * waves
@@ -249,12 +250,12 @@ def inside_hairline(place, line):
     side = abs(x)
     around = atan2(side, z + 0.29)  # 0 in front, pi behind
     shifted = x - line.parting
-    forehead = line.forehead + line.receding * bump((side - 0.35) / 0.18)
+    forehead = line.forehead + line.receding * bump(side - 0.35, 0.18)
     forehead -= line.arch * shifted * shifted
     opening = line.opening + 0.20 * smoothstep(-0.1, -0.9, y) * line.length
     above, beside = y - forehead, TEMPLE_RADIUS * (around - opening)
     haired = min(-smooth_min(-above, -beside, TEMPLE_CORNER), y - line.tip)
-    across, up = x / line.oval_width, (y - line.oval_middle) / line.oval_half
+    across, up = x * (1.0 / line.oval_width), (y - line.oval_middle) * (1.0 / line.oval_half)
     oval = math.sqrt(across * across + up * up + 1e-6) - 1.0
     oval = 0.6 * oval if z > 0.0 else 0.6
     return oval if line.covered > 0.0 else haired
@@ -355,7 +356,7 @@ def strand_cover(density, tone):
 def bun_crease(x, y, z, hair):
     """1 where the bun meets the head, 0 elsewhere."""
     apart = bun_distance(x, y, z, hair.shell) - shell_distance(x, y, z, hair.shell)
-    return bump(apart / 0.05) * hair.look.tied
+    return bump(apart, 0.05) * hair.look.tied
 
 
 @loop

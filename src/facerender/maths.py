@@ -2,6 +2,9 @@
 
 The processor has no instruction for exp, log, sine and arctangent, and calling a library keeps a
 loop from being vectorised: here they are polynomials, right to about one in a million.
+
+What is divided by a number that all points share is multiplied by one over it instead: that is
+computed once, and a division takes as long as ten products.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ def clamp(x, low, high):
 @formula
 def smoothstep(start, end, x):
     """0 at `start`, 1 at `end` (which may be the smaller), with flat ends."""
-    t = clamp((x - start) / (end - start), 0.0, 1.0)
+    t = clamp((x - start) * (1.0 / (end - start)), 0.0, 1.0)
     return (3.0 - 2.0 * t) * t * t
 
 
@@ -50,7 +53,7 @@ def smooth_min(a, b, width):
     A minimum is the mean less half of |a - b|; a parabola rounds |a - b| off where it is small.
     """
     apart = abs(a - b)
-    rounded = 0.5 * apart * apart / width if apart < width else apart - 0.5 * width
+    rounded = apart * apart * (0.5 / width) if apart < width else apart - 0.5 * width
     return 0.5 * (a + b) - 0.5 * rounded - 0.25 * width
 
 
@@ -94,9 +97,17 @@ def power(x, exponent):
 
 
 @formula
-def bump(x):
-    """Gaussian exp(-x²)."""
+def bump(x, width):
+    """Gaussian exp(-(x / width)²)."""
+    x = x * (1.0 / width)
     return exp(-x * x)
+
+
+@formula
+def blob(x, width, y, height):
+    """Gaussian of two directions, the product of two bumps."""
+    x, y = x * (1.0 / width), y * (1.0 / height)
+    return exp(-(x * x + y * y))
 
 
 @formula
@@ -209,17 +220,21 @@ def box_mean(image, mean, radius, sums):
     `sums` (rows, columns) is to compute in.
     """
     rows, columns = image.shape
-    share = 1.0 / float32((2 * radius + 1) * (2 * radius + 1))
+    last, end = rows - 1, columns - 1
+    share, first = 1.0 / float32((2 * radius + 1) * (2 * radius + 1)), float32(radius + 1)
+    for column in range(columns):
+        sums[0, column] = first * image[0, column]
+    for shift in range(1, radius + 1):
+        for column in range(columns):
+            sums[0, column] += image[min(shift, last), column]
+    for row in range(1, rows):
+        left, entered = max(row - radius - 1, 0), min(row + radius, last)
+        for column in range(columns):
+            sums[row, column] = sums[row - 1, column] + image[entered, column] - image[left, column]
     for row in range(rows):
+        window = first * sums[row, 0]
+        for shift in range(1, radius + 1):
+            window += sums[row, min(shift, end)]
         for column in range(columns):
-            sums[row, column], mean[row, column] = 0.0, 0.0
-        for shift in range(-radius, radius + 1):
-            other = min(max(row + shift, 0), rows - 1)
-            for column in range(columns):
-                sums[row, column] += image[other, column]
-        for shift in range(-radius, radius + 1):
-            for column in range(columns):
-                other = min(max(column + shift, 0), columns - 1)
-                mean[row, column] += sums[row, other]
-        for column in range(columns):
-            mean[row, column] *= share
+            mean[row, column] = share * window
+            window += sums[row, min(column + radius + 1, end)] - sums[row, max(column - radius, 0)]

@@ -8,7 +8,7 @@ from collections import namedtuple
 from facerender.anatomy import lip_line
 from facerender.colours import SKIN_ANCHORS, Colour, absorb, blend, dim, ramp
 from facerender.compiled import formula
-from facerender.maths import bump, clamp, mix, power, sin, smoothstep
+from facerender.maths import blob, bump, clamp, mix, power, sin, smoothstep
 
 BLOOD = Colour(0.02, 0.30, 0.24)
 """Absorption of blood in even skin, and of what shines through at thin places."""
@@ -78,16 +78,16 @@ def bare_skin(skin, fine, broad, old):
 def paint_blood(surface, place, anatomy, face):
     """Redder cheeks, nose and ears; blusher."""
     side, y = place.side, place.y
-    blood = 0.75 * bump((side - 0.42) / 0.22) * bump((y + 0.30) / 0.20)
-    blood += 0.6 * bump(side / 0.16) * bump((y - anatomy.nose.base_y - 0.05) / 0.12)
+    blood = 0.75 * blob(side - 0.42, 0.22, y + 0.30, 0.20)
+    blood += 0.6 * blob(side, 0.16, y - anatomy.nose.base_y - 0.05, 0.12)
     blood *= 1.0 + 0.6 * anatomy.traits.child
-    blusher = face.makeup * bump((side - 0.46) / 0.17) * bump((y + 0.22) / 0.14)
+    blusher = face.makeup * blob(side - 0.46, 0.17, y + 0.22, 0.14)
     amount = 0.20 * blood * (0.6 + 0.8 * face.haemoglobin) + 0.38 * blusher
-    on_ear = bump((side - anatomy.skull.ear_x) / 0.12)
+    on_ear = bump(side - anatomy.skull.ear_x, 0.12)
     amount = amount * place.front + 0.06 * on_ear
     albedo = absorb(surface.albedo, amount, BLUSH)
     # The bowl of the ear is a shadow, and so is the groove below its rim.
-    hollow = bump((y + 0.06) / 0.10) * bump((place.z + 0.25 * y + 0.07) / 0.07)
+    hollow = blob(y + 0.06, 0.10, place.z + 0.25 * y + 0.07, 0.07)
     hollow *= smoothstep(0.0, 0.03, side - anatomy.skull.ear_x)
     return Surface(dim(albedo, 1.0 - 0.40 * hollow), surface.gloss, surface.glow)
 
@@ -96,7 +96,7 @@ def paint_blood(surface, place, anatomy, face):
 def forehead_line(place, number, broad):
     """One of three lines across the forehead."""
     wave = 0.02 * sin(6.0 * place.x + 2.0 * number) + 0.03 * place.side * place.side
-    return bump((place.y - (0.47 + 0.09 * number) - wave) / 0.012) * (0.7 + 0.3 * broad)
+    return bump(place.y - (0.47 + 0.09 * number) - wave, 0.012) * (0.7 + 0.3 * broad)
 
 
 @formula
@@ -104,17 +104,17 @@ def crows_feet(place, eyes):
     """Three lines that fan out beside an eye."""
     beyond, above = place.side - eyes.x - 1.12 * eyes.size, place.y - eyes.y
     fan = smoothstep(0.0, 0.03, beyond) * smoothstep(0.15, 0.08, beyond)
-    lines = bump((above + 0.35 * beyond) / 0.010) + bump(above / 0.010)
-    return fan * (lines + bump((above - 0.35 * beyond) / 0.010))
+    lines = bump(above + 0.35 * beyond, 0.010) + bump(above, 0.010)
+    return fan * (lines + bump(above - 0.35 * beyond, 0.010))
 
 
 @formula
 def cheek_fold(place, anatomy):
     """The fold from the nose to the corner of the mouth."""
     nose, mouth = anatomy.nose, anatomy.mouth
-    down = (place.y - nose.base_y - 0.02) / (mouth.y - 0.10 - nose.base_y)
+    down = (place.y - nose.base_y - 0.02) * (1.0 / (mouth.y - 0.10 - nose.base_y))
     along = nose.width + 0.03 + (0.17 + 0.05 * anatomy.traits.smile) * down
-    fold = bump((place.side - along) / 0.028)
+    fold = bump(place.side - along, 0.028)
     return 0.75 * fold * smoothstep(-0.15, 0.35, down) * smoothstep(1.3, 0.8, down)
 
 
@@ -122,8 +122,8 @@ def cheek_fold(place, anatomy):
 def eye_bag(place, eyes):
     """The line below an eye."""
     across, above = place.side - eyes.x, place.y - eyes.y
-    bag = bump((above + 0.62 * eyes.size + 0.05 + 0.35 * across * across) / 0.014)
-    return bag * bump(across / 0.11)
+    bag = bump(above + 0.62 * eyes.size + 0.05 + 0.35 * across * across, 0.014)
+    return bag * bump(across, 0.11)
 
 
 @formula
@@ -133,7 +133,7 @@ def paint_wrinkles(surface, place, anatomy, broad):
     lines = 0.8 * (lines + forehead_line(place, 2.0, broad)) * smoothstep(0.48, 0.25, place.side)
     lines += crows_feet(place, anatomy.eyes) + cheek_fold(place, anatomy)
     lines += 0.8 * eye_bag(place, anatomy.eyes)
-    frown = bump((place.side - 0.055) / 0.014) * bump((place.y - anatomy.eyes.brow_y + 0.02) / 0.07)
+    frown = blob(place.side - 0.055, 0.014, place.y - anatomy.eyes.brow_y + 0.02, 0.07)
     weight = 0.40 * lines * anatomy.traits.old + 0.14 * frown * anatomy.traits.knit
     albedo = absorb(surface.albedo, weight * place.front, WRINKLE)
     return Surface(albedo, surface.gloss, surface.glow)
@@ -157,7 +157,7 @@ def beard_place(place, anatomy):
     around = math.sqrt(across * across + up * up + 1e-9)
     chin *= smoothstep(0.85, 1.10, around) * smoothstep(-0.07, -0.26, y - 0.6 * slope)
     bend = 0.5 * side * side
-    moustache = bump((y - mouth.y - mouth.upper - 0.060 + bend) / 0.050)
+    moustache = bump(y - mouth.y - mouth.upper - 0.060 + bend, 0.050)
     moustache *= smoothstep(0.34, 0.20, side)
     moustache *= smoothstep(anatomy.nose.base_y - 0.02, anatomy.nose.base_y - 0.09, y)
     whiskers = smoothstep(0.52, 0.66, side) * smoothstep(0.10, -0.25, y)

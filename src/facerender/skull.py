@@ -17,7 +17,7 @@ from numpy import float32
 
 from facerender.anatomy import lip_line
 from facerender.compiled import formula, loop
-from facerender.maths import box_mean, bump, clamp, exp, mix, power, smooth_min, smoothstep
+from facerender.maths import blob, box_mean, bump, clamp, exp, mix, power, smooth_min, smoothstep
 from facerender.skin import Place, beard_place
 from facerender.textures import bilinear
 
@@ -73,13 +73,16 @@ def brow_and_eye_height(x, y, anatomy):
     """Brow ridge, sockets, eyeballs and the hollows below them."""
     traits, eyes = anatomy.traits, anatomy.eyes
     ridge = (0.036 + 0.036 * traits.male) * (1.0 - 0.7 * traits.child)
-    height = ridge * bump((y - 0.225) / 0.10) * bump((x - 0.25) / 0.28)
+    height = ridge * blob(y - 0.225, 0.10, x - 0.25, 0.28)
     socket = 0.120 + 0.015 * traits.male - 0.03 * traits.child
-    height -= socket * bump((x - eyes.x + 0.02) / 0.21) * bump((y - eyes.y - 0.02) / 0.13)
-    across, up = (x - eyes.x) / (eyes.size * 0.95), (y - eyes.y) / (eyes.size * 0.80)
+    height -= socket * blob(x - eyes.x + 0.02, 0.21, y - eyes.y - 0.02, 0.13)
+    across, up = (
+        (x - eyes.x) * (1.0 / (eyes.size * 0.95)),
+        (y - eyes.y) * (1.0 / (eyes.size * 0.80)),
+    )
     ball = 0.110 * exp(-power(across * across + up * up + 1e-12, 1.3))
     bag = 0.012 + 0.028 * traits.old
-    hollow = bag * bump((y - eyes.y + 0.135) / 0.04) * bump((x - eyes.x + 0.03) / 0.14)
+    hollow = bag * blob(y - eyes.y + 0.135, 0.04, x - eyes.x + 0.03, 0.14)
     return height + ball - hollow
 
 
@@ -87,39 +90,37 @@ def brow_and_eye_height(x, y, anatomy):
 def nose_height(x, y, anatomy):
     """Bridge, tip, wings and root of the nose."""
     nose = anatomy.nose
-    down = clamp((y - nose.root_y) / (nose.base_y - nose.root_y), 0.0, 1.3)
+    down = clamp((y - nose.root_y) * (1.0 / (nose.base_y - nose.root_y)), 0.0, 1.3)
     # Straight bridge, then the tip stands out; the base turns under over a short distance.
     profile = 0.30 * down + 0.56 * power(down + 1e-12, 1.6) + 0.14 * down**6
     profile = profile if down < 1.0 else 1.0
     profile *= smoothstep(nose.base_y - 0.12, nose.base_y + 0.05, y)
     half_width = mix(0.075, 0.70 * nose.width, smoothstep(0.35, 1.0, down))
     bridge = nose.projection * profile * exp(-min((x / half_width) ** 2, 30.0))
-    tip = 0.030 * bump(x / 0.085) * bump((y - nose.base_y - 0.05) / 0.085)
-    wings = 0.068 * bump((x - nose.width * 0.80) / (nose.width * 0.38))
-    wings *= bump((y - nose.base_y - 0.025) / 0.068)
-    root = 0.030 * bump(x / 0.09) * bump((y - nose.root_y) / 0.07)
-    return bridge + tip + wings - root
+    tip = 0.030 * blob(x, 0.085, y - nose.base_y - 0.05, 0.085)
+    wings = blob(x - nose.width * 0.80, nose.width * 0.38, y - nose.base_y - 0.025, 0.068)
+    root = 0.030 * blob(x, 0.09, y - nose.root_y, 0.07)
+    return bridge + tip + 0.068 * wings - root
 
 
 @formula
 def mouth_height(x, y, anatomy):
     """Lips on their muzzle, the seam between them, the hollows around."""
     mouth = anatomy.mouth
-    across = x / mouth.width
+    across = x * (1.0 / mouth.width)
     line = lip_line(mouth, across)
     # Teeth stand in an arch that is flat in front. On a narrow ridge the far half of a turned mouth
     # would be hidden, and the rest would seem to slide towards the cheek.
-    muzzle = (0.030 + 0.055 * min(across * across, 2.0)) * bump(across / 1.4)
-    muzzle *= bump((y - mouth.y) / 0.20)
+    muzzle = (0.030 + 0.055 * min(across * across, 2.0)) * blob(across, 1.4, y - mouth.y, 0.20)
     within = smoothstep(1.10, 0.30, across)
-    upper = 0.042 * within * bump((y - line - mouth.upper * 0.55) / (mouth.upper * 0.80))
+    upper = 0.042 * within * bump(y - line - mouth.upper * 0.55, mouth.upper * 0.80)
     lower_y = line - mouth.lower * 0.55 - mouth.opening
-    lower = 0.058 * within * bump((y - lower_y) / (mouth.lower * 0.80))
-    seam = bump((y - line + 0.5 * mouth.opening) / (0.026 + mouth.opening * 0.4))
+    lower = 0.058 * within * bump(y - lower_y, mouth.lower * 0.80)
+    seam = bump(y - line + 0.5 * mouth.opening, 0.026 + mouth.opening * 0.4)
     seam *= 0.034 * smoothstep(1.15, 0.8, across)
-    philtrum = 0.014 * bump(x / 0.035) * bump((y - mouth.y - 0.15) / 0.06)
-    below = 0.036 * bump(x / 0.24) * bump((y - mouth.y + 0.185 + mouth.opening) / 0.06)
-    corners = 0.018 * bump((x - mouth.width * 1.06) / 0.05) * bump((y - line) / 0.06)
+    philtrum = 0.014 * blob(x, 0.035, y - mouth.y - 0.15, 0.06)
+    below = 0.036 * blob(x, 0.24, y - mouth.y + 0.185 + mouth.opening, 0.06)
+    corners = 0.018 * blob(x - mouth.width * 1.06, 0.05, y - line, 0.06)
     return muzzle + upper + lower - seam - philtrum - below - corners
 
 
@@ -128,12 +129,12 @@ def cheek_height(x, y, anatomy):
     """Apples of the cheeks, the fold from the nose to the mouth, hollow cheeks of age."""
     traits, nose, mouth = anatomy.traits, anatomy.nose, anatomy.mouth
     apple = 0.060 * traits.smile + 0.055 * traits.child
-    height = apple * bump((x - 0.40) / 0.21) * bump((y + 0.34) / 0.17)
-    down = (y - nose.base_y - 0.02) / (mouth.y - 0.08 - nose.base_y)
+    height = apple * blob(x - 0.40, 0.21, y + 0.34, 0.17)
+    down = (y - nose.base_y - 0.02) * (1.0 / (mouth.y - 0.08 - nose.base_y))
     along = nose.width + 0.03 + (0.17 + 0.05 * traits.smile) * down
-    crease = bump((x - along) / 0.05) * smoothstep(-0.15, 0.3, down) * smoothstep(1.25, 0.8, down)
+    crease = bump(x - along, 0.05) * smoothstep(-0.15, 0.3, down) * smoothstep(1.25, 0.8, down)
     depth = 0.004 + 0.024 * traits.smile + 0.024 * traits.old
-    hollow = 0.018 * traits.old * bump((x - 0.46) / 0.12) * bump((y + 0.42) / 0.22)
+    hollow = 0.018 * traits.old * blob(x - 0.46, 0.12, y + 0.42, 0.22)
     return height - depth * crease - hollow
 
 
@@ -229,9 +230,10 @@ def ellipsoid(x, y, z, a, b, c):
 
     With F = sum (p / r)², the distance is (F - sqrt F) / |grad F / 2|.
     """
-    x, y, z = x / a, y / b, z / c
+    a, b, c = 1.0 / a, 1.0 / b, 1.0 / c  # once for all points
+    x, y, z = x * a, y * b, z * c
     level = max(x * x + y * y + z * z, 1e-9)
-    x, y, z = x / a, y / b, z / c
+    x, y, z = x * a, y * b, z * c
     slope = max(x * x + y * y + z * z, 1e-9)
     return (level - math.sqrt(level)) / math.sqrt(slope)
 

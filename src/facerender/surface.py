@@ -8,18 +8,7 @@ from numpy import float32
 
 from facerender.colours import Colour, blend, dim, hsv
 from facerender.compiled import formula, loop
-from facerender.maths import (
-    Vector,
-    add,
-    along,
-    at,
-    bump,
-    mix,
-    put_at,
-    scale,
-    smoothstep,
-    unit,
-)
+from facerender.maths import Vector, add, along, at, blob, mix, put_at, scale, smoothstep, unit
 from facerender.rays import HALF_EXTENT, coverage
 from facerender.skull import distances, head_distances
 
@@ -148,7 +137,7 @@ SHADOW_STEPS = 4
 @formula
 def wrapped(cosine, wrap):
     """Diffuse light that reaches around the edge of a body, as under skin."""
-    return max((cosine + wrap) / (1.0 + wrap), 0.0)
+    return max((cosine + wrap) * (1.0 / (1.0 + wrap)), 0.0)
 
 
 @loop
@@ -163,7 +152,7 @@ def soft_shadows(places, count, points, head, light, passed):
             put_at(points, i, add(at(places, i), step))
         head_distances(points, count, head)
         for i in range(count):
-            passed[i] = min(passed[i], 0.70 + 1.15 * points.distance[i] / reach)
+            passed[i] = min(passed[i], 0.70 + (1.15 / reach) * points.distance[i])
         reach *= 2.0
     for i in range(count):
         passed[i] = 0.42 + 0.58 * smoothstep(0.0, 1.0, passed[i])
@@ -178,7 +167,7 @@ def wall_colour(face):
 @formula
 def backdrop(x, y, wall, light):
     """The wall with a vignette and a glow from the key light."""
-    x_part, y_part = x / HALF_EXTENT, y / HALF_EXTENT
+    x_part, y_part = x * (1.0 / HALF_EXTENT), y * (1.0 / HALF_EXTENT)
     vignette = 1.0 - 0.30 * (0.6 * x_part**2 + 0.7 * (y_part - 0.24) ** 2)
-    glow = 1.0 + 0.25 * bump((x - 0.4 * light.world.x) / 1.1) * bump((y - 0.2) / 1.2)
+    glow = 1.0 + 0.25 * blob(x - 0.4 * light.world.x, 1.1, y - 0.2, 1.2)
     return dim(wall, vignette * glow)
