@@ -151,6 +151,7 @@ def rater_pool(
     relative /= np.sqrt((relative**2).mean(axis=0))
     careless = np.argsort(np.argsort(draws[:, 2 * n])) < round(CARELESS_RATERS * n_raters)
     pace = np.exp(PACE_SPREAD * draws[:, 2 * n + 1]) * np.where(careless, CARELESS_PACE, 1.0)
+    digests = (blake2b(f"{seed}/{rater}".encode()).hexdigest() for rater in range(1, n_raters))
     return Pool(
         bias=np.sqrt(BIAS_SHARE) * noise * draws[:, :n],
         noise=np.sqrt(1 - BIAS_SHARE) * noise * relative,
@@ -158,7 +159,7 @@ def rater_pool(
         random=np.where(careless, CARELESS_RANDOM, 0.0),
         rejected=np.where(careless, CARELESS_REJECTED, 0.0),
         seconds=MEDIAN_SECONDS * pace,
-        worker_ids=("rater1@example.org", *_worker_ids(seed, n_raters)[1:]),
+        worker_ids=("rater1@example.org", *("A" + digest[:13].upper() for digest in digests)),
     )
 
 
@@ -298,11 +299,6 @@ def _require_scores(perceived: pd.DataFrame, scales: Scales) -> None:
 def _item(image_id: object) -> int:
     """Key of the image's draws."""
     return int.from_bytes(blake2b(str(image_id).encode(), digest_size=8).digest(), "little")
-
-
-def _worker_ids(seed: int, n_raters: int) -> tuple[str, ...]:
-    digests = (blake2b(f"{seed}/{rater}".encode()).hexdigest() for rater in range(n_raters))
-    return tuple("A" + digest[:13].upper() for digest in digests)
 
 
 @dataclass(frozen=True)
