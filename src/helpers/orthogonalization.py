@@ -175,13 +175,8 @@ def off_target(matrix: pd.DataFrame) -> OffTarget:
 
 
 def _matrix(normals: ArrayLike) -> np.ndarray:
+    """The normals; a ValueError names rows that take part in a vanishing linear combination."""
     normals = as_finite(normals, "normals", ndim=2)
-    _refuse_dependent(normals)
-    return normals
-
-
-def _refuse_dependent(normals: np.ndarray) -> None:
-    """Raise a ValueError naming the rows that take part in a vanishing linear combination."""
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     if not lengths.all():
         raise ValueError(f"normals: rows {np.flatnonzero(lengths == 0).tolist()} are zero")
@@ -192,6 +187,7 @@ def _refuse_dependent(normals: np.ndarray) -> None:
     if vanishing.size:
         rows = np.flatnonzero(np.abs(vanishing).max(axis=1) > 1e-8).tolist()
         raise ValueError(f"normals: rows {rows} are linearly dependent, so no dual basis exists")
+    return normals
 
 
 def _dual(normals: np.ndarray) -> np.ndarray:

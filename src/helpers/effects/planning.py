@@ -66,11 +66,9 @@ class Design:
         ValueError: a number outside its range.
 
     Example:
-        >>> from dataclasses import replace
         >>> from helpers import effects
-        >>> plan = effects.Design(difference=0.02, base_rate=0.05)
-        >>> replace(plan, retention=2 / 3).pairs_left
-        1.7777777777777777
+        >>> effects.Design(difference=0.02, base_rate=0.05).risks
+        (0.05, 0.07)
     """
 
     difference: float
@@ -92,11 +90,6 @@ class Design:
     def risks(self) -> tuple[float, float]:
         """Risks at the lower and at the higher level."""
         return self.base_rate, self.base_rate + self.difference
-
-    @property
-    def pairs_left(self) -> float:
-        """Complete pairs that a transect keeps on average: a pair needs both its images."""
-        return self.pairs * self.retention**2
 
     @property
     def covariance(self) -> float:
@@ -468,8 +461,9 @@ def _per_transect(design: Design) -> tuple[float, float]:
     """Size of the difference, and standard deviation of a transect's, by the closed formula."""
     if design.difference == 0:
         raise ValueError("difference is 0: no number of transects detects it")
-    bracket = 1 + (design.pairs_left - 1) * (design.pair_correlation or 0)
-    return abs(design.difference), np.sqrt(design.variance * bracket / design.pairs_left)
+    pairs = design.pairs * design.retention**2  # left on average: a pair needs both its images
+    bracket = 1 + (pairs - 1) * (design.pair_correlation or 0)
+    return abs(design.difference), np.sqrt(design.variance * bracket / pairs)
 
 
 def _power(transects: float, design: Design, alpha: float) -> float:
