@@ -13,6 +13,7 @@ import numpy as np
 # The item takes the highest of the counter's four 64-bit words, which leaves every item a stream
 # of 2**192 blocks before it would run into the next one's.
 _ITEM_SHIFT = 192
+_ITEMS = 2**64
 Items = Sequence[int] | np.ndarray
 
 
@@ -27,6 +28,7 @@ def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
     Raises:
         ValueError: the item is negative or has more than 64 bits.
     """
+    _check(item)
     digest = blake2b(f"{int(seed)}/{stage}".encode(), digest_size=16).digest()
     key = int.from_bytes(digest, "little")
     return np.random.Generator(np.random.Philox(key=key, counter=int(item) << _ITEM_SHIFT))
@@ -44,7 +46,8 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
     random = rng(seed, stage)
     start = random.bit_generator.state
     for item in items:
-        start["state"]["counter"][-1] = int(item)
+        _check(item)
+        start["state"]["counter"][-1] = item
         random.bit_generator.state = start
         yield random
 
@@ -82,3 +85,8 @@ def _rows(draw: Callable, seed: int, stage: str, items: Items, k: int) -> np.nda
     for row, random in zip(drawn, rngs(seed, stage, items), strict=True):
         row[:] = draw(random, k)
     return drawn
+
+
+def _check(item: int) -> None:
+    if not 0 <= item < _ITEMS:
+        raise ValueError(f"item must be an integer from 0 to 2**64 - 1, got {item}")
