@@ -66,7 +66,7 @@ def bounded(kept=True, frame=FRAME):
         (lambda: effects.paper_columns(SCORES.assign(age=0.0)), "row 'image 0' is 'Child'"),
         (lambda: effects.paper_columns(SCORES.assign(makeup=np.nan)), "'makeup', row 'image 0'"),
         (lambda: effects.paper_logit(np.eye(3), [0, 1, 1.5]), r"row 2 is 1.5, a number in \[0, 1"),
-        (lambda: effects.paper_logit(np.eye(3), [0, 1]), "does not fit"),
+        (lambda: effects.paper_logit(np.eye(3), [0, 1]), "same length"),
         (lambda: effects.verdict(0, 1, 0, 1, 0), "tolerance is 0, a number in"),
         (lambda: effects.max_t_intervals(RATES, n_boot=9, seed=1), "at least two clusters"),
         (lambda: effects.power(1, PLAN), "transects is 1, a number of at least 2"),

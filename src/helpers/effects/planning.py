@@ -43,7 +43,6 @@ from helpers.utils.checks import check_number, check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-ROUNDING = 1e-12  # Chances that are less below 0 are 0.
 # Largest latent correlation: beyond it, the integrals over the transects would be inaccurate.
 MOST_SHARED = 0.995
 
@@ -392,7 +391,7 @@ def _one_pair(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A weight of 1 and the chances of a worse and of a better pair, (1,) each."""
     p0, p1 = design.risks
     cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
-    if cells.min() < -ROUNDING:
+    if cells.min() < -1e-12:  # nearer to 0 it is rounding
         raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
     worse, better = cells.clip(0)
     return np.ones(1), np.array([worse]), np.array([better])
