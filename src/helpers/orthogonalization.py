@@ -59,9 +59,7 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
         >>> dual_basis([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
         [[1.0, -1.0], [0.0, 1.0]]
     """
-    normals = _matrix(normals)
-    dual = _dual(normals)
-    inflation = _inflation(dual, normals)
+    dual, inflation = _dual(normals)
     if (inflation > vif_cap).any():
         told = f"VIF by row: {inflation.round(1).tolist()}"
         warnings.warn(
@@ -89,8 +87,7 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
         >>> variance_inflation([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
         [2.0, 2.0]
     """
-    normals = _matrix(normals)
-    return _inflation(_dual(normals), normals)
+    return _dual(normals)[1]
 
 
 def gram_schmidt(normals: ArrayLike) -> np.ndarray:
@@ -190,10 +187,9 @@ def _matrix(normals: ArrayLike) -> np.ndarray:
     return normals
 
 
-def _dual(normals: np.ndarray) -> np.ndarray:
+def _dual(normals: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The dual basis (K, D), and the variance inflation of its rows (K,)."""
+    normals = _matrix(normals)
     q, r = np.linalg.qr(normals.T)
-    return solve_triangular(r, q.T)
-
-
-def _inflation(dual: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    return (dual**2).sum(axis=1) * (normals**2).sum(axis=1)
+    dual = solve_triangular(r, q.T)
+    return dual, (dual**2).sum(axis=1) * (normals**2).sum(axis=1)

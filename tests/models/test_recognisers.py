@@ -73,7 +73,7 @@ def test_training_learns_to_recognise_people_it_has_not_seen(trained):
 
 def test_vectors_have_unit_length_and_do_not_depend_on_the_batch(trained):
     recogniser, _ = trained
-    images, labels = people(6, 2, seed=2)
+    images, _ = people(6, 2, seed=2)
     vectors = recogniser(images)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(

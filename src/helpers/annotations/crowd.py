@@ -208,7 +208,11 @@ def annotate(
         {'a': [0, 0, 0], 'b': [4, 4, 4]}
     """
     pool = rater_pool(seed) if pool is None else pool
-    _require_scores(perceived, scales)
+    if unknown := [name for name in perceived if name not in scales]:
+        raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
+    if twice := [*perceived.index[perceived.index.duplicated()]]:
+        raise ValueError(f"image id {twice[0]!r} occurs twice in the perceived scores")
+    as_score_table(perceived)
     size = len(pool.worker_ids)
     check_range("n_raters", n_raters, 1, size)
     spread = np.ones(len(perceived)) if spread is None else spread
@@ -286,14 +290,6 @@ def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     later = repeats["submitted_at"] + pd.Timedelta(minutes=1)
     repeats = repeats.assign(visit=np.int8(1), submitted_at=later)
     return pd.concat([answers, repeats]).sort_index(kind="stable").reset_index(drop=True)
-
-
-def _require_scores(perceived: pd.DataFrame, scales: Scales) -> None:
-    if unknown := [name for name in perceived if name not in scales]:
-        raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
-    if twice := [*perceived.index[perceived.index.duplicated()]]:
-        raise ValueError(f"image id {twice[0]!r} occurs twice in the perceived scores")
-    as_score_table(perceived)
 
 
 def _item(image_id: object) -> int:
