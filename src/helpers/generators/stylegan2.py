@@ -442,7 +442,7 @@ class StyleGenerator:
         """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated.
 
         Raises:
-            ValueError: codes of another shape, or not finite.
+            ValueError: codes of another shape.
         """
         z = torch.as_tensor(z, dtype=torch.float32, device=self.device)
         return self.network.mapping(z, self._condition, self.truncation)[:, 0]
@@ -456,8 +456,7 @@ class StyleGenerator:
             scene: EG3D alone knows some: `yaw` and `pitch` of the camera, in degrees.
 
         Raises:
-            ValueError: a scene parameter that the network does not know, or codes of another shape
-                or not finite.
+            ValueError: a scene parameter that the network does not know, or codes of another shape.
         """
         parts = self._codes(w).split(self._at_a_time())
         return self._images(map(self.network.styles, parts), scene)
@@ -470,9 +469,10 @@ class StyleGenerator:
         """Images of styles as `styles` gives them, float32 (n, 3, size, size) in [0, 1].
 
         Raises:
-            ValueError: a scene parameter that the network does not know, or styles not finite.
+            ValueError: a scene parameter that the network does not know.
         """
-        split = [rows.to(self.device).split(self._at_a_time()) for rows in styles.values()]
+        each = self._at_a_time()
+        split = [rows.to(self.device, torch.float32).split(each) for rows in styles.values()]
         parts = (dict(zip(styles, part, strict=True)) for part in zip(*split, strict=True))
         return self._images(parts, scene)
 

@@ -158,7 +158,7 @@ def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
         The recognisers, in the order of the jobs.
 
     Raises:
-        ValueError: an unknown loss, or images or labels of another kind or shape.
+        ValueError: images or labels of another kind or shape.
 
     Example:
         >>> from helpers import models
