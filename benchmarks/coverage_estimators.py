@@ -22,7 +22,6 @@ from simulated_audits import (
 )
 
 from helpers.effects import (
-    hybrid_score_interval,
     matched_effects,
     ratio_interval,
     risk_differences,
@@ -35,7 +34,7 @@ from helpers.effects.reweighting import (
     rate_intervals,
     standardise,
 )
-from helpers.effects.risks import collapse, fit_logits, pattern_counts
+from helpers.effects.risks import collapse, fit_logits, hybrid_score_interval, pattern_counts
 from helpers.resampling import cluster_codes, draw_weights
 from helpers.scorecard.audits import matched_audits, pooled_audits, resample_images, with_truth
 from helpers.utils import seeding

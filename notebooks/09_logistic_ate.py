@@ -64,6 +64,7 @@ from helpers import effects, figures, models
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.effects import labels
+from helpers.effects.paper import PAPER_AGES
 from helpers.utils import seeding
 
 # %% tags=["parameters"]
@@ -101,7 +102,7 @@ pd.Series({"images": len(audit), "kept adults": len(pruned)}).to_frame("n")
 
 # %%
 strata = pd.DataFrame(effects.PAPER_LEVELS, index=["cuts", "levels"]).T
-strata.loc["age"] = [["nearest answer"], effects.PAPER_AGES]
+strata.loc["age"] = [["nearest answer"], PAPER_AGES]
 strata.map(lambda entries: " | ".join(map(str, entries))).rename_axis("attribute")
 
 # %% [markdown]

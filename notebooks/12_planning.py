@@ -64,8 +64,7 @@ import facerender
 from helpers import annotations, effects, errors, figures
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
-from helpers.effects import audit_plan, labels
-from helpers.effects.planning import transect_types
+from helpers.effects import audit_plan, labels, planning
 from helpers.utils import seeding
 
 # %% tags=["parameters"]
@@ -126,7 +125,7 @@ RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
 PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
 
 # %%
-formulas = {"plain": effects.printed_transects, "refined": effects.transects_needed}
+formulas = {"plain": planning.printed_transects, "refined": effects.transects_needed}
 needed = {
     name: {
         images: formula(replace(PLANNED, retention=kept), plan.level, plan.power)
@@ -232,7 +231,7 @@ def clustered_p(counts: np.ndarray, types: np.ndarray) -> np.ndarray:
 # %% tags=["hide-cell"]
 def simulated_power(transects: int, design: effects.Design, seed: int) -> float:
     """Share of 2,000 simulated audits that find the difference."""
-    types, chance = transect_types(design)
+    types, chance = planning.transect_types(design)
     random = seeding.rng(seed, "simulated power")
     return (clustered_p(random.multinomial(transects, chance, 2000), types) < 0.05).mean()
 
@@ -242,10 +241,10 @@ rows = []
 for item, values in enumerate(product(*GRID.values())):
     row = dict(zip(GRID, values, strict=True))
     design = effects.Design(row["difference"], row["base_rate"], row["within"], row["retention"])
-    row["transects"] = int(np.ceil(effects.printed_transects(design, power=row["target"])))
+    row["transects"] = int(np.ceil(planning.printed_transects(design, power=row["target"])))
     row["simulated"] = simulated_power(row["transects"], design, seed=seed + item)
     row["power"] = effects.power(row["transects"], design)
-    row["printed"] = effects.printed_power(row["transects"], design)
+    row["printed"] = planning.printed_power(row["transects"], design)
     rows.append(row)
 
 # %%
@@ -278,7 +277,7 @@ def draw_power(grid: pd.DataFrame, retention: dict[str, float], within: float) -
         for look, (difference, dots) in lines:
             design = effects.Design(difference, grid["base_rate"].iloc[0], within, kept)
             ax.plot(sizes, [effects.power(size, design) for size in sizes], color=look.colour)
-            plain = [effects.printed_power(size, design) for size in sizes]
+            plain = [planning.printed_power(size, design) for size in sizes]
             ax.plot(sizes, plain, "--", color=look.colour, linewidth=1)
             style = {"color": look.colour, "label": f"difference of {100 * difference:.0f} points"}
             ax.plot(dots["transects"], dots["simulated"], look.marker, linestyle="", **style)
@@ -444,7 +443,7 @@ shown = facerender.visible_scores(parameters).set_axis(audit.index)
 right = errors.majority(crowd.perceived(shown)["gender"])
 wrong = {r: (errors.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
 noise = pd.DataFrame({"wrong labels": wrong}).rename_axis("raters")
-noise["if independent"] = [effects.label_noise(wrong[1], r) for r in RATERS]
+noise["if independent"] = [planning.label_noise(wrong[1], r) for r in RATERS]
 noise.style.format("{:.2%}")
 
 # %% [markdown]
@@ -484,7 +483,7 @@ assert cost(1000, 5)["judgements"] == 320_000, "not the paper's audit, section 4
 # %%
 within = values["within"].clip(lower=0).median()
 informed = replace(PLANNED, within=within, retention=audit["used"].mean())
-least = effects.shared_pair_correlation(informed)
+least = planning.shared_pair_correlation(informed)
 between = values.loc[[*TRAINED], "between"]
 informed = replace(informed, pair_correlation=max(between.median(), least))
 
@@ -498,7 +497,7 @@ Markdown(
 # %%
 rows = {}
 for size, r in product((100, 200, 400, 800, 1600), (1, 3, 5, 9)):
-    seen_design = effects.noisy_design(informed, effects.label_noise(wrong[1], r))
+    seen_design = planning.noisy_design(informed, planning.label_noise(wrong[1], r))
     bill = cost(size, r)
     rows[size, r] = {"power": effects.power(size, seen_design)} | bill
 
@@ -529,8 +528,8 @@ offers.pivot_table("cell", "transects", "raters", "first")
 # %%
 designs = {}
 for r in (1, 3, 5, 9):
-    share = effects.label_noise(wrong[1], r)
-    seen_design = effects.noisy_design(informed, share)
+    share = planning.label_noise(wrong[1], r)
+    seen_design = planning.noisy_design(informed, share)
     plans = {
         "at least": (replace(seen_design, pair_correlation=None), plan.level),
         "average": (seen_design, plan.level),
@@ -670,7 +669,7 @@ left.style.format("{:.2f}")
 #
 # {cite:t}`transects` cut scores in two and compare the halves. What does it cost to compare by what was
 # *seen* rather than by what was *intended*? Only images that land on the wrong side dilute the
-# difference. The function `effects.attenuation` predicts how much remains for a bell-shaped
+# difference. The function `planning.attenuation` predicts how much remains for a bell-shaped
 # attribute. Transects are not bell-shaped: their levels were set apart, so that fewer images should
 # change sides. The table shows how many do, what remains of the effect, and what the bell predicts.
 
@@ -682,7 +681,7 @@ for axis, r in product(CUTS, RATERS):
     audit[f"{axis}_seen_by_{r}"] = side
     remaining = side.corr(audit[f"{axis}_level"])
     other_side = (side != audit[f"{axis}_level"]).mean()
-    sides[axis, r] = other_side, remaining, effects.attenuation(reliability[r][axis])
+    sides[axis, r] = other_side, remaining, planning.attenuation(reliability[r][axis])
 columns = ["on the other side", "effect left", "if bell-shaped"]
 sides = pd.DataFrame(sides, columns).T.rename_axis(["axis", "raters"])
 in_words(sides).style.format("{:.1%}")
@@ -841,7 +840,7 @@ Markdown(
 # ```{exercise} Fewer faces, more often
 # :label: exercise-budget
 # You can pay for a fixed number of answers. Find the best number of raters per image with
-# `effects.noisy_design` and `effects.power`, for the rater error found above and for four times as
+# `planning.noisy_design` and `effects.power`, for the rater error found above and for four times as
 # much. What changes?
 # ```
 #

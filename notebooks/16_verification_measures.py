@@ -68,6 +68,16 @@ from helpers.figures import panels, widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
 from helpers.verification import figures as drawing
+from helpers.verification.pairs import cross_pairs, neutral, step_effects, variants
+from helpers.verification.people import ANCESTRIES, draw_sets
+from helpers.verification.prototypes import (
+    crowd_scores,
+    exact_planes,
+    group_planes,
+    max_min_selection,
+    perceived_ancestry,
+    walk_to_groups,
+)
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -149,7 +159,7 @@ _ = figures.gallery(pool.images[first], IMAGES_EACH, row_labels=LABELS)
 
 # %%
 people = pd.DataFrame({"identity": pool.person, "group": pool.group})
-sets = verification.draw_sets(people, n_identities, seed=seed)
+sets = draw_sets(people, n_identities, seed=seed)
 same = {"epochs": recognition_epochs, "seed": seed, "device": device}
 jobs = []
 for name, rows in sets.items():
@@ -218,25 +228,25 @@ known, seen = (recognisers["balanced"](images) for images in (pool.images, label
 classifier = LogisticRegression(max_iter=1000, class_weight="balanced")
 said_male = classifier.fit(known, male).predict_proba(seen)[:, 1]
 said_group = classifier.fit(known, ancestry).predict(seen)
-said_group = pd.Index(verification.ANCESTRIES).get_indexer(said_group)
+said_group = pd.Index(ANCESTRIES).get_indexer(said_group)
 
 # %%
 asked = {"n_raters": n_raters, "seed": seed, "stage": DRAWS}
 everybody = range(n_directions)
-gender = verification.crowd_scores(parameters, ["gender"], everybody, **asked)["gender"]
-group = verification.perceived_ancestry(parameters, everybody, **asked)
+gender = crowd_scores(parameters, ["gender"], everybody, **asked)["gender"]
+group = perceived_ancestry(parameters, everybody, **asked)
 
 # %%
 few = slice(n_labelled)
 planes = {
-    "classifier": verification.group_planes(codes[few], said_male, said_group),
-    "crowd": verification.group_planes(codes[few], gender[few], group[few]),
-    "crowd, all samples": verification.group_planes(codes, gender, group),
+    "classifier": group_planes(codes[few], said_male, said_group),
+    "crowd": group_planes(codes[few], gender[few], group[few]),
+    "crowd, all samples": group_planes(codes, gender, group),
 }
 
 # %% tags=["hide-input"]
 WATCHED = ["skin_colour", "hair_length", "facial_hair"]
-start, exact, leaks = codes[:200].double(), verification.exact_planes(generator), {}
+start, exact, leaks = codes[:200].double(), exact_planes(generator), {}
 for labels, fitted in (planes | {"exact": exact}).items():
     normals = fitted.unit().normals
     cosines = (normals * exact.normals).sum(1).clip(-1, 1)
@@ -292,19 +302,19 @@ rest = fitted.select([name for name in fitted.names if name != "gender"])
 every = planes["crowd, all samples"].join(rest)
 held = dict.fromkeys(rest.names) | {"age": 0.0, "smiling": 0.0}
 seeds = generator.sample(SAMPLED * n_seeds, seed + 3).cpu()
-walked, index = verification.walk_to_groups(seeds, every, gender=1.5, ancestry=3.4, others=held)
+walked, index = walk_to_groups(seeds, every, gender=1.5, ancestry=3.4, others=held)
 
 # %%
 UNCANNY = 0.8  # mean fakeness from which people call a face fake, as in the paper
 TARGETS = {"expression": 0.9, "age": 0.8}  # high scores, which two steps reach, as in the paper
 asked_of = generator.parameters(torch.from_numpy(walked))
 items = index["seed"] * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"])
-said = verification.crowd_scores(asked_of, ["gender", "fakeness"], items.tolist(), **asked)
-nearest = verification.perceived_ancestry(asked_of, items.tolist(), **asked)
+said = crowd_scores(asked_of, ["gender", "fakeness"], items.tolist(), **asked)
+nearest = perceived_ancestry(asked_of, items.tolist(), **asked)
 
 # %%
 judged = index.join(said)
-looks = zip(np.array(verification.ANCESTRIES)[nearest], judged["gender"] >= 0.5, strict=True)
+looks = zip(np.array(ANCESTRIES)[nearest], judged["gender"] >= 0.5, strict=True)
 judged["perceived"] = [f"{ancestry} {'male' if man else 'female'}" for ancestry, man in looks]
 judged["real"] = judged["fakeness"] < UNCANNY
 judged["agrees"] = judged["perceived"] == judged["group"]
@@ -336,9 +346,9 @@ Markdown(
 
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
-scene = verification.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
+scene = neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
 points = facerender.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
-chosen = passed[verification.max_min_selection(points, n_seeds)]
+chosen = passed[max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
 prototypes = index.iloc[kept].reset_index(drop=True)
 
@@ -369,13 +379,13 @@ told(
 
 # %%
 # Two ancestry groups fix the third, so its plane would be told twice.
-every = every.select([name for name in every.names if name != verification.ANCESTRIES[-1]])
+every = every.select([name for name in every.names if name != ANCESTRIES[-1]])
 basis = dual_basis(every.normals)
 along = {
     "expression": basis[every.names.index("smiling")],
     "age": basis[every.names.index("age")],
 }
-shown, image_table = verification.variants(generator, walked[kept], prototypes, along, TARGETS)
+shown, image_table = variants(generator, walked[kept], prototypes, along, TARGETS)
 pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), device)
 image_table.groupby("attribute", sort=False).size().to_frame("images").T
 
@@ -404,9 +414,7 @@ _ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, verification.ATTRIBUTES)
 
 # %%
 SEEN = ["gender", "age", "smiling", "skin_colour", "fakeness"]
-scores = verification.crowd_scores(
-    shown, SEEN, range(len(shown)), n_raters, seed=seed, stage=f"{DRAWS}/images"
-)
+scores = crowd_scores(shown, SEEN, range(len(shown)), n_raters, seed=seed, stage=f"{DRAWS}/images")
 perceived = pd.concat([image_table, scores], axis=1)
 uncanny = (perceived["fakeness"] >= UNCANNY).to_numpy()
 
@@ -614,7 +622,7 @@ _ = figures.gallery(both, len(places), scores, row_labels=verification.ATTRIBUTE
 # person.
 
 # %%
-crossed = verification.cross_pairs(prototypes, seed=seed)
+crossed = cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
 compared = pd.concat([usable, crossed])
@@ -657,7 +665,7 @@ _ = drawing.draw_pairs(seen_by["sphereface"], ALL, "similarity", thresholds["sph
 # %% mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps", "caption": "Effect of a step on similarity, against the next step towards the prototype; first recogniser, 95 % intervals over seeds."}}
 own = usable[usable["kind"] == "positive"]
 own = own.assign(similarity=similarity[names[0]][: len(usable)][usable["kind"] == "positive"])
-moved = verification.step_effects(own)
+moved = step_effects(own)
 _ = drawing.draw_step_effects(moved)
 
 # %% [markdown]

@@ -68,6 +68,13 @@ from helpers.figures import panels, widgets
 from helpers.figures.panels import lying, name_rows
 from helpers.verification import figures as drawing
 from helpers.world import do
+from helpers.verification.composition import (
+    composition_effects,
+    recorded_trainings,
+    training_effects,
+)
+from helpers.verification.pairs import IMAGES_EACH, STEPS, over_seeds
+from helpers.verification.people import ancestry_point
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -375,7 +382,7 @@ def composition(name: str, rows: np.ndarray) -> pd.DataFrame:
     """Gap of one network in the errors of some pairs, against the control."""
     both = errors.loc[rows, name], errors.loc[rows, verification.CONTROL]
     known = familiar(verification.RECOGNISERS[name].shares)
-    return verification.composition_effects(*both, group[rows], seeds[rows], known)
+    return composition_effects(*both, group[rows], seeds[rows], known)
 
 
 # %%
@@ -424,7 +431,7 @@ Markdown(
 # gap as well.
 
 # %%
-recorded, accepts = verification.recorded_trainings()
+recorded, accepts = recorded_trainings()
 mistakes = accepts.ne(recorded["match"], axis=0)
 trained = mistakes.columns.to_frame(index=False).groupby("composition", sort=False).size()
 trained.to_frame("trainings").T
@@ -455,7 +462,7 @@ skewed = [name for name in verification.COMPOSITIONS if name != verification.CON
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 over = pd.concat(
     {
-        (rate, name): verification.training_effects(*compared(name, match))
+        (rate, name): training_effects(*compared(name, match))
         for (rate, match), name in product(match_of.items(), skewed)
     },
     names=["measure", "composition", "row"],
@@ -482,7 +489,7 @@ def alone(rate: str, name: str) -> pd.DataFrame:
     """The effect in each training's network, audited by itself."""
     errors, control, *rest = compared(name, match_of[rate])
     networks = zip(errors.to_numpy(), control.to_numpy(), strict=True)
-    audits = [verification.composition_effects(*both, *rest) for both in networks]
+    audits = [composition_effects(*both, *rest) for both in networks]
     return pd.DataFrame([audit.loc["difference"] for audit in audits])
 
 
@@ -570,7 +577,7 @@ apart = [
 ]
 
 # %%
-paired = verification.training_effects(sum(apart), 0 * apart[0], group_of, ends, known)
+paired = training_effects(sum(apart), 0 * apart[0], group_of, ends, known)
 paired = paired.loc["recogniser"]
 
 # %% tags=["remove-input"]
@@ -616,7 +623,7 @@ NOT_SURE = 2
 known = pairs["kind"] == "positive"
 right = np.where(known.to_numpy()[:, None], ratings < NOT_SURE, ratings > NOT_SURE).mean(axis=1)
 by_seed = pairs.assign(right=right).groupby(["kind", "group", "seed_first"])["right"].mean()
-accuracy = verification.over_seeds(by_seed, ["kind", "group"]).reindex(GROUPS, level="group")
+accuracy = over_seeds(by_seed, ["kind", "group"]).reindex(GROUPS, level="group")
 (100 * accuracy[["estimate", "low", "high"]]).style.format("{:.1f}", na_rep="not estimable")
 
 # %% [markdown]
@@ -732,11 +739,11 @@ Markdown(
 # same poses.
 
 # %%
-parameters = stage.load("16_verification_measures", "parameters.npy")[:: verification.IMAGES_EACH]
+parameters = stage.load("16_verification_measures", "parameters.npy")[::IMAGES_EACH]
 chosen = (prototypes["group"] == REFERENCE).to_numpy()
 reference, of_seeds = torch.from_numpy(parameters[chosen]), prototypes.loc[chosen, "seed"]
 ancestry, male = verification.split_groups(GROUPS)
-places = verification.ancestry_point(ancestry)
+places = ancestry_point(ancestry)
 
 # %% [markdown]
 # What the groups *are*, for this intervention, is two decisions: perceived gender is set near either
@@ -745,7 +752,7 @@ places = verification.ancestry_point(ancestry)
 # with it.
 
 # %%
-YAWS = (0, *verification.STEPS["pose"])
+YAWS = (0, *STEPS["pose"])
 turned = [
     do(reference, gender=0.9 if man else 0.1, ancestry_x=x, ancestry_y=y, yaw=yaw)
     for man, (x, y) in zip(male, places, strict=True)
@@ -775,7 +782,7 @@ both = pd.concat(both, names=["recogniser"]).dropna()
 
 # %%
 cell = ["recogniser", "group"]
-difference = verification.over_seeds(both["walked"] - both["do"], cell)
+difference = over_seeds(both["walked"] - both["do"], cell)
 constant = difference["low"] == difference["high"]  # nothing varies, so nothing is known
 difference.loc[constant, ["low", "high"]] = np.nan
 compared = both.groupby(cell).mean().join(difference).loc[names].reindex(GROUPS, level="group")

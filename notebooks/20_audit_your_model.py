@@ -78,9 +78,10 @@ from faceaudit.report_page import write_html
 from faceaudit.tables import judged
 from faceaudit.wording import by_chance, spaced
 from faceaudit.faces import World, render_faces, simulated_answers
-from helpers import claims, figures, models, verification
+from helpers import claims, figures, models
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
+from helpers.verification.pairs import image_index
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -494,7 +495,7 @@ Markdown(f"```yaml\n{of_people}```")
 # %%
 NAME = "arcface-a"
 prototypes = stage.load("16_verification_measures", "prototypes.parquet")
-people = verification.image_index(prototypes).rename(columns={"prototype": "identity"})
+people = image_index(prototypes).rename(columns={"prototype": "identity"})
 pictures = stage.load("16_verification_measures", "faces.npy")
 write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
 weights = stage.load("16_verification_measures", f"{NAME}.safetensors")

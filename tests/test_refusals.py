@@ -43,7 +43,7 @@ def cells(directions):
         (lambda: discretize(pd.Series([0.1, 1.2], name="x"), [0.5], ["a", "b"]), "'x', row 1"),
         (lambda: prune(FACES, PAPER_RULES), "no column .*fakeness"),
         (lambda: cluster_codes(pd.Series(["a", None], [3, 4])), "row 4 has no cluster"),
-        (lambda: as_codes([0, 1], 3), "2 identifiers for 3 rows"),
+        (lambda: as_codes(["a", None], 2), "row 1 has no cluster"),
         (lambda: as_resamples(1, least=2), "n_boot is 1, a whole number of at least 2"),
         (lambda: draw_weights(1, range(3), seed=1), "at least two clusters"),
     ],

@@ -134,9 +134,7 @@ class Hyperplanes:
         np.savez(path, names=np.array(self.names), **planes, scores=np.array(scores))
 
 
-def fit_ridge(
-    w: ArrayLike, score: ArrayLike, folds: int = 5, alphas: Sequence[float] = ALPHAS
-) -> Plane:
+def fit_ridge(w: ArrayLike, score: ArrayLike, folds: int = 5) -> Plane:
     """Hyperplane of a continuous attribute: ridge regression of its score on the latent.
 
     Transects 4.1.1. The intercept is shifted by −0.5, so that zero is the middle of the scale.
@@ -145,7 +143,6 @@ def fit_ridge(
         w: latents (n, D).
         score: mean normalised annotations in [0, 1], (n,).
         folds: of the cross-validation, which repeats the choice of alpha in every fold.
-        alphas: penalties to choose from.
 
     Returns:
         Plane whose score is the mean cross-validated R².
@@ -160,14 +157,12 @@ def fit_ridge(
         (0.1, 1.0)
     """
     w, score, _ = _checked(w, score)
-    return _ridges(w, score[:, None], folds, alphas)[0]
+    return _ridges(w, score[:, None], folds)[0]
 
 
-def _ridges(
-    w: np.ndarray, scores: np.ndarray, folds: int = 5, alphas: Sequence[float] = ALPHAS
-) -> list[Plane]:
+def _ridges(w: np.ndarray, scores: np.ndarray, folds: int = 5) -> list[Plane]:
     """One plane for each column of scores (n, K): they share the decomposition of the latents."""
-    model = RidgeCV(alphas=alphas, alpha_per_target=True)
+    model = RidgeCV(alphas=ALPHAS, alpha_per_target=True)
     r2 = []
     for seen, unseen in KFold(folds, shuffle=True, random_state=0).split(w):
         predicted = model.fit(w[seen], scores[seen]).predict(w[unseen])
@@ -178,9 +173,7 @@ def _ridges(
     return [Plane(normal, float(zero) - 0.5, float(score)) for normal, zero, score in rows]
 
 
-def fit_svm(
-    w: ArrayLike, score: ArrayLike, threshold: float, folds: int = 5, c: float = C
-) -> Plane:
+def fit_svm(w: ArrayLike, score: ArrayLike, threshold: float, folds: int = 5) -> Plane:
     """Hyperplane of a binary attribute: linear SVM between scores above and up to a threshold.
 
     Transects 4.1.1, 5.2 ("binarizing the ranges"). Classes are weighted to count the same; together
@@ -191,7 +184,6 @@ def fit_svm(
         score: mean normalised annotations in [0, 1], (n,).
         threshold: scores above it are positive.
         folds: of the stratified cross-validation.
-        c: penalty of errors, scikit-learn's C.
 
     Returns:
         Plane whose score is the mean cross-validated balanced accuracy.
@@ -212,7 +204,7 @@ def fit_svm(
     if min(above, below) < folds:
         counts = f"{above} of {len(score)} scores are above {threshold} and {below} are not"
         raise ValueError(f"{name}: {counts}; at least {folds} of each are needed")
-    model = LinearSVC(C=c, dual=False, class_weight="balanced")
+    model = LinearSVC(C=C, dual=False, class_weight="balanced")
     splits = StratifiedKFold(folds, shuffle=True, random_state=0)
     accuracy = cross_val_score(model, w, positive, cv=splits, scoring="balanced_accuracy")
     model.fit(w, positive)

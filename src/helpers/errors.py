@@ -151,11 +151,8 @@ def matched_groups(
     levels = table.index.get_level_values(attribute).categories
     pairs = []
     for first, second in combinations(levels, 2):
-        sides = {"_first": first, "_second": second}
-        pair = pd.concat(
-            [table.xs(level, level=attribute).add_suffix(side) for side, level in sides.items()],
-            axis=1,
-        )
+        one, other = (table.xs(level, level=attribute) for level in (first, second))
+        pair = one.add_suffix("_first").join(other.add_suffix("_second"))
         pair.insert(0, "first", first)
         pair.insert(1, "second", second)
         pairs.append(pair)

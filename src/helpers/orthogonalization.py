@@ -59,9 +59,7 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
         >>> dual_basis([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
         [[1.0, -1.0], [0.0, 1.0]]
     """
-    normals = _matrix(normals)
-    dual = _dual(normals)
-    inflation = _inflation(dual, normals)
+    dual, inflation = _dual(normals)
     if (inflation > vif_cap).any():
         told = f"VIF by row: {inflation.round(1).tolist()}"
         warnings.warn(
@@ -89,8 +87,7 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
         >>> variance_inflation([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
         [2.0, 2.0]
     """
-    normals = _matrix(normals)
-    return _inflation(_dual(normals), normals)
+    return _dual(normals)[1]
 
 
 def gram_schmidt(normals: ArrayLike) -> np.ndarray:
@@ -175,13 +172,8 @@ def off_target(matrix: pd.DataFrame) -> OffTarget:
 
 
 def _matrix(normals: ArrayLike) -> np.ndarray:
+    """The normals; a ValueError names rows that take part in a vanishing linear combination."""
     normals = as_finite(normals, "normals", ndim=2)
-    _refuse_dependent(normals)
-    return normals
-
-
-def _refuse_dependent(normals: np.ndarray) -> None:
-    """Raise a ValueError naming the rows that take part in a vanishing linear combination."""
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     if not lengths.all():
         raise ValueError(f"normals: rows {np.flatnonzero(lengths == 0).tolist()} are zero")
@@ -192,12 +184,12 @@ def _refuse_dependent(normals: np.ndarray) -> None:
     if vanishing.size:
         rows = np.flatnonzero(np.abs(vanishing).max(axis=1) > 1e-8).tolist()
         raise ValueError(f"normals: rows {rows} are linearly dependent, so no dual basis exists")
+    return normals
 
 
-def _dual(normals: np.ndarray) -> np.ndarray:
+def _dual(normals: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """The dual basis (K, D), and the variance inflation of its rows (K,)."""
+    normals = _matrix(normals)
     q, r = np.linalg.qr(normals.T)
-    return solve_triangular(r, q.T)
-
-
-def _inflation(dual: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    return (dual**2).sum(axis=1) * (normals**2).sum(axis=1)
+    dual = solve_triangular(r, q.T)
+    return dual, (dual**2).sum(axis=1) * (normals**2).sum(axis=1)

@@ -52,8 +52,9 @@ def prune(
     kept = np.ones(len(frame), dtype=bool)
     report = []
     for attribute, interval in rules.items():
-        score = np.round(frame[attribute].to_numpy(np.float64, na_value=np.nan), SCORE_DIGITS)
-        reasons = {"in interval": _inside(score, interval), "missing": np.isnan(score)}
+        score = frame[attribute].astype(np.float64).round(SCORE_DIGITS)
+        inside = score.between(interval.left, interval.right, interval.closed)
+        reasons = {"in interval": inside.to_numpy(), "missing": score.isna().to_numpy()}
         if not reasons["missing"].any():
             del reasons["missing"]
         for reason, matching in reasons.items():
@@ -63,12 +64,6 @@ def prune(
             report.append((attribute, str(interval), reason, *counts))
     columns = ["attribute", "interval", "reason", "dropped", "dropped_here", "remaining"]
     return frame[kept], pd.DataFrame(report, columns=columns)
-
-
-def _inside(score: np.ndarray, interval: pd.Interval) -> np.ndarray:
-    above = score >= interval.left if interval.closed_left else score > interval.left
-    below = score <= interval.right if interval.closed_right else score < interval.right
-    return above & below
 
 
 def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect") -> pd.DataFrame:

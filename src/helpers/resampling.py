@@ -50,18 +50,13 @@ def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
         int (n,).
 
     Raises:
-        ValueError: another number of identifiers, or a row without one.
+        ValueError: a row without an identifier.
 
     Example:
         >>> as_codes(None, 3).tolist()
         [0, 1, 2]
     """
-    if cluster is None:
-        return np.arange(n)
-    codes, _ = cluster_codes(cluster)
-    if codes.shape != (n,):
-        raise ValueError(f"cluster: {len(codes)} identifiers for {n} rows")
-    return codes
+    return np.arange(n) if cluster is None else cluster_codes(cluster)[0]
 
 
 def as_resamples(n_boot: int, least: int = 1) -> range:

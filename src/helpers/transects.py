@@ -74,29 +74,22 @@ def base_latents(
         ((5, 3), True, True)
     """
     random = int(seeding.rng(seed, stage).integers(2**62))
-    adults, age = _adults(generator.sample(_CANDIDATES * n, random), planes, n, youngest)
-    fixed = planes.select([*axes, *held, "age"])
-    values = np.tile([*[0.0] * len(axes), *held.values(), 0.0], (n, 1))
-    values[:, -1] = age
-    base = np.empty(adults.shape)
-    for first in range(0, n, _TOGETHER):
-        part = slice(first, first + _TOGETHER)
-        base[part] = project(adults[part], fixed.normals, fixed.intercepts, values[part])
-    return base
-
-
-def _adults(
-    candidates: torch.Tensor, planes: Hyperplanes, n: int, youngest: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """The first n candidates of at least that age, float32 (n, D), and their decision values."""
-    plane = planes.select(["age"])
+    candidates, plane = generator.sample(_CANDIDATES * n, random), planes.select(["age"])
     parts = (part.cpu().numpy() for part in candidates.split(_TOGETHER))
     age = np.concatenate([plane.decision_values(part)[:, 0] for part in parts])
     adult = np.flatnonzero(age >= youngest)[:n]
     if len(adult) < n:
         found = f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value"
         raise ValueError(f"{found} of at least {youngest:g}; {n} are needed")
-    return candidates[torch.from_numpy(adult)].cpu().numpy(), age[adult]
+    adults = candidates[torch.from_numpy(adult)].cpu().numpy()
+    fixed = planes.select([*axes, *held, "age"])
+    values = np.tile([*[0.0] * len(axes), *held.values(), 0.0], (n, 1))
+    values[:, -1] = age[adult]
+    base = np.empty(adults.shape)
+    for first in range(0, n, _TOGETHER):
+        part = slice(first, first + _TOGETHER)
+        base[part] = project(adults[part], fixed.normals, fixed.intercepts, values[part])
+    return base
 
 
 def project(

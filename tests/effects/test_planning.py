@@ -8,20 +8,16 @@ from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
 from statsmodels.stats.power import TTestPower
 
-from helpers.effects import (
-    Design,
+from helpers.effects import Design, mcnemar, power, rogan_gladen, transects_needed
+from helpers.effects.planning import (
     attenuation,
     label_noise,
-    mcnemar,
     noisy_design,
-    power,
     printed_power,
     printed_transects,
-    rogan_gladen,
     shared_pair_correlation,
-    transects_needed,
+    transect_types,
 )
-from helpers.effects.planning import transect_types
 
 
 def test_the_printed_examples():

@@ -6,6 +6,7 @@ import pytest
 from simulated import perceived_scores, transect_frame
 
 from helpers import effects
+from helpers.effects import planning
 from helpers.effects.contrasts import outcome_grid
 
 FRAME = transect_frame(12, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1)
@@ -66,7 +67,7 @@ def bounded(kept=True, frame=FRAME):
         (lambda: effects.paper_columns(SCORES.assign(age=0.0)), "row 'image 0' is 'Child'"),
         (lambda: effects.paper_columns(SCORES.assign(makeup=np.nan)), "'makeup', row 'image 0'"),
         (lambda: effects.paper_logit(np.eye(3), [0, 1, 1.5]), r"row 2 is 1.5, a number in \[0, 1"),
-        (lambda: effects.paper_logit(np.eye(3), [0, 1]), "does not fit"),
+        (lambda: effects.paper_logit(np.eye(3), [0, 1]), "same length"),
         (lambda: effects.verdict(0, 1, 0, 1, 0), "tolerance is 0, a number in"),
         (lambda: effects.max_t_intervals(RATES, n_boot=9, seed=1), "at least two clusters"),
         (lambda: effects.power(1, PLAN), "transects is 1, a number of at least 2"),
@@ -76,7 +77,7 @@ def bounded(kept=True, frame=FRAME):
         (lambda: effects.Design(0.02, 0.0), "base_rate is 0.0, a number in .0, 1."),
         (lambda: effects.Design(0.6, 0.5), r"difference is 0.6: base_rate \+ difference"),
         (lambda: effects.power(99, effects.Design(0.2, 0.01, 0.6)), "within is 0.6: no errors"),
-        (lambda: effects.attenuation(1.2), r"reliability is 1.2, a number in \[0, 1\]"),
+        (lambda: planning.attenuation(1.2), r"reliability is 1.2, a number in \[0, 1\]"),
         (lambda: effects.rogan_gladen(1.1, 0.1), "rate is 1.1"),
         (lambda: effects.e_value(-1.0), "rr is -1.0, a risk ratio of at least 0"),
         (lambda: effects.rosenbaum_gamma(2.5, 1), "whole numbers"),

@@ -16,7 +16,6 @@ from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 from helpers.effects import (
     direct_effects,
     holm,
-    hybrid_score_interval,
     mde,
     risk_differences,
 )
@@ -25,6 +24,7 @@ from helpers.effects.risks import (
     corrected_influence,
     firth_logits,
     fit_logits,
+    hybrid_score_interval,
     read_cells,
 )
 from helpers.resampling import draw_weights

@@ -230,9 +230,7 @@ REFUSED = {
     "another filter than": lambda: with_weight("synthesis.b8.resample_filter", torch.ones(4, 4)),
     "Unexpected key.*mapping.fc7.bias": lambda: with_weight("mapping.fc7.bias", torch.ones(6)),
     "size mismatch for mapping.w_avg": lambda: with_weight(MEAN, torch.ones(7)),
-    "that are no real numbers": lambda: with_weight(MEAN, torch.ones(6).long()),
     "w_avg holds values that are not finite": lambda: with_weight(MEAN, torch.ones(6) / 0),
-    "far larger than the file": lambda: with_weight(MEAN, torch.ones(1).expand(10**10)),
     "no entry 'g_ema'": lambda: made.rosinality({"g": 1}, True),
 }
 

@@ -117,7 +117,6 @@ def give(w, **options):
 ONE, SHAPES = [[1.0] * 16], r"codes must be \(n, 16\), \(n, 8, 16\) or \(n, 128\), not \(2, 15\)"
 REFUSED = {
     SHAPES: lambda: give(torch.zeros(2, 15)),
-    "codes must be finite": lambda: give(torch.full((1, 16), torch.nan)),
     r"codes z must be \(n, 16\)": lambda: StyleGenerator(network()).map(torch.zeros(2, 8)),
     "truncation is 1.5": lambda: give(ONE, truncation=1.5),
     "no noise of white among const, none": lambda: give(ONE, noise="white"),

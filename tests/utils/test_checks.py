@@ -44,7 +44,7 @@ def column(*values, index=None):
         ("check_range", ("share", 0, 0, 1, "(]"), "share is 0, a number"),
         ("check_range", ("share", np.nan, 0, 1), "share is nan, a number"),
         ("check_range", ("share", "a", 0, 1), "share is 'a', a number was expected"),
-        ("check_positive", ("price", np.inf), "price is inf, a number in .0, inf."),
+        ("check_range", ("price", np.inf, 0, np.inf, "()"), "price is inf, a number in .0, inf."),
         ("check_whole", ("raters", 2.5, 1), "raters is 2.5, a whole number of at least"),
         ("require_columns", (FRAME, ["age"]), r"no column \['age'\]; it has"),
         ("require_rows", (FRAME.iloc[:0],), "no rows"),

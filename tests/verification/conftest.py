@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from helpers import verification
 from helpers.directions import Hyperplanes
 from helpers.generators import load_generator
-from helpers.verification.prototypes import exact_planes
+from helpers.verification.prototypes import exact_planes, walk_to_groups
 
 OTHERS = {"age": 0.0, "smiling": 0.0, "skin_colour": None}
 
@@ -32,4 +31,4 @@ def planes(generator):
 
 @pytest.fixture(scope="package")
 def prototypes(codes, planes):
-    return verification.walk_to_groups(codes, planes, gender=0.8, ancestry=1.8, others=OTHERS)
+    return walk_to_groups(codes, planes, gender=0.8, ancestry=1.8, others=OTHERS)

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
 from helpers import verification
-from helpers.verification import hcic, is_match, over_seeds, step_effects
+from helpers.verification import hcic, is_match
+from helpers.verification.pairs import over_seeds, step_effects
 
 
 def prototype_frame(seeds):

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers import verification
+from helpers.verification.people import ANCESTRIES
+from helpers.verification.prototypes import max_min_selection
 
 
 def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototypes):
@@ -17,7 +19,7 @@ def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototyp
     own = planes.select(["skin_colour"]).decision_values(codes)[:, 0]
     np.testing.assert_allclose(values["skin_colour"], np.repeat(own, 6), atol=1e-9)
     for row, name in enumerate(ancestry):
-        others = [other for other in verification.ANCESTRIES if other != name]
+        others = [other for other in ANCESTRIES if other != name]
         assert values.loc[row, name] == pytest.approx(1.8)
         assert values.loc[row, others[0]] == pytest.approx(values.loc[row, others[1]])
         assert values.loc[row, others[0]] < 0
@@ -43,4 +45,4 @@ def brute_force(landmarks, n):
 def test_max_min_selection_is_the_printed_algorithm(seed):
     landmarks = np.random.default_rng(seed).normal(size=(15, 3, 4, 2))
     for n in (1, 2, 8, 15):
-        assert verification.max_min_selection(landmarks, n).tolist() == brute_force(landmarks, n)
+        assert max_min_selection(landmarks, n).tolist() == brute_force(landmarks, n)

@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from helpers import verification
+from helpers.verification.composition import composition_effects
+from helpers.verification.prototypes import max_min_selection
 
 PAIRS = [0.9, 0.8, 0.2, 0.1], [1, 1, 0, 0], list("abab")
 ENDS = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])
@@ -26,7 +28,7 @@ def gaps(reference):
 
 
 def composition(common):
-    verification.composition_effects([0, 1, 0, 1], [0, 0, 1, 1], list("abab"), ENDS, common)
+    composition_effects([0, 1, 0, 1], [0, 0, 1, 1], list("abab"), ENDS, common)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +50,7 @@ def composition(common):
         (lambda: verification.is_match([[0] * 9], 1.2), r"in \[0, 1\]"),
         (lambda: composition(["x"]), "must be some, but not all, of"),
         (lambda: verification.image_pairs(FEW, seed=1), "has fewer than 7 prototypes"),
-        (lambda: verification.max_min_selection(np.zeros((3, 1, 1, 2)), 4), "4 seeds are wanted"),
+        (lambda: max_min_selection(np.zeros((3, 1, 1, 2)), 4), "4 seeds are wanted"),
     ],
 )
 def test_input_that_is_wrong_is_named(call, words):

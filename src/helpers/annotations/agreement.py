@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import median_abs_deviation
 
-from helpers.annotations.counts import require_levels, standard_deviation
+from helpers.annotations.counts import ratio, require_levels, standard_deviation
 from helpers.annotations.schema import n_levels
 from helpers.utils import seeding
 from helpers.utils.checks import require_columns, require_rows
@@ -110,7 +110,7 @@ def mean_deviation(counts: np.ndarray, weights: np.ndarray | None = None) -> np.
     """
     several = counts.sum(axis=1) > 1
     weights, counts = _once_each(counts, weights)[:, several], counts[several]
-    return _ratio(weights @ standard_deviation(counts), weights.sum(axis=1))
+    return ratio(weights @ standard_deviation(counts), weights.sum(axis=1))
 
 
 def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
@@ -126,9 +126,9 @@ def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     answers, total = counts.sum(axis=1), counts @ levels
     images, n = weights.sum(axis=1), weights @ answers
     between_images = weights @ (total**2 / answers)
-    between = _ratio(between_images - _ratio((weights @ total) ** 2, n), images - 1)
-    within = _ratio(weights @ (counts @ levels**2) - between_images, n - images)
-    return 1 - _ratio(within, between)
+    between = ratio(between_images - ratio((weights @ total) ** 2, n), images - 1)
+    within = ratio(weights @ (counts @ levels**2) - between_images, n - images)
+    return 1 - ratio(within, between)
 
 
 def krippendorff_alpha(
@@ -150,8 +150,8 @@ def krippendorff_alpha(
     distance = squared_distance(marginal, metric)
     expected = marginal[:, :, None] * marginal[:, None, :]
     disagreement = (observed * distance).sum(axis=(1, 2))
-    by_chance = _ratio((expected * distance).sum(axis=(1, 2)), marginal.sum(axis=1) - 1)
-    return np.where(weights.sum(axis=1) > 1, 1 - _ratio(disagreement, by_chance), np.nan)
+    by_chance = ratio((expected * distance).sum(axis=(1, 2)), marginal.sum(axis=1) - 1)
+    return np.where(weights.sum(axis=1) > 1, 1 - ratio(disagreement, by_chance), np.nan)
 
 
 def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
@@ -168,11 +168,6 @@ def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
 
 def _once_each(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     return np.ones((1, len(counts))) if weights is None else weights
-
-
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    undefined = np.full(len(denominator), np.nan)
-    return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
 
 
 def screen_raters(

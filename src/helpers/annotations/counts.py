@@ -79,9 +79,7 @@ def scores(tidy: pd.DataFrame) -> pd.DataFrame:
 
 def mean(counts: np.ndarray) -> np.ndarray:
     """Mean level over (levels - 1), in [0, 1], of counts (n, levels); nan without answers."""
-    answers = counts.sum(axis=1)
-    total = counts @ unit_levels(counts)
-    return np.divide(total, answers, out=np.full(len(counts), np.nan), where=answers > 0)
+    return ratio(counts @ unit_levels(counts), counts.sum(axis=1))
 
 
 def standard_deviation(counts: np.ndarray) -> np.ndarray:
@@ -99,12 +97,16 @@ def standard_deviation(counts: np.ndarray) -> np.ndarray:
         >>> annotations.standard_deviation(np.array([[1, 0, 1]])).round(3).tolist()
         [0.707]
     """
-    answers = counts.sum(axis=1)
     with np.errstate(invalid="ignore"):
         deviation = unit_levels(counts) - mean(counts)[:, None]
     squares = (counts * deviation**2).sum(axis=1)
-    missing = np.full(len(counts), np.nan)
-    return np.sqrt(np.divide(squares, answers - 1, out=missing, where=answers > 1))
+    return np.sqrt(ratio(squares, counts.sum(axis=1) - 1))
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """The quotient, nan where the denominator is not above 0."""
+    undefined = np.full(len(denominator), np.nan)
+    return np.divide(numerator, denominator, out=undefined, where=denominator > 0)
 
 
 def unit_levels(counts: np.ndarray) -> np.ndarray:

@@ -151,6 +151,7 @@ def rater_pool(
     relative /= np.sqrt((relative**2).mean(axis=0))
     careless = np.argsort(np.argsort(draws[:, 2 * n])) < round(CARELESS_RATERS * n_raters)
     pace = np.exp(PACE_SPREAD * draws[:, 2 * n + 1]) * np.where(careless, CARELESS_PACE, 1.0)
+    digests = (blake2b(f"{seed}/{rater}".encode()).hexdigest() for rater in range(1, n_raters))
     return Pool(
         bias=np.sqrt(BIAS_SHARE) * noise * draws[:, :n],
         noise=np.sqrt(1 - BIAS_SHARE) * noise * relative,
@@ -158,7 +159,7 @@ def rater_pool(
         random=np.where(careless, CARELESS_RANDOM, 0.0),
         rejected=np.where(careless, CARELESS_REJECTED, 0.0),
         seconds=MEDIAN_SECONDS * pace,
-        worker_ids=("rater1@example.org", *_worker_ids(seed, n_raters)[1:]),
+        worker_ids=("rater1@example.org", *("A" + digest[:13].upper() for digest in digests)),
     )
 
 
@@ -207,7 +208,11 @@ def annotate(
         {'a': [0, 0, 0], 'b': [4, 4, 4]}
     """
     pool = rater_pool(seed) if pool is None else pool
-    _require_scores(perceived, scales)
+    if unknown := [name for name in perceived if name not in scales]:
+        raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
+    if twice := [*perceived.index[perceived.index.duplicated()]]:
+        raise ValueError(f"image id {twice[0]!r} occurs twice in the perceived scores")
+    as_score_table(perceived)
     size = len(pool.worker_ids)
     check_range("n_raters", n_raters, 1, size)
     spread = np.ones(len(perceived)) if spread is None else spread
@@ -287,22 +292,9 @@ def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
     return pd.concat([answers, repeats]).sort_index(kind="stable").reset_index(drop=True)
 
 
-def _require_scores(perceived: pd.DataFrame, scales: Scales) -> None:
-    if unknown := [name for name in perceived if name not in scales]:
-        raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
-    if twice := [*perceived.index[perceived.index.duplicated()]]:
-        raise ValueError(f"image id {twice[0]!r} occurs twice in the perceived scores")
-    as_score_table(perceived)
-
-
 def _item(image_id: object) -> int:
     """Key of the image's draws."""
     return int.from_bytes(blake2b(str(image_id).encode(), digest_size=8).digest(), "little")
-
-
-def _worker_ids(seed: int, n_raters: int) -> tuple[str, ...]:
-    digests = (blake2b(f"{seed}/{rater}".encode()).hexdigest() for rater in range(n_raters))
-    return tuple("A" + digest[:13].upper() for digest in digests)
 
 
 @dataclass(frozen=True)

@@ -75,9 +75,7 @@ def read_ground_truth(
     if not items:
         raise wrong_format(manifest, "line 1", ITEMS, "an empty file")
     files: dict[int, list[Path]] = {}
-    for file in sorted(Path(path).glob("annotations/worker-response/iteration-*/*/*.json")):
-        if not file.parent.name.isdecimal():
-            raise ValueError(f"{file.parent}: expected a folder called by an item's number")
+    for file in sorted(Path(path).glob("annotations/worker-response/iteration-*/[0-9]*/*.json")):
         files.setdefault(int(file.parent.name), []).append(file)
     if not files:
         raise ValueError(

@@ -27,7 +27,7 @@ from torch import Tensor
 
 from facerender.parameters import INDEX, shifted_identity
 from facerender.parameters import validate as require_faces
-from helpers.annotations.crowd import Disagreement, Pool, annotate, rater_pool
+from helpers.annotations.crowd import Disagreement, annotate, rater_pool
 from helpers.annotations.ingest import Export, validate
 from helpers.annotations.label_studio import read_export, write_export
 from helpers.utils.checks import check_whole, require_columns
@@ -118,9 +118,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     write_export(answers, path, "pair", "first", PAIR_SCALES, data)
 
 
-def read_pair_export(
-    path: str | Path, pairs: pd.DataFrame, n_raters: int = 9, *, salt: str = "helpers"
-) -> PairRatings:
+def read_pair_export(path: str | Path, pairs: pd.DataFrame, n_raters: int = 9) -> PairRatings:
     """Read a Label Studio export about pairs: full JSON, JSON_MIN or CSV.
 
     The rules of `ingest.validate` apply, with these additions:
@@ -134,7 +132,6 @@ def read_pair_export(
         path: the export.
         pairs: the pairs table that was annotated.
         n_raters: ratings of every pair; Liang et al. (2023) have 9 (section 3.5).
-        salt: of the annotators' hashes.
 
     Returns:
         The ratings of completely rated pairs, and the report of what was dropped.
@@ -159,7 +156,7 @@ def read_pair_export(
     labels, export = pairs.index.map(str), Export("label_studio")
     require_columns(pairs, ["kind"])
     read_export(export, Path(path), "pair", list(PAIR_SCALES))
-    frame, report = validate(export, salt, None, labels, PAIR_SCALES, numbered=False)
+    frame, report = validate(export, "pairs", None, labels, PAIR_SCALES, numbered=False)
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
     row = labels.get_indexer(frame["image_id"])
@@ -170,7 +167,6 @@ def read_pair_export(
     ratings = pd.DataFrame(ratings[complete], index=pairs.index[complete])
     _require_polarity(path, ratings, pairs["kind"][complete])
     report["reason"] = report["reason"].str.replace("image", "pair")
-    report["field"] = report["field"].astype("object")
     lost = [
         ("surplus rating", "answer", labels[row[~kept]]),
         ("missing raters", "pair", labels[~complete]),
@@ -245,23 +241,6 @@ def identity_distance(parameters_a: Tensor, parameters_b: Tensor) -> np.ndarray:
     return np.sqrt((difference**2).sum(axis=1) / unit)
 
 
-def looks_different(distance: np.ndarray, pose_difference: np.ndarray) -> np.ndarray:
-    """What a rater without bias and noise sees, float64 (n,): 0 the same, 1 different.
-
-    Args:
-        distance: `identity_distance` (n,).
-        pose_difference: degrees between the two head poses, (n,), at least 0.
-    """
-    seen = 1 - 0.5 ** ((distance / HALF_SEEN) ** 2)
-    clear = np.clip(1 - POSE_PULL * pose_difference / POSE_UNIT, 0, 1)
-    return 0.5 + clear * (seen - 0.5)
-
-
-def pair_pool(seed: int) -> Pool:
-    """Raters of pairs: as `rater_pool`, but drawn anew, with the noise of `OF_PAIRS`."""
-    return rater_pool(seed, disagreement=OF_PAIRS, stage="crowd_pairs/raters")
-
-
 def annotate_pairs(
     distance: pd.Series,
     pose_difference: pd.Series,
@@ -269,9 +248,8 @@ def annotate_pairs(
     *,
     seed: int,
     stage: str,
-    pool: Pool | None = None,
 ) -> pd.DataFrame:
-    """Let raters of the pool compare the faces of pairs (verification, 3.5).
+    """Let raters of `rater_pool`, drawn anew, compare the faces of pairs (verification, 3.5).
 
     What is answered about a pair depends on (seed, stage, the pair's label) only; more raters add
     answers to those of fewer.
@@ -282,7 +260,6 @@ def annotate_pairs(
         n_raters: accepted answers per pair.
         seed: of the run.
         stage: that the annotation belongs to.
-        pool: who annotates, `pair_pool(seed)` if not given.
 
     Returns:
         One row per assignment as `annotate`, with `pair_id` (the label as text) and the
@@ -295,10 +272,12 @@ def annotate_pairs(
     if not distance.index.equals(pose_difference.index):
         raise ValueError("distance and pose_difference name different pairs in their indices")
     pose = pose_difference.to_numpy(np.float64)
-    seen = looks_different(distance.to_numpy(np.float64), pose)
-    pool = pair_pool(seed) if pool is None else pool
+    different = 1 - 0.5 ** ((distance.to_numpy(np.float64) / HALF_SEEN) ** 2)
+    clear = np.clip(1 - POSE_PULL * pose / POSE_UNIT, 0, 1)
+    # What a rater without bias and noise sees: 0 the same, 1 different.
+    seen = pd.DataFrame({"identity": 0.5 + clear * (different - 0.5)}, index=distance.index)
+    pool = rater_pool(seed, disagreement=OF_PAIRS, stage="crowd_pairs/raters")
     about = {"seed": seed, "stage": stage, "pool": pool, "scales": PAIR_SCALES}
-    seen = pd.DataFrame({"identity": seen}, index=distance.index)
     answers = annotate(seen, n_raters, spread=1 + POSE_NOISE * pose / POSE_UNIT, **about)
     return answers.rename(columns={"image_id": "pair_id"})
 

@@ -166,14 +166,8 @@ def _parts(source: Path, _: State) -> tuple[frozenset[str], frozenset[str]]:
 
 def _files() -> dict[str, Path]:
     """Dotted name → the file of a package or module of ours."""
-    folders = [SOURCE, *(path for path in SOURCE.rglob("[!_]*") if path.is_dir())]
-    return _listed(SOURCE, tuple(map(state, folders)))
-
-
-@cache
-def _listed(source: Path, _: tuple[State, ...]) -> dict[str, Path]:
     paths = (
-        (path, path.relative_to(source).with_suffix("").parts) for path in source.rglob("*.py")
+        (path, path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")
     )
     return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths}
 

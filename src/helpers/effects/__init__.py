@@ -9,7 +9,6 @@ from helpers.effects.matched import (
     pruning_bounds,
 )
 from helpers.effects.paper import (
-    PAPER_AGES,
     PAPER_LEVELS,
     bootstrap_paper_logit,
     interaction_columns,
@@ -19,24 +18,7 @@ from helpers.effects.paper import (
     regression_draws,
     summarize_draws,
 )
-from helpers.effects.planning import (
-    Design,
-    attenuation,
-    label_noise,
-    noisy_design,
-    power,
-    printed_power,
-    printed_transects,
-    rogan_gladen,
-    shared_pair_correlation,
-    transects_needed,
-)
+from helpers.effects.planning import Design, power, rogan_gladen, transects_needed
 from helpers.effects.reweighting import calibrate_intercept, ratio_interval, transport
-from helpers.effects.risks import (
-    direct_effects,
-    hybrid_score_interval,
-    hybrid_score_p,
-    risk_differences,
-    score_interval,
-)
+from helpers.effects.risks import direct_effects, risk_differences, score_interval
 from helpers.effects.verdicts import holm, max_t_intervals, mde, verdict

@@ -40,10 +40,8 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
         ['female, long hair', 'cell']
     """
     held = table[list(LEVEL_NAMES)]
-    names = [
-        held_in_words({axis: None if pd.isna(level) else level for axis, level in row.items()})
-        for row in held.to_dict("records")
-    ]
+    rows = held.to_dict("records")
+    names = [held_in_words({a: k for a, k in row.items() if pd.notna(k)}) for row in rows]
     scopes = {0: "average", 1: "partial average", 2: "cell"}
     return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
 

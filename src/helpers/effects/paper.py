@@ -240,11 +240,8 @@ def _collapse(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, n
     X = as_finite(X, "X", ndim=2)
     error = error if isinstance(error, pd.Series) else pd.Series(np.asarray(error), name="error")
     require_present(error, "an error")
-    error = as_rates(error)
-    if len(X) != len(error):
-        raise ValueError(f"X of shape {X.shape} does not fit {len(error)} errors: expected (n, p)")
     patterns, pattern = np.unique(X, axis=0, return_inverse=True)
-    return patterns, pattern, error
+    return patterns, pattern, as_rates(error)
 
 
 def _fit(patterns: np.ndarray, counts: np.ndarray, C: float) -> np.ndarray:

@@ -43,7 +43,6 @@ from helpers.utils.checks import check_number, check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
-ROUNDING = 1e-12  # Chances that are less below 0 are 0.
 # Largest latent correlation: beyond it, the integrals over the transects would be inaccurate.
 MOST_SHARED = 0.995
 
@@ -66,11 +65,9 @@ class Design:
         ValueError: a number outside its range.
 
     Example:
-        >>> from dataclasses import replace
         >>> from helpers import effects
-        >>> plan = effects.Design(difference=0.02, base_rate=0.05)
-        >>> replace(plan, retention=2 / 3).pairs_left
-        1.7777777777777777
+        >>> effects.Design(difference=0.02, base_rate=0.05).risks
+        (0.05, 0.07)
     """
 
     difference: float
@@ -92,11 +89,6 @@ class Design:
     def risks(self) -> tuple[float, float]:
         """Risks at the lower and at the higher level."""
         return self.base_rate, self.base_rate + self.difference
-
-    @property
-    def pairs_left(self) -> float:
-        """Complete pairs that a transect keeps on average: a pair needs both its images."""
-        return self.pairs * self.retention**2
 
     @property
     def covariance(self) -> float:
@@ -134,9 +126,9 @@ def printed_power(transects: float, design: Design, alpha: float = 0.05) -> floa
         ValueError: a design without a difference.
 
     Example:
-        >>> from helpers import effects
-        >>> plan = effects.Design(difference=0.02, base_rate=0.05)
-        >>> round(effects.printed_power(525, plan), 2)
+        >>> from helpers.effects import planning
+        >>> plan = planning.Design(difference=0.02, base_rate=0.05)
+        >>> round(planning.printed_power(525, plan), 2)
         0.8
     """
     difference, deviation = _per_transect(design)
@@ -162,8 +154,8 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
         ValueError: a design without a difference, a power outside its range.
 
     Example:
-        >>> from helpers import effects
-        >>> round(effects.printed_transects(effects.Design(difference=0.02, base_rate=0.05)))
+        >>> from helpers.effects import planning
+        >>> round(planning.printed_transects(planning.Design(difference=0.02, base_rate=0.05)))
         525
     """
     difference, deviation = _per_transect(design)
@@ -257,8 +249,8 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
         ValueError: a reliability outside [0, 1].
 
     Example:
-        >>> from helpers import effects
-        >>> round(effects.attenuation(0.5), 6)
+        >>> from helpers.effects import planning
+        >>> round(planning.attenuation(0.5), 6)
         0.5
     """
     check_range("reliability", reliability, 0, 1)
@@ -282,8 +274,8 @@ def label_noise(rater_error: float, raters: int) -> float:
         The chance, in [0, 0.5).
 
     Example:
-        >>> from helpers import effects
-        >>> round(effects.label_noise(0.1, 3), 3)
+        >>> from helpers.effects import planning
+        >>> round(planning.label_noise(0.1, 3), 3)
         0.028
     """
     tie = binom.pmf(raters / 2, raters, rater_error) if raters % 2 == 0 else 0.0
@@ -308,8 +300,8 @@ def noisy_design(design: Design, noise: float) -> Design:
         ValueError: noise outside its range.
 
     Example:
-        >>> from helpers import effects
-        >>> seen = effects.noisy_design(effects.Design(difference=0.02, base_rate=0.05), 0.1)
+        >>> from helpers.effects import planning
+        >>> seen = planning.noisy_design(planning.Design(difference=0.02, base_rate=0.05), 0.1)
         >>> round(seen.base_rate, 3), round(seen.difference, 3)
         (0.14, 0.016)
     """
@@ -368,9 +360,9 @@ def shared_pair_correlation(design: Design) -> float:
         ValueError: errors with these risks cannot correlate by `within`.
 
     Example:
-        >>> from helpers import effects
-        >>> plan = effects.Design(difference=0.02, base_rate=0.05, within=0.4)
-        >>> round(effects.shared_pair_correlation(plan), 4)
+        >>> from helpers.effects import planning
+        >>> plan = planning.Design(difference=0.02, base_rate=0.05, within=0.4)
+        >>> round(planning.shared_pair_correlation(plan), 4)
         0.0181
     """
     return _pair_correlation(*_with_one_effect(design, _across(design)))
@@ -380,7 +372,11 @@ def shared_pair_correlation(design: Design) -> float:
 def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
     """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
     if design.pairs == 1:
-        weights, worse, better = _one_pair(design)
+        p0, p1 = design.risks
+        cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
+        if cells.min() < -1e-12:  # nearer to 0 it is rounding
+            raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
+        weights, (worse, better) = np.ones(1), cells.clip(0)[:, None]
     else:
         weights, low, high = _conditional_risks(design)
         worse, better = high * (1 - low), low * (1 - high)
@@ -393,16 +389,6 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
             types.append((n, up, down))
             chances.append(left * ways * (weights @ (worse**up * better**down * equal)))
     return np.array(types), np.array(chances) / np.sum(chances)
-
-
-def _one_pair(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A weight of 1 and the chances of a worse and of a better pair, (1,) each."""
-    p0, p1 = design.risks
-    cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
-    if cells.min() < -ROUNDING:
-        raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
-    worse, better = cells.clip(0)
-    return np.ones(1), np.array([worse]), np.array([better])
 
 
 def _across(design: Design) -> float:
@@ -468,8 +454,9 @@ def _per_transect(design: Design) -> tuple[float, float]:
     """Size of the difference, and standard deviation of a transect's, by the closed formula."""
     if design.difference == 0:
         raise ValueError("difference is 0: no number of transects detects it")
-    bracket = 1 + (design.pairs_left - 1) * (design.pair_correlation or 0)
-    return abs(design.difference), np.sqrt(design.variance * bracket / design.pairs_left)
+    pairs = design.pairs * design.retention**2  # left on average: a pair needs both its images
+    bracket = 1 + (pairs - 1) * (design.pair_correlation or 0)
+    return abs(design.difference), np.sqrt(design.variance * bracket / pairs)
 
 
 def _power(transects: float, design: Design, alpha: float) -> float:

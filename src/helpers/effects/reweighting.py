@@ -306,7 +306,12 @@ def standardise(mix: np.ndarray, experiment: Experiment, level: Level) -> Standa
     # How far a group's risk moves when the labelled sample's does by one.
     follows = mix @ slope / leaning if leaning > 0 else np.zeros(len(mix))
     reach = (mix - follows[:, None] * level.mix) * np.sqrt(level.gain)
-    own = _covariance(mix, reach, experiment, level)
+    beyond = experiment.errors - experiment.rates * experiment.images
+    moved = beyond / experiment.n * np.sqrt(level.gain)
+    clusters = ((experiment.images @ (mix > 0).T) > 0).sum(axis=0)
+    # Corrected for few clusters: with equal ones, variances are those of the one-sample t test.
+    influence = moved @ reach.T * np.sqrt(clusters / np.maximum(clusters - 1, 1))
+    own = influence.T @ influence
     faces = len(level.residual)
     by_faces = level.residual[:, None] * follows / np.sqrt(faces * (faces - 1))
     added = by_faces.T @ by_faces
@@ -347,20 +352,6 @@ def difference_intervals(
     quantile = stdtrit(_degrees(found, reach, *left), 0.975)
     risk, size = found.risk[pair].T, found.size[pair].T
     return hybrid_score_interval(risk, size, correlation.clip(-1, 1), quantile)
-
-
-def _covariance(
-    mix: np.ndarray, reach: np.ndarray, experiment: Experiment, level: Level
-) -> np.ndarray:
-    """Covariances (K, K) of the risks from their influence functions, summed over clusters.
-
-    Corrected for few clusters: with equal ones, variances are those of the one-sample t test.
-    """
-    beyond = experiment.errors - experiment.rates * experiment.images
-    moved = beyond / experiment.n * np.sqrt(level.gain)
-    clusters = ((experiment.images @ (mix > 0).T) > 0).sum(axis=0)
-    influence = moved @ reach.T * np.sqrt(clusters / np.maximum(clusters - 1, 1))
-    return influence.T @ influence
 
 
 def _shifted(rates: np.ndarray, shift: float) -> np.ndarray:

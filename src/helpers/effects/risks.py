@@ -188,8 +188,8 @@ def hybrid_score_interval(
 
     Example:
         >>> import numpy as np
-        >>> from helpers import effects
-        >>> low, high = effects.hybrid_score_interval(
+        >>> from helpers.effects.risks import hybrid_score_interval
+        >>> low, high = hybrid_score_interval(
         ...     np.array([[0.1, 0.3]]), np.array([[100.0, 100.0]]), np.array([0.0]), 1.96
         ... )
         >>> low.round(3).item(), high.round(3).item()
@@ -219,9 +219,9 @@ def hybrid_score_p(
 
     Example:
         >>> import numpy as np
-        >>> from helpers import effects
+        >>> from helpers.effects.risks import hybrid_score_p
         >>> sizes, none, many = np.array([[100.0, 100.0]]), np.array([0.0]), np.array([np.inf])
-        >>> effects.hybrid_score_p(np.array([[0.1, 0.3]]), sizes, none, many).round(4).item()
+        >>> hybrid_score_p(np.array([[0.1, 0.3]]), sizes, none, many).round(4).item()
         0.0005
     """
     # With the arms in order of their risks, the lower end is the one that reaches zero.

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from helpers.resampling import as_resamples, resampled_sums
-from helpers.utils.checks import as_finite, check_positive
+from helpers.utils.checks import as_finite, check_range
 
 # What `verdict` says of an interval.
 EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
@@ -73,7 +73,7 @@ def verdict(
         >>> effects.verdict([0.06, -0.02], [0.09, 0.03], [0.07, -0.01], [0.08, 0.02], 0.05).tolist()
         ['exceeds', 'within']
     """
-    check_positive("tolerance", tolerance)
+    check_range("tolerance", tolerance, 0, np.inf, "()")
     low, high, low90, high90 = (np.asarray(limit, float) for limit in (low, high, low90, high90))
     states = {
         NOT_ESTIMABLE: np.isnan(low) | np.isnan(high),

@@ -68,10 +68,8 @@ def bars(
             here, one = chosen & (hues == name), look(name, position)
             how = {"color": one.colour, "hatch": one.hatch, "edgecolor": "white", "alpha": strength}
             how["error_kw"] = {"alpha": strength, "ecolor": BLACK, "capsize": 4}
-            how |= {
-                "label": str(name) if strength == 1 else None,
-                "yerr": charts.whiskers(table[here]),
-            }
+            how["label"] = str(name) if strength == 1 else None
+            how["yerr"] = charts.whiskers(table[here])
             ax.bar(places[here], table.loc[here, "rate"], 0.92 * width, **how)
         if strength < 1 and enough.any():
             ax.dataLim.set(limits)

@@ -43,14 +43,12 @@ class Generator(Protocol):
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Latent codes w, float32 (n, latent_dim); code i depends on the seed and i alone."""
-        ...
 
     def synthesize(self, w: Tensor, **scene: float) -> Tensor:
         """Images of latent codes, float32 (n, 3, height, width) in [0, 1].
 
         Scene parameters that the generator knows (yaw, light_power, …) override the code's own.
         """
-        ...
 
 
 def synthesize_to_store(

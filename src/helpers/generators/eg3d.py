@@ -177,19 +177,19 @@ class EG3D(nn.Module):
     def _rays(self, planes: Tensor, camera: Tensor) -> Tensor:
         """What the rays find in the planes of one face, (32, height, width)."""
         size = self.config.neural_resolution
-        table = planes.reshape(len(PLANES), FEATURES, -1).transpose(1, 2).reshape(-1, FEATURES)
+        planes = planes.reshape(len(PLANES), FEATURES, *planes.shape[1:])
+        planes = planes.contiguous(memory_format=torch.channels_last)
         origin, directions = _directions(camera, size)
-        height, some = planes.shape[-1], directions.split(RAYS)
-        features = torch.cat([self._march(table, height, origin, each) for each in some])
+        features = torch.cat([self._march(planes, origin, some) for some in directions.split(RAYS)])
         return features.t().reshape(FEATURES, size, size)
 
-    def _march(self, table: Tensor, height: int, origin: Tensor, directions: Tensor) -> Tensor:
+    def _march(self, planes: Tensor, origin: Tensor, directions: Tensor) -> Tensor:
         """Rays (r, 3) → features (r, 32) in [-1, 1]."""
         options = self.options
 
         def look(depths: Tensor) -> tuple[Tensor, Tensor]:
             points = origin + depths[..., None] * directions[:, None]
-            found = _looked_up(table, height, points.reshape(-1, 3) * (2 / options["box_warp"]))
+            found = _looked_up(planes, points.reshape(-1, 3) * (2 / options["box_warp"]))
             density, colours = self.decoder(found)
             return density.reshape(depths.shape), colours.reshape(*depths.shape, FEATURES)
 
@@ -249,27 +249,10 @@ def _directions(camera: Tensor, size: int) -> tuple[Tensor, Tensor]:
     return world[:3, 3], functional.normalize(ahead @ world[:3, :3].t(), dim=1)
 
 
-def _looked_up(table: Tensor, height: int, points: Tensor) -> Tensor:
-    """Bilinear mean over the planes at points (m, 3) in [-1, 1], zero outside: (m, features).
-
-    The four neighbours in each plane are rows of one table, and one weighted sum fetches all.
-    """
-    rows, shares = [], []
-    for plane, axes in enumerate(PLANES):
-        place = (points[:, axes] + 1) * (height / 2) - 0.5
-        corner = place.floor()
-        part, corner = place - corner, corner.long()
-        for right in (0, 1):
-            for below in (0, 1):
-                column, row = corner[:, 0] + right, corner[:, 1] + below
-                across, down = (part if side else 1 - part for side in (right, below))
-                share = across[:, 0] * down[:, 1]
-                inside = (column >= 0) & (column < height) & (row >= 0) & (row < height)
-                at = row.clamp(0, height - 1) * height + column.clamp(0, height - 1)
-                rows.append(plane * height**2 + at)
-                shares.append(share * inside / len(PLANES))
-    rows, shares = torch.stack(rows, 1), torch.stack(shares, 1)
-    return functional.embedding_bag(rows, table, per_sample_weights=shares, mode="sum")
+def _looked_up(planes: Tensor, points: Tensor) -> Tensor:
+    """Bilinear mean over the planes at points (m, 3) in [-1, 1], zero outside: (m, features)."""
+    places = torch.stack([points[:, axes] for axes in PLANES])[:, None]
+    return functional.grid_sample(planes, places, align_corners=False)[:, :, 0].mean(0).t()
 
 
 def _middles(x: Tensor) -> Tensor:

@@ -133,7 +133,7 @@ def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple
         neighbours: k (Kynkäänniemi et al.: 3).
 
     Raises:
-        ValueError: sets of different width, with too few rows, or not finite.
+        ValueError: sets of different width, or not finite.
 
     Example:
         >>> import numpy as np
@@ -143,8 +143,6 @@ def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple
         (1.0, 0.6)
     """
     real, made = as_finite(real, "real", ndim=2), as_finite(made, "made", ndim=2)
-    if min(len(real), len(made)) <= neighbours:
-        raise ValueError(f"expected more than {neighbours} images in each set")
     return _share_within(made, real, neighbours), _share_within(real, made, neighbours)
 
 

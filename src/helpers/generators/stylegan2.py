@@ -442,9 +442,9 @@ class StyleGenerator:
         """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated.
 
         Raises:
-            ValueError: codes of another shape, or not finite.
+            ValueError: codes of another shape.
         """
-        z = self._numbers(z, "codes z")
+        z = torch.as_tensor(z, dtype=torch.float32, device=self.device)
         return self.network.mapping(z, self._condition, self.truncation)[:, 0]
 
     def synthesize(self, w: Tensor, **scene: float) -> Tensor:
@@ -456,8 +456,7 @@ class StyleGenerator:
             scene: EG3D alone knows some: `yaw` and `pitch` of the camera, in degrees.
 
         Raises:
-            ValueError: a scene parameter that the network does not know, or codes of another shape
-                or not finite.
+            ValueError: a scene parameter that the network does not know, or codes of another shape.
         """
         parts = self._codes(w).split(self._at_a_time())
         return self._images(map(self.network.styles, parts), scene)
@@ -470,11 +469,11 @@ class StyleGenerator:
         """Images of styles as `styles` gives them, float32 (n, 3, size, size) in [0, 1].
 
         Raises:
-            ValueError: a scene parameter that the network does not know, or styles not finite.
+            ValueError: a scene parameter that the network does not know.
         """
-        given = {name: self._numbers(rows, f"styles of {name}") for name, rows in styles.items()}
-        split = [rows.split(self._at_a_time()) for rows in given.values()]
-        parts = (dict(zip(given, part, strict=True)) for part in zip(*split, strict=True))
+        each = self._at_a_time()
+        split = [rows.to(self.device, torch.float32).split(each) for rows in styles.values()]
+        parts = (dict(zip(styles, part, strict=True)) for part in zip(*split, strict=True))
         return self._images(parts, scene)
 
     def _at_a_time(self) -> int:
@@ -490,7 +489,7 @@ class StyleGenerator:
 
     def _codes(self, w: Tensor) -> Tensor:
         """Codes of any of the three shapes as (n, num_ws, latent_dim)."""
-        w = self._numbers(w, "codes")
+        w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
         layers, length = self.num_ws, self.latent_dim
         if w.shape[1:] == (length,):
             return w[:, None].expand(-1, layers, -1)
@@ -498,11 +497,3 @@ class StyleGenerator:
             return w.reshape(-1, layers, length)
         shapes = f"(n, {length}), (n, {layers}, {length}) or (n, {layers * length})"
         raise ValueError(f"codes must be {shapes}, not {tuple(w.shape)}")
-
-    def _numbers(self, values: Tensor, name: str) -> Tensor:
-        values = torch.as_tensor(values, dtype=torch.float32, device=self.device)
-        if values.ndim < 2 or not len(values):
-            raise ValueError(f"{name}: at least one row was expected, found {tuple(values.shape)}")
-        if not values.isfinite().all():
-            raise ValueError(f"{name} must be finite")
-        return values

@@ -61,8 +61,6 @@ def answers_about(
         [0.2, 0.2, 0.2]
     """
     check_images(images)
-    if not len(images):
-        raise ValueError("there are no images to ask about")
     folder, sources = Path(folder), [Path(__file__), *_source_of(ask)]
     settings = {"version": version, "code": [kept.made_by(source) for source in sources]}
     parts = [images[start : start + chunk] for start in range(0, len(images), chunk)]

@@ -21,7 +21,7 @@ from helpers.artifacts import Stage
 from helpers.models import training as shared
 from helpers.models.networks import ARCHITECTURES
 from helpers.models.training import Loss, Recipe, Settings, Trained
-from helpers.utils.checks import as_binary
+from helpers.utils.checks import as_binary, require_members
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,7 @@ def train(
     labels = as_binary(labels, "labels")
     if labels.all() or not labels.any():
         raise ValueError(f"labels are all {labels[0]}, both 0 and 1 were expected")
-    if architecture not in RECIPES:
-        raise ValueError(f"architecture {architecture!r} is not one of {sorted(RECIPES)}")
+    require_members([architecture], RECIPES, "architecture")
     data, more = (images, labels), {"architecture": architecture}
     return AuditedModel.make(data, path, RECIPES[architecture], more, **how)
 

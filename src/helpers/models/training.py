@@ -213,8 +213,8 @@ class Trained:
         network, device = self.network.eval(), self.device
         # No images still go through once, which gives none of the right width.
         starts = range(0, max(len(images), 1), BATCH)
-        parts = (to_float(filled(images[k : k + BATCH], BATCH), device) for k in starts)
-        return torch.cat([network(part).cpu() for part in parts])[: len(images)]
+        parts = (torch.tensor(filled(images[k : k + BATCH], BATCH), device=device) for k in starts)
+        return torch.cat([network(part.float() / 255).cpu() for part in parts])[: len(images)]
 
     @classmethod
     def fresh(cls, training: Settings) -> nn.Module:
@@ -420,12 +420,6 @@ def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool =
 def filled(part: Any, size: int) -> Any:
     """A batch, filled up with its last item: networks round few items otherwise than many."""
     return part[np.minimum(np.arange(size), len(part) - 1)] if len(part) else part
-
-
-def to_float(images: np.ndarray, device: torch.device) -> Tensor:
-    """Images as the networks take them: float32 in [0, 1] on their device."""
-    # The copy makes a read-only memory map writable, which torch asks for.
-    return torch.from_numpy(np.array(images)).to(device).float() / 255
 
 
 def check_images(images: np.ndarray) -> None:

@@ -210,12 +210,13 @@ def mean_changes(changes: pd.DataFrame) -> pd.DataFrame:
 
 
 def share_table(shares: Mapping[str, np.ndarray], index: str) -> pd.DataFrame:
-    """A row per key of `shares`, which hold events (n,), bool."""
-    rows = {
-        name: (len(events), int(events.sum()), *share_interval(events))
-        for name, events in shares.items()
-    }
-    return as_table(rows, index, ["n", "events"])
+    """A row per key of `shares`, which hold events (n,), bool, with Wilson's interval."""
+    counts = {name: (len(events), events.sum()) for name, events in shares.items()}
+    table = pd.DataFrame.from_dict(counts, orient="index", columns=["n", "events"])
+    n, level = table["n"].where(table["n"] > 0), 1 - CONFIDENCE
+    table["estimate"] = table["events"] / n
+    table["low"], table["high"] = proportion_confint(table["events"], n, level, method="wilson")
+    return table.rename_axis(index)
 
 
 def as_table(rows: Mapping[str, tuple], index: str, counts: Sequence = ("n",)) -> pd.DataFrame:
@@ -229,14 +230,6 @@ def mean_interval(values: np.ndarray) -> Interval:
     if len(values) < 2:
         return values.mean() if len(values) else np.nan, np.nan, np.nan
     return values.mean(), *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE)
-
-
-def share_interval(events: np.ndarray) -> Interval:
-    """Share of the events (n,), bool, with Wilson's interval."""
-    if len(events) == 0:
-        return np.nan, np.nan, np.nan
-    low, high = proportion_confint(events.sum(), len(events), 1 - CONFIDENCE, method="wilson")
-    return events.mean(), low, high
 
 
 def net_interval(differences: np.ndarray) -> Interval:

@@ -105,11 +105,11 @@ class KnownTruth:
 
     def changes_by_hand(self) -> pd.DataFrame:
         """Change of every face's score when one attribute alone is set, by do(): (n, vectors)."""
-        steps, world = self.exact_steps(), self.generator
-        changed = [
-            do_step(world, self.many, steps[n], of) for n, (of, _) in self.parameters.items()
-        ]
-        return self._changes(self.many, dict(zip(steps, changed, strict=True)), "by_hand")
+        changed = {
+            name: do_step(self.generator, self.many, step, self.parameters[name][0])
+            for name, step in self.exact_steps().items()
+        }
+        return self._changes(self.many, changed, "by_hand")
 
     def changes(self, steps: Mapping[str, np.ndarray], name: str) -> pd.DataFrame:
         """Change of every audited code's score along each step: (n, vectors).

@@ -35,11 +35,6 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
     return value
 
 
-def check_positive(name: str, value: float) -> float:
-    """The number itself; ValueError unless it is finite and above 0."""
-    return check_range(name, value, 0, np.inf, "()")
-
-
 def check_whole(name: str, value: int, least: int) -> None:
     """Raise ValueError unless a number is whole and at least `least`."""
     if not isinstance(value, Integral) or value < least:

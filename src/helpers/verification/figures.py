@@ -137,7 +137,7 @@ def draw_step_effects(table: pd.DataFrame) -> Figure:
     """What each step does to similarity, with 95 % intervals: a panel per attribute.
 
     Args:
-        table: as `helpers.verification.step_effects`, for one recogniser: columns group (and
+        table: as `helpers.verification.pairs.step_effects`, for one recogniser: columns group (and
             "all"), attribute, step, reference, estimate, low, high, seeds and reason.
     """
     parts = list(table.astype({"step": str, "reference": str}).groupby("attribute", sort=False))

@@ -7,7 +7,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
-from helpers.effects import holm, hybrid_score_interval, hybrid_score_p, mde, verdict
+from helpers.effects import holm, mde, verdict
+from helpers.effects.risks import hybrid_score_interval, hybrid_score_p
 from helpers.utils.checks import require_members
 from helpers.verification.bootstrap import TOO_FEW, Sweep, draw_vertices, held_size, resample
 from helpers.verification.curves import NO_NEGATIVES, NO_POSITIVES, GroupPairs, by_group, held_rates
@@ -58,8 +59,9 @@ def disparities(
         One row per measure and other group, with the columns measure, group, reference, then
 
         - rate, reference_rate, estimate (their difference), low, high: 95 % interval by
-          `helpers.effects.hybrid_score_interval` with the effective sizes of the vertex bootstrap.
-          Both groups are resampled together, so that what they share through seeds cancels;
+          `helpers.effects.risks.hybrid_score_interval` with the effective sizes of the vertex
+          bootstrap. Both groups are resampled together, so that what they share through seeds
+          cancels;
         - low90, high90: the 90 % interval, by which the verdict "within" is given;
         - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
         - n: pairs of the group that the rate counts; identities: in these;
