@@ -84,7 +84,7 @@ seed = 20200715
 image_size = 64
 figure_size = 256
 n_transects = 400
-n_truth = 3200
+n_truth = 2000
 n_raters = 5
 n_boot = 1000
 

@@ -1,30 +1,22 @@
 """What waits for what, what is stale and why, and how long it will take."""
 
 import json
-import os
-import sys
 from graphlib import TopologicalSorter
-from pathlib import Path
 
 import book
 from helpers.artifacts import lineage, manifests, pages
 
 BOOK = "book"
-RENDERER = "renderer"  # compiled before the first step that draws, once for a state of its code
 # Stages whose networks are shipped; `--train 1` trains them.
 TRAINS = ["02_face_world", "15_sensitivity_flips", "16_verification_measures"]
 OWN_STUDY = "21_own_study"  # it shows a study of somebody's own generator, or the example
-_DRAWING = lineage.SOURCE / "facerender" / "rendering.py"
 
 
 def graph() -> dict[str, list[str]]:
     """Step → steps it waits for: pages, studies, and the book after all pages."""
     sources = {s: lineage.source_of(s) for s in (*pages_of_book(), *lineage.STUDIES)}
     waits = {step: lineage.inputs(source) for step, source in sources.items()}
-    for step, source in sources.items():
-        if _DRAWING in lineage.helper_modules(source, executed=False):
-            waits[step].append(RENDERER)
-    waits |= {RENDERER: [], BOOK: pages_of_book()}
+    waits[BOOK] = pages_of_book()
     for step, earlier in waits.items():
         if missing := set(earlier) - set(waits):
             raise ValueError(f"{step} reads {', '.join(missing)}, which no notebook makes")
@@ -48,7 +40,7 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
     """Say why a step must be run; None if it need not be.
 
     Args:
-        step: a page, a study, the renderer or the book.
+        step: a page, a study or the book.
         profile: whose artifacts.
         train: 1 for networks trained here, 0 for those that are shipped, None for either.
         study: of somebody's own generator, or that generator; None for the example.
@@ -57,8 +49,6 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
         return "GENERATOR is given, and its study is shown anew each time"
     if step == BOOK:
         return book.why_stale(profile)
-    if step == RENDERER:
-        return None if compiled().is_file() else "not compiled"
     stale = manifests.why_stale if step in lineage.STUDIES else pages.why_stale
     if reason := stale(step, profile):
         return reason
@@ -67,25 +57,13 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
     return None
 
 
-def compiled() -> Path:
-    """An empty file that says that what draws is compiled, where numba keeps it.
-
-    Of a program that it keeps, numba asks where its source lay and of what time it was, and of
-    which Python; where these are others it compiles again, in the midst of a chapter.
-    """
-    modules = lineage.helper_modules(_DRAWING, executed=False)
-    times = {str(path): str(path.stat().st_mtime_ns) for path in modules}
-    base = os.environ.get("NUMBA_CACHE_DIR") or lineage.ROOT / "build" / "compiled"
-    return Path(base, f"{lineage.digest({'python': sys.version, **times})}.done")
-
-
 def stale(waits: dict[str, list[str]], profile: str, *asked: object) -> list[str]:
     """Steps that are stale, or may become so because one that they read is; `asked` as of `why`."""
     steps: list[str] = []
     for name in TopologicalSorter(waits).static_order():
-        if set(waits[name]) & {*steps} - {RENDERER} or why(name, profile, *asked):
+        if set(waits[name]) & {*steps} or why(name, profile, *asked):
             steps.append(name)
-    return steps if steps != [RENDERER] else []  # no step waits for it
+    return steps
 
 
 def sentence(steps: list[str], profile: str) -> str:

@@ -20,7 +20,6 @@ import importlib
 import shutil
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import suppress
 from functools import partial
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -175,10 +174,6 @@ def perform(name: str, asked: argparse.Namespace) -> None:
     log.write_text("")
     if name == plan.BOOK:
         be(log, book.run, asked.profile)
-    elif name == plan.RENDERER:
-        be(log, call, "facerender.rendering", "compile_renderer")
-        with suppress(OSError):  # where it cannot be kept, every process compiles for itself
-            plan.compiled().touch()
     elif name in lineage.STUDIES:
         code = lineage.sources(name, drawing=False)
         be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", ["--profile", asked.profile])

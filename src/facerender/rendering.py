@@ -124,10 +124,7 @@ def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
 
 @cache
 def compile_renderer() -> None:
-    """Compile what draws, or read what an earlier process compiled: `render` begins with it.
-
-    The runner does it before chapters start.
-    """
+    """Compile what draws, or read what an earlier process compiled: `render` begins with it."""
     faces, size = records(defaults(0)), SMALLEST
     shapes = ((0, 3, size, size), (0, size, size), (0, 1, 2))
     drawn = (np.empty(shape, np.float32) for shape in shapes)

@@ -13,8 +13,6 @@ def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
     assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
     asking = [step for step in waits if "02_face_world" in plan.needed(waits, step)]
     assert len(asking) > 10 and all("audit_plan" in plan.needed(waits, one) for one in asking)
-    assert plan.RENDERER in waits["01_observational_audit"]
-    assert plan.RENDERER not in waits["08_stratified_errors"]
 
 
 def test_stages_that_read_each_other_or_what_is_not_there_are_named(monkeypatch):
