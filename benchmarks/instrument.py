@@ -8,11 +8,17 @@ misses is bias, the rest is another dose. Networks are those that ship; for the 
 
     python benchmarks/instrument.py --seeds 1 2 3 --trained 3
 
+With `--costs` calibrated instruments are compared whose rounds show more or fewer transects to more
+or fewer raters. Answers, hours and money are those of all that people are asked before a model is.
+
 Finished seeds stay in `build/instrument`, to go on from after an interruption; remove it after a
 change of the code.
 """
 
 import argparse
+from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +49,11 @@ NETWORKS = ("celeba-like", "fairface-like", "plantskin")
 SIZE, N, N_TRUTH, N_DIRECTIONS = 64, 400, 3200, 5000
 N_TRAIN, EPOCHS = 10_000, 7
 RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
+A_ROUND = N // len(GAINS)  # transects that are shown in a round
+COSTS = [
+    "{} transects a round, {} raters".format(*one) for one in product((50, 100, 400), (5, 10, 30))
+]
+SECONDS, DOLLARS = 3.6, 0.012  # an answer of the paper's crowd: its price, at 12 dollars an hour
 ADULT = 0.45
 DOSES = {"skin_colour": (0.17, 0.89), "hair_length": (0.165, 0.70), "gender": (0.085, 0.845)}
 HELD = {"facial_hair": 0.03, "makeup": 0.12}
@@ -62,8 +73,8 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
     return GENERATOR.parameters(torch.tensor(codes).reshape(-1, GENERATOR.latent_dim))
 
 
-def rated(faces: torch.Tensor, seed: int, stage: str, **how) -> pd.DataFrame:
-    return observers.rated(faces, RATERS, seed=seed, stage=stage, **how)
+def rated(faces: torch.Tensor, seed: int, stage: str, raters: int = RATERS, **how) -> pd.DataFrame:
+    return observers.rated(faces, raters, seed=seed, stage=stage, **how)
 
 
 def measured(faces: torch.Tensor, seed: int, stage: str) -> pd.DataFrame:
@@ -80,7 +91,9 @@ def goals(base: torch.Tensor) -> dict[str, Any]:
     return cells | scores[[*HELD]].mean().to_dict()
 
 
-def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
+def calibrated(
+    seed: int, aims: dict[str, Any], a_round: int = A_ROUND, raters: int = RATERS
+) -> np.ndarray:
     """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)
     faces = parameters_of(sampled)
@@ -98,10 +111,11 @@ def calibrated(seed: int, aims: dict[str, Any]) -> np.ndarray:
     base = base[first] + calibration.centring(scores.iloc[first], error).to_numpy() @ axes
     base = base + calibration.centring(*of_neutral(base, seed, "again")).to_numpy() @ axes
     steps = np.stack([special.logit(aims[name]) for name in AXES], axis=1) @ axes
-    # Every round shows the raters other transects, of which no model has been asked yet.
+    # Every round shows the raters the next transects, of which no model has been asked yet.
     for turn, gain in enumerate(GAINS):
-        some = parameters_of(base[turn :: len(GAINS), None] + steps)
-        seen = rated(some, seed, f"round {turn}").join(measured(some, seed, f"round {turn}"))
+        rows = np.arange(turn * a_round, (turn + 1) * a_round) % N
+        some, stage = parameters_of(base[rows, None] + steps), f"round {turn}"
+        seen = rated(some, seed, stage, raters).join(measured(some, seed, stage))
         seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
         more = calibration.closing(seen, 8, aims, gain, observers.MEASURED)
         steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
@@ -195,19 +209,42 @@ def networks_of(seed: int, anew: bool) -> dict[str, models.AuditedModel]:
     return made
 
 
-def of_seed(seed: int, anew: bool, base: torch.Tensor, aims: dict[str, Any]) -> pd.DataFrame:
-    """Both instruments' cells; kept, so that an interrupted run goes on."""
-    path = WORK / f"{seed}{'_trained' * anew}.csv"
-    if not path.is_file():
-        networks = networks_of(seed, anew)
-        made = {"papers": papers(seed), "calibrated": calibrated(seed, aims)}
-        doses = counterfactuals(base, DOSES).flatten(0, 3)
-        intended = {n: cell_changes(errors_on(doses, one, AT_DOSES)) for n, one in networks.items()}
-        tables = {n: judged(codes, networks, intended, base, seed) for n, codes in made.items()}
-        pd.concat(tables, names=["instrument"]).reset_index("instrument").to_csv(path, index=False)
-        for pictures in WORK.glob(f"{seed}_*.npy*"):
-            pictures.unlink()
-    return pd.read_csv(path)
+def instruments(aims: dict[str, Any]) -> dict[str, Callable[[int], np.ndarray]]:
+    made = {"papers": papers, "calibrated": partial(calibrated, aims=aims)}
+    for name in COSTS:
+        a_round, raters = (int(word) for word in name.split() if word.isdecimal())
+        made[name] = partial(calibrated, aims=aims, a_round=a_round, raters=raters)
+    return made
+
+
+def of_seed(
+    seed: int, anew: bool, names: list[str], base: torch.Tensor, aims: dict[str, Any]
+) -> pd.DataFrame:
+    """Some instruments' cells; kept one by one, so that an interrupted run goes on."""
+    tables, networks, made = {}, networks_of(seed, anew), instruments(aims)
+    doses = counterfactuals(base, DOSES).flatten(0, 3)
+    for name in names:
+        path = WORK / f"{seed}{'_trained' * anew}_{name.replace(' ', '_')}.csv"
+        if not path.is_file():
+            intended = {
+                n: cell_changes(errors_on(doses, one, AT_DOSES)) for n, one in networks.items()
+            }
+            judged(made[name](seed), networks, intended, base, seed).to_csv(path, index=False)
+            for pictures in WORK.glob(f"{seed}_*.npy*"):
+                pictures.unlink()
+        tables[name] = pd.read_csv(path)
+    return pd.concat(tables, names=["instrument"]).reset_index("instrument")
+
+
+def price(name: str) -> dict[str, int]:
+    """What people are asked, and what it takes, of a design of `COSTS`."""
+    a_round, raters = (int(word) for word in name.split() if word.isdecimal())
+    asked = len(rated(POPULATION[:1], 0, "price").columns)
+    answers = N_DIRECTIONS * RATERS * asked  # of faces that planes are fitted to
+    answers += (N * 5 // 4 + N) * RATERS_OF_NEUTRAL * len(AXES)
+    answers += len(GAINS) * a_round * 8 * raters * asked
+    hours, dollars = round(answers * SECONDS / 3600), round(answers * DOLLARS)
+    return {"answers": answers, "hours": hours, "dollars": dollars}
 
 
 def summary(cells: pd.DataFrame) -> dict[str, str | float]:
@@ -234,15 +271,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
     parser.add_argument("--trained", type=int, nargs="*", default=[])
+    parser.add_argument("--costs", action="store_true")
     asked = parser.parse_args()
+    names = COSTS if asked.costs else ["papers", "calibrated"]
     WORK.mkdir(parents=True, exist_ok=True)
     base = true_base()
     aims = goals(base)
     render_to_store(counterfactuals(base, DOSES).flatten(0, 3), SIZE, AT_DOSES)
-    jobs = [delayed(of_seed)(seed, seed in asked.trained, base, aims) for seed in asked.seeds]
+    jobs = [
+        delayed(of_seed)(seed, seed in asked.trained, names, base, aims) for seed in asked.seeds
+    ]
     cells = pd.concat(processes(cpu_count())(jobs))
     rows = [
-        {"what": name} | summary(part) for name, part in cells.groupby("instrument", sort=False)
+        {"what": name} | (price(name) if asked.costs else {}) | summary(part)
+        for name, part in cells.groupby("instrument", sort=False)
     ]
     facts = {
         "seeds": ", ".join(map(str, asked.seeds)),
@@ -250,7 +292,8 @@ def main() -> None:
         "transects": N,
         "faces of a truth": N_TRUTH,
     }
-    write_rows("instrument", facts, rows, ["torch", "numpy", "scikit-learn"])
+    record = "instrument_costs" if asked.costs else "instrument"
+    write_rows(record, facts, rows, ["torch", "numpy", "scikit-learn"])
 
 
 if __name__ == "__main__":

@@ -509,6 +509,19 @@ bills = offers.xs(5, level="raters")[["images", "judgements", "hours", "money"]]
 bills.style.format("{:,.0f}")
 
 # %% [markdown]
+# People are also asked before any model is: for the directions, about neutral faces, in the rounds and
+# at the gate ([](05_transect_generation)). The same prices give the bill of the main arm. Directions
+# are paid for once, and serve every later audit of this generator. The rest is paid for each new set of
+# transects. How many transects and raters a round needs is measured in the benchmarks
+# ([](instrument-costs)).
+
+# %%
+before = pd.Series(stage.load("05_transect_generation", "results.json")["answers"], name="answers")
+before["all"] = before.sum()
+before = before.to_frame().assign(hours=before * seconds / 3600, money=before * PRICE)
+before.style.format("{:,.0f}")
+
+# %% [markdown]
 # Those are the bills for five raters. The next table crosses transects with raters, for the planned
 # difference, at both correlations and the loss to pruning that were found above: power in each cell,
 # and the money in units of the price list. Read along a row to see what raters buy, and down a
