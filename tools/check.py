@@ -30,11 +30,11 @@ from nbformat import NotebookNode
 from helpers.artifacts import lineage
 
 # Lines of code at most, without docstrings, comments and blanks: of a folder, of a module, and of
-# the helpers that define what one of the first chapters uses, at any depth; how many modules,
-# how many of them below the least, and how many lines of tests. All only fall: what would grow past
-# its limit throws something out first.
-MOST_CODE = {"src/facerender": 2800, "src/helpers": 8480, "src/faceaudit": 2990, "tools": 900}
-MOST_MODULES, MOST_TESTS, MOST_REACHED = 125, 14_500, 1800
+# the helpers that define what one of the first chapters uses, at any depth, and of these the
+# modules; how many modules in all, how many below the least, and how many lines of tests. All only
+# fall: what would grow past its limit throws something out first.
+MOST_CODE = {"src/facerender": 2760, "src/helpers": 8480, "src/faceaudit": 2990, "tools": 900}
+MOST_MODULES, MOST_TESTS, MOST_REACHED, MOST_MODULES_REACHED = 125, 14_500, 1800, 20
 LEAST, MOST_OF_MODULE, MOST_SMALL = 30, 400, 0
 MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30
 WORDS_PER_LINE = (10, 20)
@@ -272,6 +272,7 @@ def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
     for chapter in sorted(root.glob("notebooks/0[3-9]_*.py")):
         files = [path for path in behind(chapter) if "helpers" in path.parts]
         yield f"lines of helpers behind {chapter.stem}", sum(map(ours.get, files)), MOST_REACHED
+        yield f"modules of helpers behind {chapter.stem}", len(files), MOST_MODULES_REACHED
 
 
 def behind(source: Path) -> set[Path]:

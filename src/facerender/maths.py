@@ -19,6 +19,7 @@ from facerender.compiled import formula, loop
 LOG_2 = math.log(2)
 # The logarithm of 2 in two parts, the first of which times a small whole number is exact.
 _LOG_2_HIGH, _LOG_2_LOW = 0.693359375, -2.12194440e-4
+_WHOLE = 1.5 * 2**23
 PI = math.pi
 _TURN_HIGH, _TURN_LOW = 6.28125, 2 * math.pi - 6.28125
 
@@ -67,12 +68,14 @@ def floor(x):
 @formula
 def exp(x):
     """Exponential function; zero below -80."""
-    x = clamp(x, -80.0, 80.0)
-    halvings = floor(x * (1.0 / LOG_2) + 0.5)
+    x = float32(clamp(x, -80.0, 80.0))
+    # So large a float has no room for a fraction: the sum is a whole number in its last bits.
+    shifted = x * (1.0 / LOG_2) + _WHOLE
+    halvings = shifted - _WHOLE
     r = x - halvings * _LOG_2_HIGH - halvings * _LOG_2_LOW
     series = 0.5 + r * (0.16666667 + r * (0.041666667 + r * (0.0083333333 + r * 0.0013888889)))
     # A power of two is its exponent, shifted to where a float keeps it.
-    power_of_two = int32((int32(halvings) + int32(127)) << int32(23)).view(float32)
+    power_of_two = int32((float32(shifted).view(int32) + int32(127)) << int32(23)).view(float32)
     return (1.0 + r * (1.0 + r * series)) * power_of_two
 
 

@@ -99,13 +99,12 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     return Rendering(*(torch.from_numpy(array).to(parameters.device) for array in drawn))
 
 
-def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
+def landmarks_of(parameters: Tensor, size: int) -> np.ndarray:
     """Place landmarks alone, on portraits too small to take time.
 
     Args:
         parameters: float tensor (n, P), columns as in `parameters.PARAMETERS`.
         size: side of the images in pixels in which the places count.
-        batch: faces rendered at a time.
 
     Returns:
         Places in pixels (n, L, 2), in the order of `LANDMARK_NAMES`.
@@ -118,7 +117,7 @@ def landmarks_of(parameters: Tensor, size: int, batch: int = 512) -> np.ndarray:
         >>> facerender.landmarks_of(facerender.defaults(2), 64).shape[::2]
         (2, 2)
     """
-    parts = [render(part, SMALLEST).landmarks for part in parameters.split(batch)]
+    parts = [render(part, SMALLEST).landmarks for part in parameters.split(512)]
     return torch.cat(parts).cpu().numpy() * (size / SMALLEST)
 
 

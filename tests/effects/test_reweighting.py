@@ -10,10 +10,11 @@ from scipy.special import expit, logit, ndtri
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from helpers.effects import calibrate_intercept, ratio_interval, transport
+from helpers.effects import ratio_interval, transport
 from helpers.effects.labels import Z
 from helpers.effects.reweighting import (
     Experiment,
+    calibrate_intercept,
     difference_intervals,
     own_level,
     rate_intervals,

@@ -119,7 +119,7 @@ def test_ancestry_leaves_skin_colour_alone():
 
 def test_landmarks_alone_are_those_of_a_portrait(batch):
     parameters, rendered = batch
-    found = facerender.landmarks_of(parameters, SIZE, batch=3)
+    found = facerender.landmarks_of(parameters, SIZE)
     np.testing.assert_allclose(found, rendered.landmarks, atol=1e-3)
 
 

@@ -335,7 +335,7 @@ def perceived(visible: pd.DataFrame, strength: float = 1.0) -> pd.DataFrame:
     the other scores stay.
 
     Args:
-        visible: scores of `faces.visible_scores`, in [0, 1]; at least gender and the `CUES`.
+        visible: scores of `facerender.visible_scores`, in [0, 1]; at least gender and the `CUES`.
         strength: factor of all cues; zero for raters who look at the shape alone.
 
     Returns:

@@ -237,7 +237,7 @@ def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
 
 
 def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """`matched_audits`, with the cells of every attribute pooled by `effects.partial_pooling`.
+    """`matched_audits`, with the cells of every attribute pooled by `partial_pooling`.
 
     Standard errors are half the width of the cells' score intervals over the normal quantile,
     covariances those of the transects that cells share.

@@ -36,7 +36,7 @@ def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> Figure:
     FMR can no longer be told from zero, at 1 / negatives.
 
     Args:
-        curves: as `helpers.verification.Bands.curves`, with attribute and recogniser.
+        curves: as `Bands.curves` of `vertex_bootstrap`, with attribute and recogniser.
         fixed: rates at one threshold for all groups, as `helpers.verification.fixed_threshold`,
             with attribute and recogniser. Drawn as triangles; those that point left have an FMR
             below 1 / negatives.
