@@ -89,7 +89,7 @@ seed = 20200715
 image_size = 64
 n_test = 6000
 n_transects = 400
-n_audits = 200
+n_audits = 150
 n_sweep = 100
 
 # %%

@@ -179,8 +179,8 @@ base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 # %% [markdown]
 # The base faces are those of [](05_transect_generation). They lie in the middle of their transects:
 # neutral in skin, hair and gender, clean-shaven and lightly made up, with everything else as the face
-# has it before any walk begins. The groups are compared on the first half of the transects. The group
-# that is chosen by this comparison is measured on the other half, which had no say in the choice.
+# has it before any walk begins. The groups are compared on the first transects. The group that is chosen
+# by this comparison is measured on as many others, which had no say in the choice.
 
 # %%
 networks = models.load_all(stage, "02_face_world", MODELS)
@@ -193,7 +193,7 @@ visible = facerender.visible_scores(audited_faces).set_index(audit.index)
 audit["label"] = labels_by(crowd.perceived(visible), **raters)
 
 # %%
-TAKEN = max(n_transects // 2, min(n_transects, 40))
+TAKEN = max(3 * n_transects // 8, min(n_transects, 40))
 some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - TAKEN), None)
 
 
@@ -440,9 +440,8 @@ expected = truth.stacked(expected, ["model"])
 # %% [markdown]
 # That is an expectation from two averages, and it takes the effect to be proportional to the amount.
 # It can be checked against the part as it was measured above: every image gets its base face's value
-# of the attribute, and nothing else changes. The attribute was chosen on the first half of the
-# transects for its size, so its part is measured on the other half. (A small run has too few for
-# halves and takes the same ones.)
+# of the attribute, and nothing else changes. The attribute was chosen on the first transects for its
+# size, so its part is measured on the last ones. (A small run has too few, and takes the same ones.)
 
 # %%
 held_faces = error_sources.hold(audited_faces, base_faces, [NAME])
@@ -605,7 +604,7 @@ placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | 
 # Every image of the first transects is moved by the same step along each placebo.
 
 # %%
-FEW = max(n_transects // 4, min(n_transects, 40))
+FEW = max(n_transects // 5, min(n_transects, 40))
 axes = unit.select(AXES)
 OFF_GRID = [name for name in unit.names if name not in AXES]
 annotated = unit.select(OFF_GRID).normals
