@@ -512,8 +512,7 @@ bills.style.format("{:,.0f}")
 # People are also asked before any model is: for the directions, about neutral faces, in the rounds and
 # at the gate ([](05_transect_generation)). The same prices give the bill of the main arm. Directions
 # are paid for once, and serve every later audit of this generator. The rest is paid for each new set of
-# transects. How many transects and raters a round needs is measured in the benchmarks
-# ([](instrument-costs)).
+# transects.
 
 # %%
 before = pd.Series(stage.load("05_transect_generation", "results.json")["answers"], name="answers")
