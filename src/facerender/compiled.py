@@ -70,14 +70,11 @@ def _plain(value: Any) -> Any:
 
 
 class _Ingredient(codegen.JITCodeLibrary):
-    """What goes into programs; whole programs are optimised and made machine code.
+    """What goes into programs, optimised; only of whole programs machine code is made.
 
-    numba would do that to every function, to most of them several times over. A process that had
-    just compiled would then also run code that is not quite what it keeps for others.
+    numba would make it of every function, most of them several times over. A process that had just
+    compiled would then also run code that is not quite what it keeps for others.
     """
-
-    def _optimize_final_module(self) -> None:
-        pass  # with all that it goes into
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
