@@ -50,9 +50,10 @@ SIZE, N, N_TRUTH, N_DIRECTIONS = 64, 400, 3200, 5000
 N_TRAIN, EPOCHS = 10_000, 7
 RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
 A_ROUND = N // len(GAINS)  # transects that are shown in a round
-COSTS = [
-    "{} transects a round, {} raters".format(*one) for one in product((50, 100, 400), (5, 10, 30))
-]
+COSTS = {
+    f"{shown} transects a round, {raters} raters": (shown, raters)
+    for shown, raters in product((50, 100, 400), (5, 10, 30))
+}
 SECONDS, DOLLARS = 3.6, 0.012  # an answer of the paper's crowd: its price, at 12 dollars an hour
 ADULT = 0.45
 DOSES = {"skin_colour": (0.17, 0.89), "hair_length": (0.165, 0.70), "gender": (0.085, 0.845)}
@@ -211,8 +212,7 @@ def networks_of(seed: int, anew: bool) -> dict[str, models.AuditedModel]:
 
 def instruments(aims: dict[str, Any]) -> dict[str, Callable[[int], np.ndarray]]:
     made = {"papers": papers, "calibrated": partial(calibrated, aims=aims)}
-    for name in COSTS:
-        a_round, raters = (int(word) for word in name.split() if word.isdecimal())
+    for name, (a_round, raters) in COSTS.items():
         made[name] = partial(calibrated, aims=aims, a_round=a_round, raters=raters)
     return made
 
@@ -236,9 +236,8 @@ def of_seed(
     return pd.concat(tables, names=["instrument"]).reset_index("instrument")
 
 
-def price(name: str) -> dict[str, int]:
-    """What people are asked, and what it takes, of a design of `COSTS`."""
-    a_round, raters = (int(word) for word in name.split() if word.isdecimal())
+def price(a_round: int, raters: int) -> dict[str, int]:
+    """How much people are asked, and what it takes."""
     asked = len(rated(POPULATION[:1], 0, "price").columns)
     answers = N_DIRECTIONS * RATERS * asked  # of faces that planes are fitted to
     answers += (N * 5 // 4 + N) * RATERS_OF_NEUTRAL * len(AXES)
@@ -273,7 +272,7 @@ def main() -> None:
     parser.add_argument("--trained", type=int, nargs="*", default=[])
     parser.add_argument("--costs", action="store_true")
     asked = parser.parse_args()
-    names = COSTS if asked.costs else ["papers", "calibrated"]
+    names = [*COSTS] if asked.costs else ["papers", "calibrated"]
     WORK.mkdir(parents=True, exist_ok=True)
     base = true_base()
     aims = goals(base)
@@ -283,7 +282,7 @@ def main() -> None:
     ]
     cells = pd.concat(processes(cpu_count())(jobs))
     rows = [
-        {"what": name} | (price(name) if asked.costs else {}) | summary(part)
+        {"what": name} | (price(*COSTS[name]) if asked.costs else {}) | summary(part)
         for name, part in cells.groupby("instrument", sort=False)
     ]
     facts = {
