@@ -521,10 +521,10 @@ before = before.to_frame().assign(hours=before * seconds / 3600, money=before * 
 before.style.format("{:,.0f}")
 
 # %% [markdown]
-# Those are the bills for five raters. The next table crosses transects with raters, for the planned
-# difference, at both correlations and the loss to pruning that were found above: power in each cell,
-# and the money in units of the price list. Read along a row to see what raters buy, and down a
-# column to see what transects buy.
+# The bills of the first of these tables are for five raters. The next one crosses transects with
+# raters, for the planned difference, at both correlations and the loss to pruning that were found
+# above: power in each cell, and the money in units of the price list. Read along a row to see what
+# raters buy, and down a column to see what transects buy.
 
 # %%
 offers["cell"] = [f"{row.power:.0%} for {row.money:,.0f}" for row in offers.itertuples()]
