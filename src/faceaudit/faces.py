@@ -219,12 +219,15 @@ def _of_a_generator(
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
     ask = partial(said_of, specification, folder=folder, model=model, say=say)
-    generator = own.generator_of(specification, device)
-    codes, samples = own.sampled_faces(specification, generator, folder)
+    generator, calibrates = own.generator_of(specification, device), specification.calibration
+    views = own.Views(specification, generator, folder, ask)
+    n, seed = source.samples, specification.design.seed
+    codes = own.sampled_codes(generator, n, seed, own.SAMPLES)
+    samples = views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
     check_model(model, samples)
-    first = ask(samples, specification.asked_of_samples, stage="samples")
-    found = own.find_directions(codes, first.scores, specification)
+    first = views.look(samples, "samples", specification.asked_of_samples)
+    found = own.find_directions(codes, first.scores, specification, views.measured(samples))
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
     weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < plan["floor"]}
@@ -232,15 +235,29 @@ def _of_a_generator(
     if weak and "direction" not in specification.accept:
         sentence = told("too_weak", weak, plan["floor"])[0]
         raise ValueError(f"{specification.path}: {sentence}")
-    with torch.no_grad():
-        index, cells = found.transects(own.base_codes(generator, found, units, specification))
-        images = synthesize_to_store(generator, cells, folder / "images.npy")
+    if calibrates:
+        base, steps = own.calibrated(found, views, units)
+    else:
+        base, steps = own.base_codes(generator, found, units, specification), None
+    index, cells = found.transects(base, steps)
+    images = views.made(cells, "transects")
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    second = ask(images, specification.asked, stage="transects")
-    about = [first.about | {"stage": "sampled images"}, second.about | {"stage": "matched images"}]
-    limits = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
+    asked = specification.asked_of_samples if calibrates else specification.asked
+    second = views.look(images, "transects", asked)
+    limits, gate = found.limits, None
+    if calibrates:
+        gate = own.gate(found, views, steps, second)
+        limits = [*limits, *told("calibrated", calibrates, gate, specification.axes)]
+        say(limits[-1])
+        if not gate.passed:
+            doubts.append(("calibration", told("gate_failed", gate)[0]))
+            if "calibration" not in specification.accept:
+                told_why = "\n".join([told("gate_closed", gate)[0], *gate.table()])
+                raise ValueError(f"{specification.path}: {told_why}")
+    limits = [*limits, *views.limits]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
-    more = {"people": about, "generator": generator.card, "told": limits, "doubts": doubts}
-    labelled, name = second.labelled(index, specification), f"a generator, {source.kind}"
+    more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
+    more["gate"] = gate and gate.content()
+    labelled, name = second.whole.labelled(index, specification), f"a generator, {source.kind}"
     return Shown(labelled, images, name, None, more)

@@ -2,13 +2,20 @@
 
 The steps are those of chapters 03 to 05: sampled codes and what is said of their images give a
 hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
-where they are. `make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes the audit file by the
-pattern of `audits/study.yml`, and goes through it from then on.
+where they are. With a `calibration`, planes are fitted to logits of answers, and people look at
+neutral faces and at rounds of transects, until faces and levels are where they are meant to be
+(`helpers.calibration`); a gate says whether they are. `make reproduce GENERATOR=ffhq.pkl
+MODEL=gender.onnx` writes the audit file by the pattern of `audits/study.yml`, and goes through it
+from then on.
 """
 
+import math
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +24,17 @@ import numpy as np
 import pandas as pd
 import torch
 import yaml
+from scipy.special import expit, logit
+from sklearn.linear_model import Ridge
 
-from faceaudit.models import OnnxNetwork, imported
-from faceaudit.parts import Style
+from faceaudit.answers import ask_and_keep
+from faceaudit.models import LocalModel, OnnxNetwork, imported, local_model
+from faceaudit.parts import ON_CROPS, Crop, Style
+from faceaudit.people import PeopleNeeded, Said
+from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD
 from faceaudit.specification import Specification, read_specification
 from faceaudit.wording import rendered, told
-from helpers import directions, transects
+from helpers import calibration, directions, transects
 from helpers.annotations import ATTRIBUTES
 from helpers.artifacts.lineage import ROOT, file_hash, load_profile
 from helpers.directions import Hyperplanes
@@ -38,6 +50,14 @@ SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
 CANDIDATES = 10
 """Codes drawn for every face, where children are left out."""
+GAINS = (0.7, 0.7, 0.4, 0.3)
+"""Of the rounds of a calibration; later ones have the last."""
+RIDGE = 100.0
+"""Penalty of the plane of a measure, in units of its variance."""
+FRESH = "audit/gate"
+"""Draw of the faces whose measures the gate takes: the same reader errs alike on faces of rounds."""
+STAGES = {"samples": "sampled images", "transects": "matched images"}
+"""Part of an audit → how the report calls it, if not by its name."""
 AUDITS = ROOT / "audits"
 PATTERN = AUDITS / "study.yml"
 
@@ -76,15 +96,99 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
     return codes
 
 
-@torch.no_grad()
-def sampled_faces(
-    specification: Specification, generator: Generator, folder: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n, D) that directions are found from, and their images, made once and kept."""
-    folder.mkdir(parents=True, exist_ok=True)
-    n, seed = specification.generator.samples, specification.design.seed
-    codes = sampled_codes(generator, n, seed, SAMPLES)
-    return codes, synthesize_to_store(generator, codes, folder / "samples.npy")
+@dataclass(frozen=True)
+class Seen:
+    """Images, and what was said of them.
+
+    Attributes:
+        images: uint8 (n, 3, height, width).
+        whole: what was said of whole pictures.
+        scores: a row per image; where a crop is given, of what was asked on crops.
+        error: attribute → mean squared standard error of an image's score.
+    """
+
+    images: np.ndarray
+    whole: Said
+    scores: pd.DataFrame
+    error: pd.Series
+
+
+@dataclass
+class Views:
+    """Images of a generator's codes, with what people say of them and what readers measure.
+
+    Attributes:
+        specification: of the audit.
+        generator: of the images.
+        folder: that keeps images of every part of the audit, and the codes that they were made of.
+        ask: images, attributes, `stage` and `raters` → what people say, see `people.said_of`.
+        about: of the part `people` of the report, for each time that people were asked.
+        limits: of the report, that people brought.
+    """
+
+    specification: Specification
+    generator: Generator
+    folder: Path
+    ask: Callable[..., Said]
+    about: list[dict[str, Any]] = field(default_factory=list)
+    limits: dict[str, None] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def made(self, codes: np.ndarray, part: str) -> np.ndarray:
+        """The images of codes (n, D), made once and kept under the name of a part."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        np.save(self.folder / f"{part}_codes.npy", codes.astype(np.float32))
+        return synthesize_to_store(self.generator, codes, self.folder / f"{part}.npy")
+
+    def look(
+        self, images: np.ndarray, part: str, names: list[str], *, raters: int | None = None
+    ) -> Seen:
+        """What people say of a part's images; in the last part, of whole pictures as well."""
+        given, last = self.specification.calibration, part == "transects"
+        on_crops = [ON_CROPS] if given and given.crop and ON_CROPS in names else []
+        tasks = {part: (images, [n for n in names if last or n not in on_crops])}
+        if on_crops:
+            tasks[f"{part}-crops"] = cropped(images, given.crop), on_crops
+        found, waiting = {}, []
+        for stage, task in tasks.items():
+            try:
+                found[stage] = self.ask(*task, stage=stage, raters=raters) if task[1] else None
+            except PeopleNeeded as stop:
+                waiting.append(str(stop))
+        if waiting:
+            raise PeopleNeeded("\n".join(waiting))
+        found = {stage: said for stage, said in found.items() if said}
+        for stage, said in found.items():
+            kept = said.about | {"stage": STAGES.get(stage, stage.replace("-", " "))}
+            self.about.append(kept | ({} if stage in STAGES else {"agreement": []}))
+            self.limits |= dict.fromkeys(said.limits)
+        every = [said for said in found.values()]
+        scores = pd.DataFrame({n: one.scores[n].to_numpy() for one in every for n in one.scores})
+        error = {n: one.error[n] for one in every if one.error is not None for n in one.error.index}
+        return Seen(images, every[0], scores[names], pd.Series(error))
+
+    @cached_property
+    def readers(self) -> list[LocalModel]:
+        """The models that measure what people are not asked."""
+        folder, given = self.specification.beside(Path()), self.specification.calibration
+        return [local_model(one, folder, "measures") for one in (given.readers if given else [])]
+
+    def measured(self, images: np.ndarray) -> pd.DataFrame:
+        """Measures of images, a column each; NaN where a reader found no face."""
+        columns = {}
+        for reader, model in enumerate(self.readers, 1):
+            values, _ = ask_and_keep(model, images, self.folder / "measures")
+            for number, column in enumerate(values.reshape(len(images), -1).T, 1):
+                columns[f"measure {reader}.{number}"] = column
+        return pd.DataFrame(columns, index=range(len(images)))
+
+
+def cropped(images: np.ndarray, crop: Crop) -> np.ndarray:
+    """The part of images (n, 3, height, width) that a crop shows."""
+    left, top, right, bottom = (
+        round(end * side) for end, side in zip(crop, images.shape[:1:-1] * 2, strict=True)
+    )
+    return images[:, :, top:bottom, left:right]
 
 
 # --- directions
@@ -98,9 +202,13 @@ def matched(
     Returns their index (image_id, unit, `<axis>_level`) and codes (images, D).
     """
     codes = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
-    index = transects.index(len(base), levels).rename(columns={"transect": "unit"})
+    return _index(len(base), levels), codes.reshape(-1, codes.shape[-1])
+
+
+def _index(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
+    index = transects.index(units, levels).rename(columns={"transect": "unit"})
     index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
-    return index.astype({"unit": str}), codes.reshape(-1, codes.shape[-1])
+    return index.astype({"unit": str})
 
 
 @dataclass(frozen=True)
@@ -108,12 +216,13 @@ class Found:
     """What was found in a generator's codes.
 
     Attributes:
-        planes: of every attribute that was asked about, then of the placebos.
+        planes: of every attribute that was asked about, of every measure, then of the placebos.
         levels: axis or placebo → decision values of its low and its high level.
         held: attribute → the decision value that all faces get.
         limits: of the report.
         skill: attribute → how well its plane tells images that it was not fitted to: R², or, of two
             classes, 2 · balanced accuracy − 1 (informedness); by chance about 0, at best 1.
+        unit: standard deviation of sampled faces, of everything asked or measured.
     """
 
     planes: Hyperplanes
@@ -121,17 +230,44 @@ class Found:
     held: dict[str, float]
     limits: list[str]
     skill: dict[str, float] = field(default_factory=dict)
+    unit: pd.Series | None = None
 
     @on_one_thread
-    def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
-        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
+    def transects(
+        self, codes: np.ndarray, steps: np.ndarray | None = None
+    ) -> tuple[pd.DataFrame, np.ndarray]:
+        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels.
+
+        `steps` (cells, D) are those of a calibration.
+        """
+        if steps is not None:
+            return _index(len(codes), self.levels), _cells(codes, steps)
+        ones = pd.DataFrame(np.eye(len(self.levels)), columns=[*self.levels])
+        return matched(codes, self.planes.select([*self.levels]), self.along(ones), self.levels)
+
+    @on_one_thread
+    def along(self, change: pd.DataFrame) -> np.ndarray:
+        """Steps (n, D) that change decision values by so much (n, names), and no others."""
         dual = dual_basis(self.planes.normals, vif_cap=np.inf)
-        along = dual[[self.planes.names.index(name) for name in self.levels]]
-        return matched(codes, self.planes.select([*self.levels]), along, self.levels)
+        return change.to_numpy() @ dual[[self.planes.names.index(name) for name in change]]
+
+    def in_units(self, values: pd.DataFrame) -> pd.DataFrame:
+        """Scores or measures (n, names), in standard deviations of sampled faces."""
+        return values / self.unit[[*values]]
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """Decision values of the cells, a row each, a column per axis or placebo."""
+        return pd.DataFrame([*product(*self.levels.values())], columns=[*self.levels])
 
 
 @on_one_thread  # codes that differ in their last bits make images of other names, without answers
-def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Specification) -> Found:
+def find_directions(
+    codes: np.ndarray,
+    scores: pd.DataFrame,
+    specification: Specification,
+    measures: pd.DataFrame | None = None,
+) -> Found:
     """Hyperplanes and levels from answers about sampled images.
 
     A placebo is a direction at random, at right angles to the normals of all attributes: it changes
@@ -141,11 +277,13 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
         codes: of the sampled images (n, D).
         scores: a row per image, a column per attribute, in [0, 1]; rows with NaN are left out.
         specification: of the audit, whose generator has the quantiles and the cuts.
+        measures: of the same images, which are held too.
 
     Returns:
         What was found.
     """
-    source = specification.generator
+    source, asked = specification.generator, [*scores]
+    scores = scores if measures is None else scores.join(measures.set_axis(scores.index))
     known = scores.notna().all(axis=1).to_numpy()
     codes, scores = codes[known].astype(np.float64), scores[known]
     for name in scores:
@@ -154,10 +292,15 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
                 f"{specification.path}: all answers about {name} are alike, so no direction can be "
                 "found; ask about more images (generator.samples), or leave it out"
             )
-    binary = {name: cut for name, cut in source.binary.items() if name in scores}
+    cuts = {} if specification.calibration else source.binary
+    binary = {name: cut for name, cut in cuts.items() if name in scores}
     continuous = [name for name in scores if name not in binary]
+    unit = scores.std()
     try:
-        planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
+        if specification.calibration:
+            planes = _planes_of_logits(codes, scores[asked], (scores / unit).drop(columns=asked))
+        else:
+            planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
         inflation = variance_inflation(planes.normals)
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
@@ -172,7 +315,23 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     close = [n for n, value in zip(fitted.names, inflation, strict=True) if value > VIF_CAP]
     limits = told("directions", fitted.scores, len(codes), AGE in fitted.names, close, free)
     skill = {name: 2 * one - 1 if name in binary else one for name, one in fitted.scores.items()}
-    return Found(planes, levels, held, limits, skill)
+    return Found(planes, levels, held, limits, skill, unit)
+
+
+def _planes_of_logits(
+    codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFrame
+) -> Hyperplanes:
+    """Planes whose decision values are logits of scores, or measures in standard deviations.
+
+    Penalties are for codes of variance one, on average over their numbers.
+    """
+    scale = codes.std(axis=0).mean()
+    planes = directions.fit_fractional(codes / scale, scores)
+    if len(measures.columns):
+        ridge = Ridge(RIDGE).fit(codes / scale, measures)
+        own = Hyperplanes((*measures,), np.atleast_2d(ridge.coef_), np.atleast_1d(ridge.intercept_))
+        planes = planes.join(own)
+    return Hyperplanes(planes.names, planes.normals / scale, planes.intercepts, planes.scores)
 
 
 def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:
@@ -187,9 +346,13 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
 
 @on_one_thread
 def base_codes(
-    generator: Generator, found: Found, units: int, specification: Specification
+    generator: Generator,
+    found: Found,
+    units: int,
+    specification: Specification,
+    stage: str = BASES,
 ) -> np.ndarray:
-    """Codes of the faces of the transects, float64 (units, D).
+    """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
 
     They are neutral in every axis, and what is held has one value in all of them (transects 4.1.4).
     Where people were asked about age and it is no axis, every face keeps its own, and only those
@@ -197,13 +360,15 @@ def base_codes(
     """
     axes, seed, source = [*found.levels], specification.design.seed, specification.generator
     keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
-    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, BASES)
+    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, stage)
     fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
     values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
     if keeps_age:
         ages = found.planes.select([AGE]).decision_values(codes)[:, 0]
         # The middle of the scale has the value zero; an attribute cut in two has its cut there.
-        adults = np.flatnonzero(ages >= (0.0 if AGE in source.binary else source.adult - 0.5))
+        youngest = 0.0 if AGE in source.binary else source.adult - 0.5
+        youngest = logit(source.adult) if specification.calibration else youngest
+        adults = np.flatnonzero(ages >= youngest)
         if len(adults) < units:
             raise ValueError(
                 f"{specification.path}: only {len(adults)} of {len(codes)} faces of the generator "
@@ -213,6 +378,125 @@ def base_codes(
         codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)
+
+
+# --- calibration
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Whether faces and levels are where they are meant to be, before a model is asked.
+
+    Attributes:
+        leaks: rows by attribute and axis, see `helpers.calibration.leaks`, in standard deviations
+            of sampled faces.
+        doses: rows by axis and level, see `helpers.calibration.dose_spread`.
+        measures: how many automatic measures were held.
+    """
+
+    leaks: pd.DataFrame
+    doses: pd.DataFrame
+    measures: int
+
+    @property
+    def failed(self) -> dict[str, pd.DataFrame]:
+        """What is beyond its limit, the largest first: leaks, and doses."""
+        limits = {"leaks": LEAK, "doses": SPREAD}
+        tables = {name: getattr(self, name).sort_values("upper")[::-1] for name in limits}
+        return {name: one[~(one["upper"] <= limits[name])] for name, one in tables.items()}
+
+    @property
+    def passed(self) -> bool:
+        """Whether all upper limits are below theirs."""
+        return not any(map(len, self.failed.values()))
+
+    def table(self) -> list[str]:
+        """Lines of what is beyond its limit."""
+        return [one.round(3).to_string() for one in self.failed.values() if len(one)]
+
+    def content(self) -> dict[str, Any]:
+        """What the report has of it."""
+        tables = {name: getattr(self, name).reset_index() for name in ("leaks", "doses")}
+        rows = {name: one.to_dict("records") for name, one in tables.items()}
+        limits = {"most_leak": LEAK, "most_spread": SPREAD}
+        return rows | limits | {"measures": self.measures, "passed": self.passed}
+
+
+def calibrated(found: Found, views: Views, units: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of neutral faces (units, D), and steps (cells, D) from them to all levels.
+
+    Neutral faces are rated on the axes and brought to the middle, twice. Then some transects are
+    rated and measured in each round, and the steps of each cell changed by what its mean lacks.
+
+    Raises:
+        PeopleNeeded: people have to answer first.
+        ValueError: one answer an image does not tell how well it is known.
+    """
+    own, axes = views.specification, [*views.specification.axes]
+    given, cells = own.calibration, found.cells
+    base = base_codes(views.generator, found, math.ceil(SPARE * units), own)
+    for turn in (1, 2):
+        part = f"neutral-{turn}"
+        seen = views.look(views.made(base, part), part, axes, raters=RATERS_OF_NEUTRAL)
+        if seen.error[axes].isna().any():
+            raise ValueError(
+                f"{own.path}: no neutral face has two answers about {seen.error.idxmin()}"
+            )
+        # The first ones that look neutral; where these are too few, those that nearly do.
+        away = (seen.scores - seen.scores.median()).abs().max(axis=1, skipna=False)
+        away = away.clip(lower=calibration.FARTHEST).to_numpy()
+        rows = np.argsort(away, kind="stable")[:units] if turn == 1 else np.arange(units)
+        scores = _filled(seen.scores.iloc[rows])
+        base = base[rows] + found.along(calibration.centring(scores, seen.error[axes]))
+    steps = found.along(cells)
+    goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
+    for turn in range(given.rounds):
+        part, n = f"round-{turn + 1}", min(given.transects, units)
+        some = _cells(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
+        images = views.made(some, part)
+        seen = views.look(images, part, own.asked_of_samples).scores
+        seen = seen.join(found.in_units(views.measured(images)))
+        seen = seen[np.repeat(calibration.ordinary(seen[axes], len(cells)), len(cells))]
+        gain = GAINS[min(turn, len(GAINS) - 1)]
+        more = calibration.closing(seen, len(cells), goals, gain, [*seen][len(own.asked_of_samples) :])
+        steps = steps + found.along(more)
+    return base, steps
+
+
+def gate(found: Found, views: Views, steps: np.ndarray, seen: Seen) -> Gate:
+    """What moves along the axes, and how far faces lie apart within their levels.
+
+    People's answers are those about the transects of the audit; measures are of fresh faces.
+
+    Args:
+        found: planes and levels.
+        views: of the audit.
+        steps: of `calibrated`.
+        seen: of the audit's transects.
+    """
+    own, cells = views.specification, found.cells
+    levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
+    values = [_filled(found.in_units(seen.scores), len(cells))]
+    if views.readers:
+        units = len(seen.scores) // len(cells)
+        fresh = _cells(base_codes(views.generator, found, units, own, FRESH), steps)
+        measures = views.measured(views.made(fresh, "gate"))
+        values.append(_filled(found.in_units(measures), len(cells)))
+    leaks = pd.concat([calibration.leaks(one, levels) for one in values])
+    leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
+    axes = _filled(seen.scores[[*own.axes]], len(cells))
+    doses = calibration.dose_spread(axes, seen.error, levels)
+    return Gate(leaks, doses, sum(len(one.columns) for one in values[1:]))
+
+
+def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    return (base[:, None] + steps).reshape(-1, base.shape[1])
+
+
+def _filled(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
+    """Values of images with the mean of their cell where they lack."""
+    cell = np.arange(len(values)) % cells
+    return values.fillna(values.groupby(cell).transform("mean"))
 
 
 # --- the audit file

@@ -26,7 +26,14 @@ Url = Annotated[str, Field(pattern="^https?://")]
 Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
 Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
-    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "placebo"
+    "errors",
+    "reversed",
+    "preparation",
+    "chance",
+    "manipulation",
+    "direction",
+    "calibration",
+    "placebo",
 ]
 """Names of what a report may doubt (`faceaudit.plausibility`)."""
 
@@ -152,6 +159,39 @@ def is_of_scores(model: _Cut) -> bool:
 Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
 Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
 Scored = Annotated[Asked, such(is_of_scores, "a threshold from 0 to 1 and no fmr")]
+
+
+# --- how directions are brought to their targets
+
+
+def _measures(model: _Asked) -> bool:
+    """Whether what a model answers is taken as it is."""
+    unread = {"threshold", "fmr"} & model.model_fields_set
+    return not unread and model.output.model_fields_set <= {"name"}
+
+
+ON_CROPS = "gender"
+"""What is asked on crops, where there are some."""
+Crop = Annotated[
+    tuple[float, float, float, float],
+    such(
+        lambda ends: 0 <= ends[0] < ends[2] <= 1 and 0 <= ends[1] < ends[3] <= 1,
+        "left, top, right and bottom, from 0 to 1,",
+    ),
+]
+Measuring = Annotated[
+    Annotated[Onnx | PythonModel, Field(discriminator="kind")],
+    such(_measures, "a model without threshold, fmr, output.index and output.activation"),
+]
+
+
+class Calibration(Strict):
+    """Rounds of answers before the model is asked, in which faces and levels reach their targets."""
+
+    crop: Crop | None = None  # shares of an image, on which gender is asked: without hair
+    readers: list[Measuring] = []  # of what people are not asked, a column for each measure
+    rounds: int = Field(4, ge=1)
+    transects: int = Field(100, ge=2)  # of a round
 
 
 # --- who says what a face looks like

@@ -28,6 +28,13 @@ LEVEL, EXPECTED_ERROR = 0.05, 0.1
 of the model's error rate, for the sizes only."""
 FLOOR = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
+LEAK, SPREAD = 0.15, 0.03
+"""Most that an axis may move what is held, in standard deviations of sampled faces, and that faces
+may lie apart within a level, in scores: upper limits of a calibration's gate."""
+RATERS_OF_NEUTRAL, SPARE = 30, 1.25
+"""People who see each neutral face; faces that they see, for each that is needed."""
+SECONDS, PRICE = 3.5, 0.02
+"""Of an answer, for the sizes only: what the simulated crowd takes, and a fee without a source."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
 NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "error rates by group"
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)

@@ -160,6 +160,7 @@ def powers(specification: Specification) -> Iterator[str]:
     A sentence for each function that is imported, and each address that images are sent to.
     """
     models = [specification.model, *getattr(specification.people, "models", {}).values()]
+    models += specification.calibration.readers if specification.calibration else []
     for one in [*models, specification.generator]:
         if name := getattr(one, "function", getattr(one, "object", None)):
             yield f"code: this audit file imports {name}, which runs with all your rights"
