@@ -91,8 +91,9 @@ class World:
         axes, planes = [*self.axes], self.planes.select([*self.axes])
         levels = {n: self.generator.decision_value(n, np.array(d)) for n, d in self.axes.items()}
         along = self.generator.exact_directions(axes)
-        index, codes = own.matched(self.base(n, STAGE), planes, along, levels)
-        return index, self.generator.parameters(torch.from_numpy(codes))
+        given = planes.normals, planes.intercepts, along, [*levels.values()]
+        codes = transects.grid(self.base(n, STAGE), *given).reshape(-1, along.shape[1])
+        return own.indexed(n, levels), self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
         self, score: Score, threshold: float, specification: Specification, path: Path
@@ -218,7 +219,7 @@ def _of_a_generator(
     specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
-    ask = partial(said_of, specification, folder=folder, model=model, say=say)
+    ask = partial(said_of, folder=folder, model=model, say=say)
     generator, calibrates = own.generator_of(specification, device), specification.calibration
     views = own.Views(specification, generator, folder, ask)
     n, seed = source.samples, specification.design.seed
@@ -226,7 +227,7 @@ def _of_a_generator(
     samples = views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
     check_model(model, samples)
-    first = views.look(samples, "samples", specification.asked_of_samples)
+    _, first = views.look(samples, "samples", specification.asked_of_samples)
     found = own.find_directions(codes, first.scores, specification, views.measured(samples))
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
@@ -235,29 +236,22 @@ def _of_a_generator(
     if weak and "direction" not in specification.accept:
         sentence = told("too_weak", weak, plan["floor"])[0]
         raise ValueError(f"{specification.path}: {sentence}")
-    if calibrates:
-        base, steps = own.calibrated(found, views, units)
-    else:
-        base, steps = own.base_codes(generator, found, units, specification), None
+    base, steps = own.faces_and_steps(found, views, units)
     index, cells = found.transects(base, steps)
-    images = views.made(cells, "transects")
+    images = views.made(cells, own.LAST)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     asked = specification.asked_of_samples if calibrates else specification.asked
-    second = views.look(images, "transects", asked)
-    limits, gate = found.limits, None
-    if calibrates:
-        gate = own.gate(found, views, steps, second)
-        limits = [*limits, *told("calibrated", calibrates, gate, specification.axes)]
-        say(limits[-1])
-        if not gate.passed:
-            doubts.append(("calibration", told("gate_failed", gate)[0]))
-            if "calibration" not in specification.accept:
-                told_why = "\n".join([told("gate_closed", gate)[0], *gate.table()])
-                raise ValueError(f"{specification.path}: {told_why}")
-    limits = [*limits, *views.limits]
+    whole, seen = views.look(images, own.LAST, asked)
+    gate = own.gate(found, views, steps, seen) if calibrates else None
+    if gate and not gate["passed"]:
+        doubts.append(("gate", told("gate_failed", gate)[0]))
+        if "gate" not in specification.accept:
+            raise ValueError("\n".join(told("gate_closed", gate, specification.path)))
+    calibrated = told("calibrated", calibrates, gate, specification.axes) if gate else []
+    limits = [*found.limits, *calibrated, *views.limits]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
     more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
-    more["gate"] = gate and gate.content()
-    labelled, name = second.whole.labelled(index, specification), f"a generator, {source.kind}"
+    more |= {"gate": gate}
+    labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
     return Shown(labelled, images, name, None, more)

@@ -55,8 +55,11 @@ GAINS = (0.7, 0.7, 0.4, 0.3)
 RIDGE = 100.0
 """Penalty of the plane of a measure, in units of its variance."""
 FRESH = "audit/gate"
-"""Draw of the faces whose measures the gate takes: the same reader errs alike on faces of rounds."""
-STAGES = {"samples": "sampled images", "transects": "matched images"}
+"""Draw of the faces whose measures the gate takes: on those of the rounds a reader errs again."""
+WHOLE = (0.0, 0.0, 1.0, 1.0)
+"""A crop that leaves nothing out."""
+LAST = "transects"
+STAGES = {"samples": "sampled images", LAST: "matched images"}
 """Part of an audit → how the report calls it, if not by its name."""
 AUDITS = ROOT / "audits"
 PATTERN = AUDITS / "study.yml"
@@ -96,23 +99,6 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
     return codes
 
 
-@dataclass(frozen=True)
-class Seen:
-    """Images, and what was said of them.
-
-    Attributes:
-        images: uint8 (n, 3, height, width).
-        whole: what was said of whole pictures.
-        scores: a row per image; where a crop is given, of what was asked on crops.
-        error: attribute → mean squared standard error of an image's score.
-    """
-
-    images: np.ndarray
-    whole: Said
-    scores: pd.DataFrame
-    error: pd.Series
-
-
 @dataclass
 class Views:
     """Images of a generator's codes, with what people say of them and what readers measure.
@@ -120,9 +106,9 @@ class Views:
     Attributes:
         specification: of the audit.
         generator: of the images.
-        folder: that keeps images of every part of the audit, and the codes that they were made of.
-        ask: images, attributes, `stage` and `raters` → what people say, see `people.said_of`.
-        about: of the part `people` of the report, for each time that people were asked.
+        folder: that keeps the images of every part of the audit, and their codes.
+        ask: the audit, images, attributes and `stage` → what people say, see `people.said_of`.
+        about: of the part `people` of the report, a row for each time that people were asked.
         limits: of the report, that people brought.
     """
 
@@ -141,31 +127,34 @@ class Views:
         return synthesize_to_store(self.generator, codes, self.folder / f"{part}.npy")
 
     def look(
-        self, images: np.ndarray, part: str, names: list[str], *, raters: int | None = None
-    ) -> Seen:
-        """What people say of a part's images; in the last part, of whole pictures as well."""
-        given, last = self.specification.calibration, part == "transects"
-        on_crops = [ON_CROPS] if given and given.crop and ON_CROPS in names else []
-        tasks = {part: (images, [n for n in names if last or n not in on_crops])}
-        if on_crops:
-            tasks[f"{part}-crops"] = cropped(images, given.crop), on_crops
-        found, waiting = {}, []
+        self, images: np.ndarray, part: str, names: list[str], raters: int | None = None
+    ) -> tuple[Said, Said]:
+        """What people say of a part's images: of whole pictures, and with crops where there are.
+
+        Gender is asked on crops alone, but in the last part, whose labels are of whole pictures.
+        """
+        own, crop = self.specification, getattr(self.specification.calibration, "crop", None)
+        people = own.people.model_copy(update={"raters": raters} if raters else {})
+        own = own.model_copy(update={"people": people})
+        on_crops = [ON_CROPS] if crop and ON_CROPS in names else []
+        tasks = {part: (images, [n for n in names if part == LAST or n not in on_crops])}
+        tasks[f"{part}-crops"] = cropped(images, crop or WHOLE), on_crops
+        found, scores, error, waiting = [], {}, {}, []
         for stage, task in tasks.items():
             try:
-                found[stage] = self.ask(*task, stage=stage, raters=raters) if task[1] else None
+                found += [(stage, self.ask(own, *task, stage=stage))] if task[1] else []
             except PeopleNeeded as stop:
                 waiting.append(str(stop))
         if waiting:
             raise PeopleNeeded("\n".join(waiting))
-        found = {stage: said for stage, said in found.items() if said}
-        for stage, said in found.items():
-            kept = said.about | {"stage": STAGES.get(stage, stage.replace("-", " "))}
-            self.about.append(kept | ({} if stage in STAGES else {"agreement": []}))
+        for stage, said in found:
+            scores |= {name: said.scores[name].to_numpy() for name in said.scores}
+            error |= said.error.to_dict()
+            called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
+            self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
             self.limits |= dict.fromkeys(said.limits)
-        every = [said for said in found.values()]
-        scores = pd.DataFrame({n: one.scores[n].to_numpy() for one in every for n in one.scores})
-        error = {n: one.error[n] for one in every if one.error is not None for n in one.error.index}
-        return Seen(images, every[0], scores[names], pd.Series(error))
+        seen = Said(pd.DataFrame(scores)[names], error=pd.Series(error, dtype=float))
+        return found[0][1], seen
 
     @cached_property
     def readers(self) -> list[LocalModel]:
@@ -185,27 +174,16 @@ class Views:
 
 def cropped(images: np.ndarray, crop: Crop) -> np.ndarray:
     """The part of images (n, 3, height, width) that a crop shows."""
-    left, top, right, bottom = (
-        round(end * side) for end, side in zip(crop, images.shape[:1:-1] * 2, strict=True)
-    )
+    sides = images.shape[:1:-1] * 2
+    left, top, right, bottom = (round(end * n) for end, n in zip(crop, sides, strict=True))
     return images[:, :, top:bottom, left:right]
 
 
 # --- directions
 
 
-def matched(
-    base: np.ndarray, planes: Hyperplanes, along: np.ndarray, levels: dict[str, Any]
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Base faces at all combinations of levels of the planes' axes.
-
-    Returns their index (image_id, unit, `<axis>_level`) and codes (images, D).
-    """
-    codes = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
-    return _index(len(base), levels), codes.reshape(-1, codes.shape[-1])
-
-
-def _index(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
+def indexed(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
+    """image_id, unit and `<axis>_level` of base faces at all combinations of levels."""
     index = transects.index(units, levels).rename(columns={"transect": "unit"})
     index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
     return index.astype({"unit": str})
@@ -232,18 +210,9 @@ class Found:
     skill: dict[str, float] = field(default_factory=dict)
     unit: pd.Series | None = None
 
-    @on_one_thread
-    def transects(
-        self, codes: np.ndarray, steps: np.ndarray | None = None
-    ) -> tuple[pd.DataFrame, np.ndarray]:
-        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels.
-
-        `steps` (cells, D) are those of a calibration.
-        """
-        if steps is not None:
-            return _index(len(codes), self.levels), _cells(codes, steps)
-        ones = pd.DataFrame(np.eye(len(self.levels)), columns=[*self.levels])
-        return matched(codes, self.planes.select([*self.levels]), self.along(ones), self.levels)
+    def transects(self, base: np.ndarray, steps: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
+        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
+        return indexed(len(base), self.levels), _cells(base, steps)
 
     @on_one_thread
     def along(self, change: pd.DataFrame) -> np.ndarray:
@@ -383,69 +352,27 @@ def base_codes(
 # --- calibration
 
 
-@dataclass(frozen=True)
-class Gate:
-    """Whether faces and levels are where they are meant to be, before a model is asked.
-
-    Attributes:
-        leaks: rows by attribute and axis, see `helpers.calibration.leaks`, in standard deviations
-            of sampled faces.
-        doses: rows by axis and level, see `helpers.calibration.dose_spread`.
-        measures: how many automatic measures were held.
-    """
-
-    leaks: pd.DataFrame
-    doses: pd.DataFrame
-    measures: int
-
-    @property
-    def failed(self) -> dict[str, pd.DataFrame]:
-        """What is beyond its limit, the largest first: leaks, and doses."""
-        limits = {"leaks": LEAK, "doses": SPREAD}
-        tables = {name: getattr(self, name).sort_values("upper")[::-1] for name in limits}
-        return {name: one[~(one["upper"] <= limits[name])] for name, one in tables.items()}
-
-    @property
-    def passed(self) -> bool:
-        """Whether all upper limits are below theirs."""
-        return not any(map(len, self.failed.values()))
-
-    def table(self) -> list[str]:
-        """Lines of what is beyond its limit."""
-        return [one.round(3).to_string() for one in self.failed.values() if len(one)]
-
-    def content(self) -> dict[str, Any]:
-        """What the report has of it."""
-        tables = {name: getattr(self, name).reset_index() for name in ("leaks", "doses")}
-        rows = {name: one.to_dict("records") for name, one in tables.items()}
-        limits = {"most_leak": LEAK, "most_spread": SPREAD}
-        return rows | limits | {"measures": self.measures, "passed": self.passed}
-
-
-def calibrated(found: Found, views: Views, units: int) -> tuple[np.ndarray, np.ndarray]:
+def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray, np.ndarray]:
     """Codes of neutral faces (units, D), and steps (cells, D) from them to all levels.
 
-    Neutral faces are rated on the axes and brought to the middle, twice. Then some transects are
-    rated and measured in each round, and the steps of each cell changed by what its mean lacks.
+    In a calibration, neutral faces are rated on the axes and brought to the middle, twice. Then
+    some transects are rated and measured in each round, and the steps of each cell changed by what
+    its mean lacks.
 
     Raises:
         PeopleNeeded: people have to answer first.
-        ValueError: one answer an image does not tell how well it is known.
     """
     own, axes = views.specification, [*views.specification.axes]
-    given, cells = own.calibration, found.cells
+    given, cells, asked = own.calibration, found.cells, own.asked_of_samples
+    if given is None:
+        return base_codes(views.generator, found, units, own), found.along(cells)
     base = base_codes(views.generator, found, math.ceil(SPARE * units), own)
-    for turn in (1, 2):
-        part = f"neutral-{turn}"
-        seen = views.look(views.made(base, part), part, axes, raters=RATERS_OF_NEUTRAL)
-        if seen.error[axes].isna().any():
-            raise ValueError(
-                f"{own.path}: no neutral face has two answers about {seen.error.idxmin()}"
-            )
-        # The first ones that look neutral; where these are too few, those that nearly do.
-        away = (seen.scores - seen.scores.median()).abs().max(axis=1, skipna=False)
-        away = away.clip(lower=calibration.FARTHEST).to_numpy()
-        rows = np.argsort(away, kind="stable")[:units] if turn == 1 else np.arange(units)
+    for part in ("neutral-1", "neutral-2"):
+        _, seen = views.look(views.made(base, part), part, axes, RATERS_OF_NEUTRAL)
+        # Those that look most alike: hair that is tied or covered cannot be given a length.
+        away = (seen.scores - seen.scores.median()).abs()
+        away = (away / away.median()).max(axis=1, skipna=False)
+        rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
         scores = _filled(seen.scores.iloc[rows])
         base = base[rows] + found.along(calibration.centring(scores, seen.error[axes]))
     steps = found.along(cells)
@@ -454,39 +381,47 @@ def calibrated(found: Found, views: Views, units: int) -> tuple[np.ndarray, np.n
         part, n = f"round-{turn + 1}", min(given.transects, units)
         some = _cells(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
         images = views.made(some, part)
-        seen = views.look(images, part, own.asked_of_samples).scores
-        seen = seen.join(found.in_units(views.measured(images)))
+        measures = found.in_units(views.measured(images))
+        seen = views.look(images, part, asked)[1].scores.join(measures)
         seen = seen[np.repeat(calibration.ordinary(seen[axes], len(cells)), len(cells))]
         gain = GAINS[min(turn, len(GAINS) - 1)]
-        more = calibration.closing(seen, len(cells), goals, gain, [*seen][len(own.asked_of_samples) :])
+        more = calibration.closing(seen, len(cells), goals, gain, [*measures])
         steps = steps + found.along(more)
     return base, steps
 
 
-def gate(found: Found, views: Views, steps: np.ndarray, seen: Seen) -> Gate:
-    """What moves along the axes, and how far faces lie apart within their levels.
+def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str, Any]:
+    """Whether faces and levels are where they are meant to be, as the report has it.
 
-    People's answers are those about the transects of the audit; measures are of fresh faces.
+    Leaks of what was asked and doses are told by people's answers about the transects of the audit,
+    leaks of measures by as many fresh faces.
 
     Args:
         found: planes and levels.
         views: of the audit.
-        steps: of `calibrated`.
+        steps: of `faces_and_steps`.
         seen: of the audit's transects.
+
+    Returns:
+        leaks, doses: rows, see `helpers.calibration.leaks` and `dose_spread`; most_leak and
+        most_spread, which their upper limits may be; measures, how many were held; passed.
     """
-    own, cells = views.specification, found.cells
+    own, cells, scores = views.specification, found.cells, _filled(seen.scores, len(found.cells))
     levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
-    values = [_filled(found.in_units(seen.scores), len(cells))]
+    values = [found.in_units(scores)]
     if views.readers:
-        units = len(seen.scores) // len(cells)
+        units = len(scores) // len(cells)
         fresh = _cells(base_codes(views.generator, found, units, own, FRESH), steps)
-        measures = views.measured(views.made(fresh, "gate"))
-        values.append(_filled(found.in_units(measures), len(cells)))
+        measures = found.in_units(views.measured(views.made(fresh, "gate")))
+        values.append(_filled(measures, len(cells)))
     leaks = pd.concat([calibration.leaks(one, levels) for one in values])
     leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
-    axes = _filled(seen.scores[[*own.axes]], len(cells))
-    doses = calibration.dose_spread(axes, seen.error, levels)
-    return Gate(leaks, doses, sum(len(one.columns) for one in values[1:]))
+    doses = calibration.dose_spread(scores, seen.error, levels)
+    passed = (leaks["upper"] <= LEAK).all() and (doses["upper"] <= SPREAD).all()
+    told = {"most_leak": LEAK, "most_spread": SPREAD, "passed": bool(passed)}
+    told["measures"] = sum(len(one.columns) for one in values[1:])
+    ordered = {"leaks": leaks.sort_values("upper", ascending=False), "doses": doses}
+    return told | {k: one.reset_index().to_dict("records") for k, one in ordered.items()}
 
 
 def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:

@@ -26,14 +26,7 @@ Url = Annotated[str, Field(pattern="^https?://")]
 Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
 Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
-    "errors",
-    "reversed",
-    "preparation",
-    "chance",
-    "manipulation",
-    "direction",
-    "calibration",
-    "placebo",
+    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
 ]
 """Names of what a report may doubt (`faceaudit.plausibility`)."""
 
@@ -164,29 +157,21 @@ Scored = Annotated[Asked, such(is_of_scores, "a threshold from 0 to 1 and no fmr
 # --- how directions are brought to their targets
 
 
-def _measures(model: _Asked) -> bool:
-    """Whether what a model answers is taken as it is."""
-    unread = {"threshold", "fmr"} & model.model_fields_set
-    return not unread and model.output.model_fields_set <= {"name"}
+def _is_crop(ends: tuple[float, ...]) -> bool:
+    left, top, right, bottom = ends
+    return 0 <= left < right <= 1 and 0 <= top < bottom <= 1
 
 
 ON_CROPS = "gender"
 """What is asked on crops, where there are some."""
 Crop = Annotated[
-    tuple[float, float, float, float],
-    such(
-        lambda ends: 0 <= ends[0] < ends[2] <= 1 and 0 <= ends[1] < ends[3] <= 1,
-        "left, top, right and bottom, from 0 to 1,",
-    ),
+    tuple[float, float, float, float], such(_is_crop, "left, top, right, bottom, from 0 to 1,")
 ]
-Measuring = Annotated[
-    Annotated[Onnx | PythonModel, Field(discriminator="kind")],
-    such(_measures, "a model without threshold, fmr, output.index and output.activation"),
-]
+Measuring = Annotated[Onnx | PythonModel, Field(discriminator="kind")]
 
 
 class Calibration(Strict):
-    """Rounds of answers before the model is asked, in which faces and levels reach their targets."""
+    """Rounds of answers before the model is asked, until faces and levels reach their targets."""
 
     crop: Crop | None = None  # shares of an image, on which gender is asked: without hair
     readers: list[Measuring] = []  # of what people are not asked, a column for each measure

@@ -71,7 +71,7 @@ class Said:
     scores: pd.DataFrame
     about: dict[str, Any] = field(default_factory=dict)
     limits: list[str] = field(default_factory=list)
-    error: pd.Series | None = None
+    error: pd.Series = field(default_factory=lambda: pd.Series(dtype=float))
 
     def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
         """The images with their labels (majority of the attribute) and annotated columns."""
@@ -89,7 +89,6 @@ def said_of(
     model: BlackBox,
     say: Callable[[str], None],
     stage: str = "",
-    raters: int | None = None,
 ) -> Said:
     """What people, a reader or the table of an audit say of images.
 
@@ -101,7 +100,6 @@ def said_of(
         model: under audit, which may not be its own judge.
         say: takes a sentence on who it was.
         stage: of an audit that asks several times, such as "samples" and "transects".
-        raters: people who are asked about each image, if other than the audit's.
 
     Raises:
         PeopleNeeded: people have to answer first.
@@ -120,7 +118,7 @@ def said_of(
         said = _read_off(images, readers, specification, folder / "answers")
         who = "a classifier read the images in their place"
     else:
-        said = people_said(images, attributes, specification, folder, stage, raters)
+        said = people_said(images, attributes, specification, folder, stage)
         who = f"{said.about['people']} people gave {said.about['answers']:,} answers"
     say(f"people: {who}")
     return said
@@ -152,12 +150,7 @@ def _read_off(
 
 
 def people_said(
-    images: np.ndarray,
-    attributes: Sequence[str],
-    audit: Specification,
-    folder: Path,
-    stage: str = "",
-    raters: int | None = None,
+    images: np.ndarray, attributes: Sequence[str], audit: Specification, folder: Path, stage=""
 ) -> Said:
     """Answers of people who work in a tool; where they lack, tasks and a sentence on what to do.
 
@@ -168,7 +161,6 @@ def people_said(
         ValueError: an export that is none, in one sentence.
     """
     people, own = audit.people, folder / "people" / stage
-    people = people.model_copy(update={"raters": raters or people.raters})
     tasks, place, names = own / "tasks", own / "answers", hidden_names(images)
     if people.export is not None:
         place = Path(os.path.normpath(audit.beside(people.export))) / stage
@@ -190,16 +182,14 @@ def people_said(
         told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
         raise PeopleNeeded(*wording.told("people_needed", *told))
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
-    _, counts = annotations.count_tensor(frame)
-    error = {name: _squared_error(counts[name]) for name in attributes}
-    return Said(scores, _about(people, ingest, frame, files), limits, pd.Series(error))
+    error = pd.Series({name: _squared_error(frame, name) for name in attributes})
+    return Said(scores, _about(people, ingest, frame, files), limits, error)
 
 
-def _squared_error(counts: np.ndarray) -> float:
-    """Mean squared standard error of the scores of images, from their answers (n, levels)."""
-    spread, answers = annotations.standard_deviation(counts), counts.sum(axis=1)
-    several = answers > 1
-    return float((spread[several] ** 2 / answers[several]).mean()) if several.any() else np.nan
+def _squared_error(frame: pd.DataFrame, name: str) -> float:
+    """Mean squared standard error of the scores of images, from answers about them."""
+    counts = annotations.count_tensor(frame[frame["attribute"] == name])[1][name]
+    return pd.Series(annotations.standard_deviation(counts) ** 2 / counts.sum(axis=1)).mean()
 
 
 def _exports(kind: str, place: Path) -> list[Path]:

@@ -173,7 +173,9 @@ class Dose(_row("axis: str, level: int, sd, upper")):
 
 
 class Calibrated(
-    _row("passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]")
+    _row(
+        "passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]"
+    )
 ):
     """The gate of a calibration: upper limits of leaks and doses, and the most that they may be."""
 

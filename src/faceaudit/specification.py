@@ -24,9 +24,9 @@ CLASSIFICATION = "classification"
 IMAGES, PAIRS = "verification of images", "verification of pairs"
 EVERY = "name kind question columns model design accept design.tolerance design.seed "
 READ = {
-    CLASSIFICATION: "axes attribute classes placebos annotated images target generator people calibration "
-    "columns.image columns.unit columns.label columns.answers columns.score columns.decision "
-    "design.transects design.power design.incomplete",
+    CLASSIFICATION: "axes attribute classes placebos annotated images target generator people "
+    "calibration columns.image columns.unit columns.label columns.answers columns.score "
+    "columns.decision design.transects design.power design.incomplete",
     IMAGES: "images reference columns.image columns.identity columns.group columns.unit "
     "design.impostors",
     PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
@@ -168,13 +168,12 @@ class Specification(parts.Strict):
         people, source = self.people, self.generator
         found = f"given with generator {source.kind}"
         require(sampled, "calibration", found, "stylegan2, eg3d or python")
-        several = isinstance(people, Export) and people.raters > 1
-        found = f"{people.kind} with calibration"
-        require(several, "people.kind", found, "people, two or more for each image,")
+        several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
+        require(several, "people", found, "two or more who answer about each image")
         cut = "binary" in source.model_fields_set
-        require(not cut, "generator.binary", "given with calibration", "no class")
+        require(not cut, "generator.binary", "given besides calibration", "one of the two")
         fits = self.calibration.crop is None or parts.ON_CROPS in self.asked_of_samples
-        require(fits, "calibration.crop", "given without gender", "a question about gender")
+        require(fits, "calibration.crop", "given", "gender among what is asked")
 
     def _recogniser_fits(self) -> None:
         """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
