@@ -228,6 +228,7 @@ def _of_a_generator(
     say(f"samples: {len(samples):,} images, of which directions are found")
     check_model(model, samples)
     _, first = views.look(samples, "samples", specification.asked_of_samples)
+    views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
     found = own.find_directions(codes, first.scores, specification, views.measured(samples))
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")

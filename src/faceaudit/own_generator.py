@@ -54,12 +54,14 @@ GAINS = (0.7, 0.7, 0.4, 0.3)
 """Of the rounds of a calibration; later ones have the last."""
 RIDGE = 100.0
 """Penalty of the plane of a measure, in units of its variance."""
-FRESH = "audit/gate"
-"""Draw of the faces whose measures the gate takes: on those of the rounds a reader errs again."""
+FRESH, TIMES = "audit/gate", 3
+"""Draw of the faces whose measures the gate takes, for each of the audit's: a reader errs alike on
+the faces of the rounds."""
 WHOLE = (0.0, 0.0, 1.0, 1.0)
 """A crop that leaves nothing out."""
 LAST = "transects"
 STAGES = {"samples": "sampled images", LAST: "matched images"}
+STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
 """Part of an audit → how the report calls it, if not by its name."""
 AUDITS = ROOT / "audits"
 PATTERN = AUDITS / "study.yml"
@@ -394,7 +396,7 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
     """Whether faces and levels are where they are meant to be, as the report has it.
 
     Leaks of what was asked and doses are told by people's answers about the transects of the audit,
-    leaks of measures by as many fresh faces.
+    leaks of measures by fresh faces, which cost no answer.
 
     Args:
         found: planes and levels.
@@ -410,7 +412,7 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
     levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
     values = [found.in_units(scores)]
     if views.readers:
-        units = len(scores) // len(cells)
+        units = TIMES * len(scores) // len(cells)
         fresh = _cells(base_codes(views.generator, found, units, own, FRESH), steps)
         measures = found.in_units(views.measured(views.made(fresh, "gate")))
         values.append(_filled(measures, len(cells)))

@@ -46,7 +46,7 @@ target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the 
 {images: a.csv, columns: {score: p, decision: d}} | columns.decision is given besides columns.sco
 annotated: [a, a] | annotated is ['a', 'a'], every name once was expected
 reference: a | reference is given, a classification takes name, kind
-{images: a.csv, people: {kind: simulated}} | images is given besides generator or people, one or
+{images: a.csv, people: {kind: simulated}} | images is given besides generator, people or calibr
 {images: a.csv, model: {kind: onnx, path: x, input: {size: 8}}} | model.kind is onnx, table, with
 """
 FAULTS_OF_A_RECOGNISER = """
