@@ -38,7 +38,7 @@ from helpers.models.training import SHIPPED
 from helpers.scorecard import truth
 
 NETWORKS = ("celeba-like", "fairface-like", "plantskin")
-SAMPLES, TRANSECTS, N_TRUTH = 5000, 400, 3200
+SAMPLES, TRANSECTS, N_TRUTH = 5000, 400, 1600
 MEASURED = [*observers.MEASURED, *observers.LIKE]
 ADULT = 0.45
 WORK = lineage.ROOT / "build" / "stranger"
@@ -184,7 +184,7 @@ def true_base(axes: list[str], held: dict[str, float]) -> torch.Tensor:
     values = {name: float(GENERATOR.decision_value(name, dose)) for name, dose in held.items()}
     youngest = float(GENERATOR.decision_value("age", ADULT))
     recipe = {"youngest": youngest, "held": values, "seed": 0, "stage": "stranger: truth"}
-    base = transects.base_latents(GENERATOR, exact, axes, 4000, **recipe)
+    base = transects.base_latents(GENERATOR, exact, axes, N_TRUTH * 5 // 4, **recipe)
     parameters = GENERATOR.parameters(torch.from_numpy(base))
     return parameters[torch.from_numpy(observers.loose_hair(parameters))][:N_TRUTH]
 
@@ -210,6 +210,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
     parser.add_argument("--without", type=int, nargs="*", default=[])
     asked = parser.parse_args()
+    torch.set_num_threads(1)
     WORK.mkdir(parents=True, exist_ok=True)
     rows = []
     for what, seeds in {"with readers": asked.seeds, "without readers": asked.without}.items():

@@ -219,11 +219,10 @@ def _of_a_generator(
     specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
-    ask = partial(said_of, folder=folder, model=model, say=say)
     generator, calibrates = own.generator_of(specification, device), specification.calibration
+    ask = partial(said_of, folder=folder, model=model, say=say)
     views = own.Views(specification, generator, folder, ask)
-    n, seed = source.samples, specification.design.seed
-    codes = own.sampled_codes(generator, n, seed, own.SAMPLES)
+    codes = own.sampled_codes(generator, source.samples, specification.design.seed, own.SAMPLES)
     samples = views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
     check_model(model, samples)
@@ -245,14 +244,13 @@ def _of_a_generator(
     whole, seen = views.look(images, own.LAST, asked)
     gate = own.gate(found, views, steps, seen) if calibrates else None
     if gate and not gate["passed"]:
-        doubts.append(("gate", told("gate_failed", gate)[0]))
+        doubts.append(("gate", told("gate_failed")[0]))
         if "gate" not in specification.accept:
             raise ValueError("\n".join(told("gate_closed", gate, specification.path)))
-    calibrated = told("calibrated", calibrates, gate, specification.axes) if gate else []
-    limits = [*found.limits, *calibrated, *views.limits]
+    limits = [*found.limits, *told("calibrated", calibrates, gate), *views.limits]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
     more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
-    more |= {"gate": gate}
+    more["gate"] = gate
     labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
     return Shown(labelled, images, name, None, more)

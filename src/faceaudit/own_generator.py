@@ -57,8 +57,6 @@ RIDGE = 100.0
 FRESH, TIMES = "audit/gate", 3
 """Draw of the faces whose measures the gate takes, for each of the audit's: a reader errs alike on
 the faces of the rounds."""
-WHOLE = (0.0, 0.0, 1.0, 1.0)
-"""A crop that leaves nothing out."""
 LAST = "transects"
 STAGES = {"samples": "sampled images", LAST: "matched images"}
 STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
@@ -140,7 +138,7 @@ class Views:
         own = own.model_copy(update={"people": people})
         on_crops = [ON_CROPS] if crop and ON_CROPS in names else []
         tasks = {part: (images, [n for n in names if part == LAST or n not in on_crops])}
-        tasks[f"{part}-crops"] = cropped(images, crop or WHOLE), on_crops
+        tasks[f"{part}-crops"] = cropped(images, crop or (0, 0, 1, 1)), on_crops
         found, scores, error, waiting = [], {}, {}, []
         for stage, task in tasks.items():
             try:
@@ -155,8 +153,7 @@ class Views:
             called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
             self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
             self.limits |= dict.fromkeys(said.limits)
-        seen = Said(pd.DataFrame(scores)[names], error=pd.Series(error, dtype=float))
-        return found[0][1], seen
+        return found[0][1], Said(pd.DataFrame(scores)[names], error=pd.Series(error, dtype=float))
 
     @cached_property
     def readers(self) -> list[LocalModel]:
@@ -259,10 +256,7 @@ def find_directions(
     codes, scores = codes[known].astype(np.float64), scores[known]
     for name in scores:
         if scores[name].nunique() < 2:
-            raise ValueError(
-                f"{specification.path}: all answers about {name} are alike, so no direction can be "
-                "found; ask about more images (generator.samples), or leave it out"
-            )
+            raise ValueError(told("alike", specification.path, name)[0])
     cuts = {} if specification.calibration else source.binary
     binary = {name: cut for name, cut in cuts.items() if name in scores}
     continuous = [name for name in scores if name not in binary]
@@ -300,8 +294,7 @@ def _planes_of_logits(
     planes = directions.fit_fractional(codes / scale, scores)
     if len(measures.columns):
         ridge = Ridge(RIDGE).fit(codes / scale, measures)
-        own = Hyperplanes((*measures,), np.atleast_2d(ridge.coef_), np.atleast_1d(ridge.intercept_))
-        planes = planes.join(own)
+        planes = planes.join(Hyperplanes((*measures,), ridge.coef_, ridge.intercept_))
     return Hyperplanes(planes.names, planes.normals / scale, planes.intercepts, planes.scores)
 
 
@@ -341,11 +334,8 @@ def base_codes(
         youngest = logit(source.adult) if specification.calibration else youngest
         adults = np.flatnonzero(ages >= youngest)
         if len(adults) < units:
-            raise ValueError(
-                f"{specification.path}: only {len(adults)} of {len(codes)} faces of the generator "
-                f"are at least as old as generator.adult ({source.adult:g}), {units} are needed; "
-                "lower it, or take fewer transects"
-            )
+            counts = len(adults), len(codes), units
+            raise ValueError(told("few_adults", specification.path, counts, source.adult)[0])
         codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)
@@ -373,10 +363,10 @@ def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray,
         _, seen = views.look(views.made(base, part), part, axes, RATERS_OF_NEUTRAL)
         # Those that look most alike: hair that is tied or covered cannot be given a length.
         away = (seen.scores - seen.scores.median()).abs()
-        away = (away / away.median()).max(axis=1, skipna=False)
+        away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
         rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
         scores = _filled(seen.scores.iloc[rows])
-        base = base[rows] + found.along(calibration.centring(scores, seen.error[axes]))
+        base = base[rows] + found.along(calibration.centring(scores, seen.error[axes].fillna(0)))
     steps = found.along(cells)
     goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
     for turn in range(given.rounds):
@@ -408,22 +398,23 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
         leaks, doses: rows, see `helpers.calibration.leaks` and `dose_spread`; most_leak and
         most_spread, which their upper limits may be; measures, how many were held; passed.
     """
-    own, cells, scores = views.specification, found.cells, _filled(seen.scores, len(found.cells))
+    own, cells = views.specification, found.cells
+    scores = _filled(seen.scores, len(cells))
     levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
     values = [found.in_units(scores)]
     if views.readers:
-        units = TIMES * len(scores) // len(cells)
-        fresh = _cells(base_codes(views.generator, found, units, own, FRESH), steps)
+        n = TIMES * len(scores) // len(cells)
+        fresh = _cells(base_codes(views.generator, found, n, own, FRESH), steps)
         measures = found.in_units(views.measured(views.made(fresh, "gate")))
         values.append(_filled(measures, len(cells)))
     leaks = pd.concat([calibration.leaks(one, levels) for one in values])
     leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
     doses = calibration.dose_spread(scores, seen.error, levels)
     passed = (leaks["upper"] <= LEAK).all() and (doses["upper"] <= SPREAD).all()
-    told = {"most_leak": LEAK, "most_spread": SPREAD, "passed": bool(passed)}
-    told["measures"] = sum(len(one.columns) for one in values[1:])
     ordered = {"leaks": leaks.sort_values("upper", ascending=False), "doses": doses}
-    return told | {k: one.reset_index().to_dict("records") for k, one in ordered.items()}
+    rows = {name: one.reset_index().to_dict("records") for name, one in ordered.items()}
+    told = {"passed": bool(passed), "measures": len(found.unit) - len(scores.columns)}
+    return told | {"most_leak": LEAK, "most_spread": SPREAD} | rows
 
 
 def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
@@ -452,8 +443,8 @@ def write_study(
     Args:
         generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
         model: ONNX file of the model that is asked about the faces.
-        crowd: folder for exports of people's answers, in `samples` and `transects`; None for the
-            place that the audit names.
+        crowd: folder for exports of people's answers, with one for each part; None for the place
+            that the audit names.
         profile: whose sizes the study has.
         folder: of audit files.
     """
@@ -491,20 +482,14 @@ def require_study(path: Path, generator: Path) -> None:
     audit = read_specification(path)
     weights = getattr(audit.generator, "weights", None)
     if weights is None or audit.beside(weights).resolve() != generator.resolve():
-        raise ValueError(
-            f"{path} is no audit of GENERATOR={generator}: its generator is "
-            f"{weights or f'of the kind {audit.generator.kind}'}; rename one of the two files"
-        )
+        raise ValueError(told("other_generator", path, generator, weights, audit.generator.kind)[0])
     require_questions(audit)
 
 
 def require_questions(audit: Specification) -> None:
     """Raise ValueError where people are not asked all that the papers' steps need."""
     if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
-        raise ValueError(
-            f"{audit.path}: annotated lacks {', '.join(lacking)}, which pruning and the regression "
-            f"of the papers' study need; make audit AUDIT={audit.path} goes without"
-        )
+        raise ValueError(told("lacking", audit.path, lacking)[0])
 
 
 def _input(model: Path, size: int) -> dict[str, Any]:

@@ -157,15 +157,11 @@ Scored = Annotated[Asked, such(is_of_scores, "a threshold from 0 to 1 and no fmr
 # --- how directions are brought to their targets
 
 
-def _is_crop(ends: tuple[float, ...]) -> bool:
-    left, top, right, bottom = ends
-    return 0 <= left < right <= 1 and 0 <= top < bottom <= 1
-
-
 ON_CROPS = "gender"
 """What is asked on crops, where there are some."""
 Crop = Annotated[
-    tuple[float, float, float, float], such(_is_crop, "left, top, right, bottom, from 0 to 1,")
+    tuple[float, float, float, float],
+    such(lambda x: 0 <= x[0] < x[2] <= 1 and 0 <= x[1] < x[3] <= 1, "left, top, right, bottom,"),
 ]
 Measuring = Annotated[Onnx | PythonModel, Field(discriminator="kind")]
 

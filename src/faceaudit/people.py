@@ -182,14 +182,10 @@ def people_said(
         told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
         raise PeopleNeeded(*wording.told("people_needed", *told))
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
-    error = pd.Series({name: _squared_error(frame, name) for name in attributes})
+    counts = annotations.count_tensor(frame)[1]
+    squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
+    error = pd.DataFrame(squared).mean()
     return Said(scores, _about(people, ingest, frame, files), limits, error)
-
-
-def _squared_error(frame: pd.DataFrame, name: str) -> float:
-    """Mean squared standard error of the scores of images, from answers about them."""
-    counts = annotations.count_tensor(frame[frame["attribute"] == name])[1][name]
-    return pd.Series(annotations.standard_deviation(counts) ** 2 / counts.sum(axis=1)).mean()
 
 
 def _exports(kind: str, place: Path) -> list[Path]:

@@ -118,8 +118,8 @@ def make_plan(
             made_by = own.generator.model_dump(mode="json")
             content |= {"attribute": own.attribute, "generator": made_by, "people": own.people.kind}
     if own.calibration:
-        content["calibration"] = own.calibration.model_dump(mode="json")
-        content["calibration"] |= {"leak": LEAK, "spread": SPREAD}
+        limits = {"leak": LEAK, "spread": SPREAD}
+        content["calibration"] = own.calibration.model_dump(mode="json") | limits
     content |= {"target": own.target.name} if own.target else {}
     content |= {"note": own.note} if own.note else {}
     content["other thresholds"] = list(THRESHOLDS)

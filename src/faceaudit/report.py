@@ -172,11 +172,10 @@ class Dose(_row("axis: str, level: int, sd, upper")):
     """How far faces lie apart within a level; see `helpers.calibration.dose_spread`."""
 
 
-class Calibrated(
-    _row(
-        "passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]"
-    )
-):
+GATE = "passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]"
+
+
+class Calibrated(_row(GATE)):
     """The gate of a calibration: upper limits of leaks and doses, and the most that they may be."""
 
 

@@ -154,26 +154,21 @@ class Specification(parts.Strict):
         held = source.held if sampled and "held" in source.model_fields_set else []
         for name in held:
             require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
-        if self.calibration is not None:
-            self._calibration_fits(sampled)
+        if given := self.calibration:
+            found = f"given with generator {source.kind}"
+            require(sampled, "calibration", found, "stylegan2, eg3d or python")
+            several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
+            require(several, "people", found, "two or more who answer about each image")
+            cut = "binary" in source.model_fields_set
+            require(not cut, "generator.binary", "given besides calibration", "one of the two")
+            fits = given.crop is None or parts.ON_CROPS in asked
+            require(fits, "calibration.crop", "given", "gender among what is asked")
         for name in asked:
             if isinstance(people, Export | parts.Simulated):
                 known = f"one of {', '.join(ATTRIBUTES)}"
                 require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
             elif isinstance(people, Reader):
                 require(name in people.models, f"people.models.{name}", "missing", "its model")
-
-    def _calibration_fits(self, sampled: bool) -> None:
-        """Raise ValueError where directions cannot be brought to their targets."""
-        people, source = self.people, self.generator
-        found = f"given with generator {source.kind}"
-        require(sampled, "calibration", found, "stylegan2, eg3d or python")
-        several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
-        require(several, "people", found, "two or more who answer about each image")
-        cut = "binary" in source.model_fields_set
-        require(not cut, "generator.binary", "given besides calibration", "one of the two")
-        fits = self.calibration.crop is None or parts.ON_CROPS in self.asked_of_samples
-        require(fits, "calibration.crop", "given", "gender among what is asked")
 
     def _recogniser_fits(self) -> None:
         """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
