@@ -620,8 +620,10 @@ def what_moved_along() -> Markdown:
 in_the_example(what_moved_along)
 
 # %% [markdown]
-# What was seen can be asked about in another round, or measured by a reader, and then be held. How much of an effect is due to it
-# cannot be read from the study, whose intervals know of chance alone. Read its signs and its orders of
+# The gate did not see this, since neither people nor readers were asked. What was seen here can be asked
+# about in another study, or measured by a reader, and then be held. [](benchmarks) counts how often the same audit
+# holds its truths with readers. How much of an effect is due to such a leak cannot be read from the
+# study, whose intervals know of chance alone. Read its signs and its orders of
 # magnitude, and let a verdict rest on effects that are far beyond the tolerance.
 
 # %% [markdown]
