@@ -263,7 +263,7 @@ def find_directions(
     unit = scores.std()
     try:
         if specification.calibration:
-            planes = _planes_of_logits(codes, scores[asked], (scores / unit).drop(columns=asked))
+            planes = _logit_planes(codes, scores[asked], (scores / unit).drop(columns=asked))
         else:
             planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
         inflation = variance_inflation(planes.normals)
@@ -283,9 +283,7 @@ def find_directions(
     return Found(planes, levels, held, limits, skill, unit)
 
 
-def _planes_of_logits(
-    codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFrame
-) -> Hyperplanes:
+def _logit_planes(codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFrame) -> Hyperplanes:
     """Planes whose decision values are logits of scores, or measures in standard deviations.
 
     Penalties are for codes of variance one, on average over their numbers.
@@ -294,7 +292,8 @@ def _planes_of_logits(
     planes = directions.fit_fractional(codes / scale, scores)
     if len(measures.columns):
         ridge = Ridge(RIDGE).fit(codes / scale, measures)
-        planes = planes.join(Hyperplanes((*measures,), ridge.coef_, ridge.intercept_))
+        tilt, shift = np.atleast_2d(ridge.coef_), np.ravel(ridge.intercept_)  # one has no rows
+        planes = planes.join(Hyperplanes((*measures,), tilt, shift))
     return Hyperplanes(planes.names, planes.normals / scale, planes.intercepts, planes.scores)
 
 
