@@ -35,12 +35,12 @@
 # | Population | adults as the generator samples them, made neutral in the axes, with beards and makeup held |
 # | Unit | one such face, shown at all combinations of levels |
 # | Intervention | the level of each axis, as a quantile of what sampled faces have |
-# | Held fixed | decision values of everything else that people were asked about |
+# | Held fixed | cell means of everything else that people were asked about, or readers measured |
 # | Outcome | error against the majority of the people who saw the image |
 # | Estimand | [the effect within transects](estimands), by cell; the regression's coefficients beside it |
 # | Tolerance and n | of the study's file |
 # | Decision at stake | whether a model may be said to err because of an attribute |
-# | Known failure | what nobody was asked about moves along, and is part of every effect |
+# | Known failure | what was neither asked nor measured moves along, and is part of every effect |
 
 # %% [markdown]
 # ## Prerequisites
@@ -61,22 +61,22 @@ from IPython.display import Markdown
 import facerender
 from faceaudit import read_specification
 from faceaudit.models import ask, model_of
+from faceaudit import Specification
 from faceaudit.people import hidden_names
 from faceaudit.examples import make_example_model
-from faceaudit.own_generator import base_codes, find_directions, generator_of
-from faceaudit.own_generator import require_questions, sampled_faces
+from faceaudit.own_generator import LAST, SAMPLES, Views, faces_and_steps, find_directions
+from faceaudit.own_generator import gate, generator_of, require_questions, sampled_codes
 from faceaudit.plan import make_plan
 from faceaudit.run import folders
-from faceaudit.people import said_of
+from faceaudit.people import Said, said_of
 from faceaudit.tables import judged
 from faceaudit.wording import spaced
 from helpers import annotations, claims, directions, effects, errors, figures
 from helpers import orthogonalization, pruning
-from helpers.annotations import ATTRIBUTES, crowd
+from helpers.annotations import ATTRIBUTES, crowd, observers
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
 from helpers.generators import load_generator, realism
-from helpers.generators.batches import synthesize_to_store
 from helpers.scorecard import truth
 
 # %% tags=["parameters"]
@@ -124,6 +124,7 @@ if study == EXAMPLE:
     told = yaml.safe_load(text)
     told["generator"]["samples"] = n_directions
     told["design"]["transects"] = n_transects
+    told["calibration"]["transects"] = n_transects // 4
     told["model"]["path"] = make_example_model(folder / "example.onnx").name
     file = stage.path("study.yml")
     file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
@@ -142,9 +143,39 @@ require_questions(own)
 # ([](03_direction_fitting)). These are the first ones. Before money is spent, look at them: what the
 # generator cannot draw, no study will show.
 
+
+# %% tags=["hide-input"]
+def as_codes(rows: np.ndarray) -> torch.Tensor:
+    """Codes (…, D) as the face world takes them."""
+    return torch.from_numpy(rows.reshape(-1, rows.shape[-1]).astype(np.float32))
+
+
+def play_the_crowd(audit: Specification, images: np.ndarray, asked: list[str], part: str) -> None:
+    """Leave an export of simulated people where the study expects one."""
+    codes = np.load(folder / f"{part.removesuffix('-crops')}_codes.npy")
+    shown = facerender.visible_scores(load_generator("known-truth").parameters(as_codes(codes)))
+    seen = observers.on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
+    seen = seen.set_axis(hidden_names(images))
+    seen = seen[~seen.index.duplicated()]
+    answers = crowd.annotate(seen[asked], audit.people.raters, seed=seed, stage=f"21 {part}")
+    place = folder / "people" / part / "answers"
+    place.mkdir(parents=True, exist_ok=True)
+    annotations.write_label_studio(answers, place / "export.json")
+
+
+# %% tags=["hide-input"]
+def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage: str) -> Said:
+    """What people say of a part of the study."""
+    if study == EXAMPLE:
+        play_the_crowd(audit, images, asked, stage)
+    return said_of(audit, images, asked, folder, model, lambda _: None, stage)
+
+
 # %%
-generator = generator_of(own, device)
-codes, samples = sampled_faces(own, generator, folder)
+generator, model = generator_of(own, device), model_of(own)
+views = Views(own, generator, folder, ask_people)
+codes = sampled_codes(generator, own.generator.samples, own.design.seed, SAMPLES)
+samples = views.made(codes, "samples")
 print(f"{len(samples):,} images of {samples.shape[-1]} × {samples.shape[-1]} pixels")
 
 # %% mystnb={"image": {"alt": "Twelve faces in two rows, as the generator of the study draws them."}, "figure": {"name": "fig-study-samples", "caption": "The first sampled faces. None was selected."}}
@@ -154,31 +185,12 @@ _ = figures.gallery(samples[:12], 6)
 # People answer in a tool, and the tool's export is read. Names of images are hashes of their pixels,
 # so nobody can tell which images belong together. With a generator of yours the command has stopped
 # here, written tasks, and gone on once the export was there. The example has no people. So a
-# simulated crowd is shown what the faces truly show, and leaves the same kind of file.
-
-
-# %% tags=["hide-input"]
-def as_codes(rows: np.ndarray) -> torch.Tensor:
-    """Codes (…, D) as the face world takes them."""
-    return torch.from_numpy(rows.reshape(-1, rows.shape[-1]).astype(np.float32))
-
-
-def play_the_crowd(images: np.ndarray, shown: np.ndarray, asked: list[str], part: str) -> None:
-    """Leave an export of simulated people where the study expects one."""
-    parameters = load_generator("known-truth").parameters(as_codes(shown))
-    seen = crowd.perceived(facerender.visible_scores(parameters)).set_axis(hidden_names(images))
-    seen = seen[~seen.index.duplicated()]
-    answers = crowd.annotate(seen[asked], own.people.raters, seed=seed, stage=f"21 {part}")
-    place = folder / "people" / part / "answers"
-    place.mkdir(parents=True, exist_ok=True)
-    annotations.write_label_studio(answers, place / "export.json")
-
+# simulated crowd is shown what the faces truly show, and leaves the same kind of file. Gender is asked
+# on crops that hide the hair, where the study's file has a `crop`.
 
 # %%
-if study == EXAMPLE:
-    play_the_crowd(samples, codes, own.asked_of_samples, "samples")
-model = model_of(own)
-first = said_of(own, samples, own.asked_of_samples, folder, model, print, "samples")
+_, first = views.look(samples, "samples", own.asked_of_samples)
+agreed = [row for one in views.about for row in one.get("agreement", [])]
 
 # %% [markdown]
 # How well do people agree? Krippendorff's alpha is one where all say the same, and zero where they might as well have
@@ -187,7 +199,7 @@ first = said_of(own, samples, own.asked_of_samples, folder, model, print, "sampl
 
 # %% tags=["hide-input"]
 COUNTED = ["images", "raters", "alpha", "alpha_low", "alpha_high"]
-agreement = pd.DataFrame(first.about.get("agreement", []), columns=["attribute", *COUNTED])
+agreement = pd.DataFrame(agreed, columns=["attribute", *COUNTED])
 agreement = agreement.set_index("attribute").rename(spaced, axis=1)
 nobody = Markdown("A classifier read the images, so that there is nobody to agree.")
 agreement.rename(spaced) if len(agreement) else nobody
@@ -201,12 +213,11 @@ agreement.rename(spaced) if len(agreement) else nobody
 # fit. It is no axis, and no step is taken along it, but pruning leaves images out by these answers.
 
 # %%
-found = find_directions(codes, first.scores, own)
+found = find_directions(codes, first.scores, own, views.measured(samples))
 planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
 quality = pd.Series(planes.scores, name="quality").to_frame()
-quality["measure"] = [
-    "balanced accuracy" if name in own.generator.binary else "R²" for name in quality.index
-]
+cut = {} if own.calibration else own.generator.binary
+quality["measure"] = ["balanced accuracy" if name in cut else "R²" for name in quality.index]
 quality.rename(spaced)
 
 # %% mystnb={"image": {"alt": "A square matrix of the cosines between the fitted normals of all attributes that people were asked about, violet where two go together and orange where they exclude each other."}, "figure": {"name": "fig-study-cosines", "caption": "Cosines between the fitted normals. Far from zero, two attributes are tied together in this generator."}}
@@ -240,7 +251,8 @@ pd.Series(inflation, [*map(spaced, planes.names)], name="variance inflation").to
 #
 # Levels are quantiles of what sampled faces have. Base faces are adults, by the fitted plane of age.
 # They are made neutral in the axes and keep their own age; beards and makeup are held, as in
-# [](05_transect_generation), so that no face meant as female has a beard.
+# [](05_transect_generation), so that no face meant as female has a beard. Values are logits of scores
+# where the study has a `calibration`.
 
 # %% tags=["hide-input"]
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
@@ -249,10 +261,17 @@ for name, value in found.held.items():
     levels.loc[name, "held"] = f"{value:.2f}"
 levels.rename(spaced).style.format("{:.2f}", ["low", "high"], na_rep="")
 
+# %% [markdown]
+# Fitted directions miss. So the study brings faces and levels to their targets before the model is
+# asked. People see neutral faces, which are moved to the middle, and the least neutral are left out. Then people see some transects in
+# each of several rounds, and the means of the cells are brought to their goals. The steps are those of
+# [](05_transect_generation). What readers measure is held too; the example has none. With a generator of yours, the
+# command stops at each part for its answers.
+
 # %%
-base = base_codes(generator, found, sizes["units"], own)
-index, cells = found.transects(base)
-images = synthesize_to_store(generator, cells, folder / "images.npy")
+base, steps = faces_and_steps(found, views, sizes["units"])
+index, cells = found.transects(base, steps)
+images = views.made(cells, LAST)
 print(f"{len(images):,} images of {index['unit'].nunique():,} faces")
 
 # %% mystnb={"image": {"alt": "Rows of faces, one person after the other at all combinations of the levels of the axes; pose, light and background hardly change within a person."}, "figure": {"name": "fig-study-transects", "caption": "The first transects: each face at all combinations of the axes' levels, the last axis changing fastest."}}
@@ -293,11 +312,9 @@ pd.Series(by_level, name="share outside").to_frame().T.style.format("{:.1%}")
 # whether the levels were seen that were meant, and what else has moved.
 
 # %%
-if study == EXAMPLE:
-    play_the_crowd(images, cells, own.asked, "transects")
-second = said_of(own, images, own.asked, folder, model, print, "transects")
-labelled = second.labelled(index, own)
-labelled[own.attribute] = second.scores[own.attribute].to_numpy()
+whole, seen = views.look(images, LAST, own.asked_of_samples if own.calibration else own.asked)
+labelled = whole.labelled(index, own)
+labelled[own.attribute] = whole.scores[own.attribute].to_numpy()
 
 # %% [markdown]
 # Each column below is an axis. Its rows say how much of each attribute's scale people saw change
@@ -306,10 +323,35 @@ labelled[own.attribute] = second.scores[own.attribute].to_numpy()
 # is so as far as a study can see. The last section asks whether that is clean enough.
 
 # %%
-seen = [*axes, *(name for name in own.asked if name not in axes)]
-moved = {name: labelled.groupby(f"{name}_level")[seen].mean().diff().iloc[-1] for name in axes}
+names = [*axes, *(name for name in own.asked if name not in axes)]
+moved = {name: labelled.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
 moved.rename(spaced, axis=0).rename(spaced, axis=1).T
+
+# %% [markdown]
+# ### The gate
+#
+# The same answers decide whether the model may be asked. An axis may move what is held by no more than a
+# limit, in standard deviations of sampled faces, and faces may lie apart within a level by no more than another. Both are
+# limits for one-sided upper bounds. Here are the largest bounds of each kind. If the gate is closed, the command ends
+# and says what leaks. This chapter goes on in any case.
+
+# %%
+told = gate(found, views, steps, seen) if own.calibration else {"leaks": [], "doses": []}
+largest = pd.DataFrame(told["leaks"], columns=["attribute", "axis", "change", "upper"]).head(6)
+largest.rename(spaced, axis=1).replace("_", " ", regex=True)
+
+# %% tags=["hide-input"]
+doses = pd.DataFrame(told["doses"], columns=["axis", "level", "sd", "upper"])
+doses.replace("_", " ", regex=True).style.format("{:.3f}", ["sd", "upper"])
+
+# %% tags=["remove-input"]
+in_the_example(
+    lambda: Markdown(
+        f"**In this run** the gate is {'open' if told['passed'] else '**closed**'}: the limits are "
+        f"{told['most_leak']:.2f} standard deviations, and {told['most_spread']:.2f} of the scale."
+    )
+)
 
 # %% [markdown]
 # ## Pruning
@@ -578,8 +620,10 @@ def what_moved_along() -> Markdown:
 in_the_example(what_moved_along)
 
 # %% [markdown]
-# What was seen can be asked about in another round, and then be held. How much of an effect is due to it
-# cannot be read from the study, whose intervals know of chance alone. Read its signs and its orders of
+# The gate did not see this, since neither people nor readers were asked. What was seen here can be asked
+# about in another study, or measured by a reader, and then be held. [](benchmarks) counts how often the same audit
+# holds its truths with readers. How much of an effect is due to such a leak cannot be read from the
+# study, whose intervals know of chance alone. Read its signs and its orders of
 # magnitude, and let a verdict rest on effects that are far beyond the tolerance.
 
 # %% [markdown]
@@ -613,8 +657,8 @@ in_the_example(what_moved_along)
 # ```{exercise} Fewer answers
 # :label: exercise-study-answers
 # Fit the directions again from the first five hundred images only. What happens to the table of
-# quality, to the cosines, and to what people would see change along each axis? (`base_codes` and
-# `transects` give new codes; `play_the_crowd` has the two functions that say what people would see.)
+# quality, to the cosines, and to the gate? (`faces_and_steps` and `transects` give new codes, where
+# `views` has another folder.)
 # ```
 #
 # ```{solution} exercise-study-answers
@@ -627,8 +671,9 @@ in_the_example(what_moved_along)
 # %% [markdown]
 # ## Takeaways
 #
-# - A whole study needs two rounds of answers: one to find directions, one for labels.
-# - Agreement, quality, variance inflation, range and leakage are looked at before the model is asked.
+# - A whole study asks people several times: to find directions, to bring faces to their targets, and for
+#   labels.
+# - Agreement, quality, variance inflation, range and the gate are looked at before the model is asked.
 # - Its intervals tell chance. They do not tell leakage: questions do, and a look at the images.
 # - Read signs before sizes. Just beyond the tolerance, a verdict may be wrong.
 

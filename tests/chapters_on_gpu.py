@@ -1,4 +1,4 @@
-"""Chapters and studies with DEVICE=cuda on a pretended GPU, one after another in this process.
+"""Chapters with DEVICE=cuda on a pretended GPU, one after another in this process.
 
     python tests/chapters_on_gpu.py smoke 14_hidden_attributes 15_sensitivity_flips
 
@@ -13,7 +13,6 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "tools"))
 
 import execute
-import kernels
 import matplotlib
 import pretended_gpu
 from matplotlib import pyplot as plt
@@ -22,10 +21,7 @@ from helpers.artifacts import lineage
 
 
 def be(step: str, profile: str) -> None:
-    """Run the cells of a chapter as papermill would, or a study."""
-    if step in lineage.STUDIES:
-        kernels.call(f"helpers.{lineage.STUDIES[step]}", "main", ["--profile", profile])
-        return
+    """Run the cells of a chapter as papermill would."""
     values = vars(lineage.load_profile(profile)) | {"profile": profile, "device": "cuda"}
     content = execute.parameterised(lineage.source_of(step), values)
     names = {"__name__": "__main__"}

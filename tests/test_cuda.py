@@ -1,19 +1,16 @@
 """DEVICE=cuda, on a pretended GPU: what takes a device does there what it does on the CPU.
 
-By default chapters take renders and networks from the smoke book, as `make smoke` leaves it.
-`WHOLE_BOOK=1` also runs every chapter and study from nothing (5 minutes).
+Chapters take renders and networks from the smoke book, as `make smoke` leaves it.
 """
 
 import os
 import shutil
 import subprocess
 import sys
-from graphlib import TopologicalSorter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import plan
 import pretended_gpu
 import pytest
 import run
@@ -99,12 +96,3 @@ def test_chapters_find_what_they_find_on_the_cpu(tmp_path):
         found = (folder / chapter / RESULTS for folder in (smoke, tmp_path / "smoke"))
         here, there = (path.read_text(encoding="utf-8") for path in found)
         assert there == here, chapter
-
-
-@pytest.mark.skipif("WHOLE_BOOK" not in os.environ, reason="WHOLE_BOOK is not set")
-def test_the_whole_book_runs(artifacts_folder):
-    order = TopologicalSorter(plan.graph()).static_order()
-    made = [step for step in order if step != plan.BOOK]
-    run_on_gpu(artifacts_folder, made)
-    for stage in lineage.stages():
-        assert artifacts.why_stale(stage, "smoke") is None

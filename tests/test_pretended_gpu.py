@@ -95,20 +95,3 @@ def test_two_devices_do_not_mix(here, there, mix):
 def test_numpy_cannot_read_it(there, read):
     with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
         read(there)
-
-
-def test_the_backward_pass_is_watched(here, there):
-    class Forgetful(torch.autograd.Function):
-        @staticmethod
-        def forward(context, x):
-            return x.clone()
-
-        @staticmethod
-        def backward(context, gradient):
-            return gradient * here
-
-    weight = torch.ones(3, device="cuda", requires_grad=True)
-    weight.mul(there).sum().backward()
-    assert weight.grad.tolist() == [0, 1, 2] and weight.grad.is_cuda
-    with pytest.raises(RuntimeError, match="same device"):
-        Forgetful.apply(weight).sum().backward()

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from faceaudit.model_input import Preparation
 from helpers.models.training import check_images
 
-Gives = Literal["probability", "embedding"]
+Gives = Literal["probability", "embedding", "measures"]
 Wanted, Done = dict[str, int], Callable[[int], Any]
 """Row of every image by its key; what is told how many more of them have an answer."""
 
@@ -52,7 +52,8 @@ class Reading:
     """How raw outputs (n, …) are read: which class, through which activation, as what.
 
     Args:
-        gives: "probability" of the positive class, or "embedding".
+        gives: "probability" of the positive class, "embedding", or "measures", which are taken as
+            they are.
         activation: "none" if the outputs are probabilities already; "sigmoid" or "softmax" (over
             the classes) if they are logits.
         index: which column is the positive class, from 0; None if there is but one.
@@ -77,7 +78,7 @@ class Reading:
             raise ValueError(f"{name}: the answer is {found}, finite numbers were expected")
         if self.gives == "probability":
             return self._score(rows, name)
-        if rows.shape[1] < 2 or not rows.any(axis=1).all():
+        if self.gives == "embedding" and (rows.shape[1] < 2 or not rows.any(axis=1).all()):
             raise ValueError(f"{name}: one number an image is no vector of a face, nor are zeros")
         return rows
 

@@ -91,8 +91,9 @@ class World:
         axes, planes = [*self.axes], self.planes.select([*self.axes])
         levels = {n: self.generator.decision_value(n, np.array(d)) for n, d in self.axes.items()}
         along = self.generator.exact_directions(axes)
-        index, codes = own.matched(self.base(n, STAGE), planes, along, levels)
-        return index, self.generator.parameters(torch.from_numpy(codes))
+        given = planes.normals, planes.intercepts, along, [*levels.values()]
+        codes = transects.grid(self.base(n, STAGE), *given).reshape(-1, along.shape[1])
+        return own.indexed(n, levels), self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
         self, score: Score, threshold: float, specification: Specification, path: Path
@@ -218,13 +219,16 @@ def _of_a_generator(
     specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
-    ask = partial(said_of, specification, folder=folder, model=model, say=say)
-    generator = own.generator_of(specification, device)
-    codes, samples = own.sampled_faces(specification, generator, folder)
+    generator, calibrates = own.generator_of(specification, device), specification.calibration
+    ask = partial(said_of, folder=folder, model=model, say=say)
+    views = own.Views(specification, generator, folder, ask)
+    codes = own.sampled_codes(generator, source.samples, specification.design.seed, own.SAMPLES)
+    samples = views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
     check_model(model, samples)
-    first = ask(samples, specification.asked_of_samples, stage="samples")
-    found = own.find_directions(codes, first.scores, specification)
+    _, first = views.look(samples, "samples", specification.asked_of_samples)
+    views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
+    found = own.find_directions(codes, first.scores, specification, views.measured(samples))
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
     weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < plan["floor"]}
@@ -232,15 +236,21 @@ def _of_a_generator(
     if weak and "direction" not in specification.accept:
         sentence = told("too_weak", weak, plan["floor"])[0]
         raise ValueError(f"{specification.path}: {sentence}")
-    with torch.no_grad():
-        index, cells = found.transects(own.base_codes(generator, found, units, specification))
-        images = synthesize_to_store(generator, cells, folder / "images.npy")
+    base, steps = own.faces_and_steps(found, views, units)
+    index, cells = found.transects(base, steps)
+    images = views.made(cells, own.LAST)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    second = ask(images, specification.asked, stage="transects")
-    about = [first.about | {"stage": "sampled images"}, second.about | {"stage": "matched images"}]
-    limits = [*found.limits, *dict.fromkeys([*first.limits, *second.limits])]
+    asked = specification.asked_of_samples if calibrates else specification.asked
+    whole, seen = views.look(images, own.LAST, asked)
+    gate = own.gate(found, views, steps, seen) if calibrates else None
+    if gate and not gate["passed"]:
+        doubts.append(("gate", told("gate_failed")[0]))
+        if "gate" not in specification.accept:
+            raise ValueError("\n".join(told("gate_closed", gate, specification.path)))
+    limits = [*found.limits, *told("calibrated", calibrates, gate), *views.limits]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
-    more = {"people": about, "generator": generator.card, "told": limits, "doubts": doubts}
-    labelled, name = second.labelled(index, specification), f"a generator, {source.kind}"
+    more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
+    more["gate"] = gate
+    labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
     return Shown(labelled, images, name, None, more)

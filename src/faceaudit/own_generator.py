@@ -2,13 +2,20 @@
 
 The steps are those of chapters 03 to 05: sampled codes and what is said of their images give a
 hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
-where they are. `make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes the audit file by the
-pattern of `audits/study.yml`, and goes through it from then on.
+where they are. With a `calibration`, planes are fitted to logits of answers, and people look at
+neutral faces and at rounds of transects, until faces and levels are where they are meant to be
+(`helpers.calibration`); a gate says whether they are. `make reproduce GENERATOR=ffhq.pkl
+MODEL=gender.onnx` writes the audit file by the pattern of `audits/study.yml`, and goes through it
+from then on.
 """
 
+import math
 import os
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +24,17 @@ import numpy as np
 import pandas as pd
 import torch
 import yaml
+from scipy.special import expit, logit
+from sklearn.linear_model import Ridge
 
-from faceaudit.models import OnnxNetwork, imported
-from faceaudit.parts import Style
+from faceaudit.answers import ask_and_keep
+from faceaudit.models import LocalModel, OnnxNetwork, imported, local_model
+from faceaudit.parts import ON_CROPS, Crop, Style
+from faceaudit.people import PeopleNeeded, Said
+from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD
 from faceaudit.specification import Specification, read_specification
 from faceaudit.wording import rendered, told
-from helpers import directions, transects
+from helpers import calibration, directions, transects
 from helpers.annotations import ATTRIBUTES
 from helpers.artifacts.lineage import ROOT, file_hash, load_profile
 from helpers.directions import Hyperplanes
@@ -38,6 +50,17 @@ SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
 CANDIDATES = 10
 """Codes drawn for every face, where children are left out."""
+GAINS = (0.7, 0.7, 0.4, 0.3)
+"""Of the rounds of a calibration; later ones have the last."""
+RIDGE = 100.0
+"""Penalty of the plane of a measure, in units of its variance."""
+FRESH, TIMES = "audit/gate", 3
+"""Draw of the faces whose measures the gate takes, for each of the audit's: a reader errs alike on
+the faces of the rounds."""
+LAST = "transects"
+STAGES = {"samples": "sampled images", LAST: "matched images"}
+STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
+"""Part of an audit → how the report calls it, if not by its name."""
 AUDITS = ROOT / "audits"
 PATTERN = AUDITS / "study.yml"
 
@@ -76,31 +99,93 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
     return codes
 
 
-@torch.no_grad()
-def sampled_faces(
-    specification: Specification, generator: Generator, folder: Path
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n, D) that directions are found from, and their images, made once and kept."""
-    folder.mkdir(parents=True, exist_ok=True)
-    n, seed = specification.generator.samples, specification.design.seed
-    codes = sampled_codes(generator, n, seed, SAMPLES)
-    return codes, synthesize_to_store(generator, codes, folder / "samples.npy")
+@dataclass
+class Views:
+    """Images of a generator's codes, with what people say of them and what readers measure.
+
+    Attributes:
+        specification: of the audit.
+        generator: of the images.
+        folder: that keeps the images of every part of the audit, and their codes.
+        ask: the audit, images, attributes and `stage` → what people say, see `people.said_of`.
+        about: of the part `people` of the report, a row for each time that people were asked.
+        limits: of the report, that people brought.
+    """
+
+    specification: Specification
+    generator: Generator
+    folder: Path
+    ask: Callable[..., Said]
+    about: list[dict[str, Any]] = field(default_factory=list)
+    limits: dict[str, None] = field(default_factory=dict)
+
+    @torch.no_grad()
+    def made(self, codes: np.ndarray, part: str) -> np.ndarray:
+        """The images of codes (n, D), made once and kept under the name of a part."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        np.save(self.folder / f"{part}_codes.npy", codes.astype(np.float32))
+        return synthesize_to_store(self.generator, codes, self.folder / f"{part}.npy")
+
+    def look(
+        self, images: np.ndarray, part: str, names: list[str], raters: int | None = None
+    ) -> tuple[Said, Said]:
+        """What people say of a part's images: of whole pictures, and with crops where there are.
+
+        Gender is asked on crops alone, but in the last part, whose labels are of whole pictures.
+        """
+        own, crop = self.specification, getattr(self.specification.calibration, "crop", None)
+        people = own.people.model_copy(update={"raters": raters} if raters else {})
+        own = own.model_copy(update={"people": people})
+        on_crops = [ON_CROPS] if crop and ON_CROPS in names else []
+        tasks = {part: (images, [n for n in names if part == LAST or n not in on_crops])}
+        tasks[f"{part}-crops"] = cropped(images, crop or (0, 0, 1, 1)), on_crops
+        found, scores, error, waiting = [], {}, {}, []
+        for stage, task in tasks.items():
+            try:
+                found += [(stage, self.ask(own, *task, stage=stage))] if task[1] else []
+            except PeopleNeeded as stop:
+                waiting.append(str(stop))
+        if waiting:
+            raise PeopleNeeded("\n".join(waiting))
+        for stage, said in found:
+            scores |= {name: said.scores[name].to_numpy() for name in said.scores}
+            error |= said.error.to_dict()
+            called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
+            self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
+            self.limits |= dict.fromkeys(said.limits)
+        return found[0][1], Said(pd.DataFrame(scores)[names], error=pd.Series(error, dtype=float))
+
+    @cached_property
+    def readers(self) -> list[LocalModel]:
+        """The models that measure what people are not asked."""
+        folder, given = self.specification.beside(Path()), self.specification.calibration
+        return [local_model(one, folder, "measures") for one in (given.readers if given else [])]
+
+    def measured(self, images: np.ndarray) -> pd.DataFrame:
+        """Measures of images, a column each; NaN where a reader found no face."""
+        columns = {}
+        for reader, model in enumerate(self.readers, 1):
+            values, _ = ask_and_keep(model, images, self.folder / "measures")
+            for number, column in enumerate(values.reshape(len(images), -1).T, 1):
+                columns[f"measure {reader}.{number}"] = column
+        return pd.DataFrame(columns, index=range(len(images)))
+
+
+def cropped(images: np.ndarray, crop: Crop) -> np.ndarray:
+    """The part of images (n, 3, height, width) that a crop shows."""
+    sides = images.shape[:1:-1] * 2
+    left, top, right, bottom = (round(end * n) for end, n in zip(crop, sides, strict=True))
+    return images[:, :, top:bottom, left:right]
 
 
 # --- directions
 
 
-def matched(
-    base: np.ndarray, planes: Hyperplanes, along: np.ndarray, levels: dict[str, Any]
-) -> tuple[pd.DataFrame, np.ndarray]:
-    """Base faces at all combinations of levels of the planes' axes.
-
-    Returns their index (image_id, unit, `<axis>_level`) and codes (images, D).
-    """
-    codes = transects.grid(base, planes.normals, planes.intercepts, along, [*levels.values()])
-    index = transects.index(len(base), levels).rename(columns={"transect": "unit"})
+def indexed(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
+    """image_id, unit and `<axis>_level` of base faces at all combinations of levels."""
+    index = transects.index(units, levels).rename(columns={"transect": "unit"})
     index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
-    return index.astype({"unit": str}), codes.reshape(-1, codes.shape[-1])
+    return index.astype({"unit": str})
 
 
 @dataclass(frozen=True)
@@ -108,12 +193,13 @@ class Found:
     """What was found in a generator's codes.
 
     Attributes:
-        planes: of every attribute that was asked about, then of the placebos.
+        planes: of every attribute that was asked about, of every measure, then of the placebos.
         levels: axis or placebo → decision values of its low and its high level.
         held: attribute → the decision value that all faces get.
         limits: of the report.
         skill: attribute → how well its plane tells images that it was not fitted to: R², or, of two
             classes, 2 · balanced accuracy − 1 (informedness); by chance about 0, at best 1.
+        unit: standard deviation of sampled faces, of everything asked or measured.
     """
 
     planes: Hyperplanes
@@ -121,17 +207,35 @@ class Found:
     held: dict[str, float]
     limits: list[str]
     skill: dict[str, float] = field(default_factory=dict)
+    unit: pd.Series | None = None
+
+    def transects(self, base: np.ndarray, steps: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
+        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
+        return indexed(len(base), self.levels), _cells(base, steps)
 
     @on_one_thread
-    def transects(self, codes: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
-        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
+    def along(self, change: pd.DataFrame) -> np.ndarray:
+        """Steps (n, D) that change decision values by so much (n, names), and no others."""
         dual = dual_basis(self.planes.normals, vif_cap=np.inf)
-        along = dual[[self.planes.names.index(name) for name in self.levels]]
-        return matched(codes, self.planes.select([*self.levels]), along, self.levels)
+        return change.to_numpy() @ dual[[self.planes.names.index(name) for name in change]]
+
+    def in_units(self, values: pd.DataFrame) -> pd.DataFrame:
+        """Scores or measures (n, names), in standard deviations of sampled faces."""
+        return values / self.unit[[*values]]
+
+    @property
+    def cells(self) -> pd.DataFrame:
+        """Decision values of the cells, a row each, a column per axis or placebo."""
+        return pd.DataFrame([*product(*self.levels.values())], columns=[*self.levels])
 
 
 @on_one_thread  # codes that differ in their last bits make images of other names, without answers
-def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Specification) -> Found:
+def find_directions(
+    codes: np.ndarray,
+    scores: pd.DataFrame,
+    specification: Specification,
+    measures: pd.DataFrame | None = None,
+) -> Found:
     """Hyperplanes and levels from answers about sampled images.
 
     A placebo is a direction at random, at right angles to the normals of all attributes: it changes
@@ -141,23 +245,27 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
         codes: of the sampled images (n, D).
         scores: a row per image, a column per attribute, in [0, 1]; rows with NaN are left out.
         specification: of the audit, whose generator has the quantiles and the cuts.
+        measures: of the same images, which are held too.
 
     Returns:
         What was found.
     """
-    source = specification.generator
+    source, asked = specification.generator, [*scores]
+    scores = scores if measures is None else scores.join(measures.set_axis(scores.index))
     known = scores.notna().all(axis=1).to_numpy()
     codes, scores = codes[known].astype(np.float64), scores[known]
     for name in scores:
         if scores[name].nunique() < 2:
-            raise ValueError(
-                f"{specification.path}: all answers about {name} are alike, so no direction can be "
-                "found; ask about more images (generator.samples), or leave it out"
-            )
-    binary = {name: cut for name, cut in source.binary.items() if name in scores}
+            raise ValueError(told("alike", specification.path, name)[0])
+    cuts = {} if specification.calibration else source.binary
+    binary = {name: cut for name, cut in cuts.items() if name in scores}
     continuous = [name for name in scores if name not in binary]
+    unit = scores.std()
     try:
-        planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
+        if specification.calibration:
+            planes = _logit_planes(codes, scores[asked], (scores / unit).drop(columns=asked))
+        else:
+            planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
         inflation = variance_inflation(planes.normals)
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
@@ -172,7 +280,21 @@ def find_directions(codes: np.ndarray, scores: pd.DataFrame, specification: Spec
     close = [n for n, value in zip(fitted.names, inflation, strict=True) if value > VIF_CAP]
     limits = told("directions", fitted.scores, len(codes), AGE in fitted.names, close, free)
     skill = {name: 2 * one - 1 if name in binary else one for name, one in fitted.scores.items()}
-    return Found(planes, levels, held, limits, skill)
+    return Found(planes, levels, held, limits, skill, unit)
+
+
+def _logit_planes(codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFrame) -> Hyperplanes:
+    """Planes whose decision values are logits of scores, or measures in standard deviations.
+
+    Penalties are for codes of variance one, on average over their numbers.
+    """
+    scale = codes.std(axis=0).mean()
+    planes = directions.fit_fractional(codes / scale, scores)
+    if len(measures.columns):
+        ridge = Ridge(RIDGE).fit(codes / scale, measures)
+        tilt, shift = np.atleast_2d(ridge.coef_), np.ravel(ridge.intercept_)  # one has no rows
+        planes = planes.join(Hyperplanes((*measures,), tilt, shift))
+    return Hyperplanes(planes.names, planes.normals / scale, planes.intercepts, planes.scores)
 
 
 def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:
@@ -187,9 +309,13 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
 
 @on_one_thread
 def base_codes(
-    generator: Generator, found: Found, units: int, specification: Specification
+    generator: Generator,
+    found: Found,
+    units: int,
+    specification: Specification,
+    stage: str = BASES,
 ) -> np.ndarray:
-    """Codes of the faces of the transects, float64 (units, D).
+    """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
 
     They are neutral in every axis, and what is held has one value in all of them (transects 4.1.4).
     Where people were asked about age and it is no axis, every face keeps its own, and only those
@@ -197,22 +323,107 @@ def base_codes(
     """
     axes, seed, source = [*found.levels], specification.design.seed, specification.generator
     keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
-    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, BASES)
+    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, stage)
     fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
     values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
     if keeps_age:
         ages = found.planes.select([AGE]).decision_values(codes)[:, 0]
         # The middle of the scale has the value zero; an attribute cut in two has its cut there.
-        adults = np.flatnonzero(ages >= (0.0 if AGE in source.binary else source.adult - 0.5))
+        youngest = 0.0 if AGE in source.binary else source.adult - 0.5
+        youngest = logit(source.adult) if specification.calibration else youngest
+        adults = np.flatnonzero(ages >= youngest)
         if len(adults) < units:
-            raise ValueError(
-                f"{specification.path}: only {len(adults)} of {len(codes)} faces of the generator "
-                f"are at least as old as generator.adult ({source.adult:g}), {units} are needed; "
-                "lower it, or take fewer transects"
-            )
+            counts = len(adults), len(codes), units
+            raise ValueError(told("few_adults", specification.path, counts, source.adult)[0])
         codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)
+
+
+# --- calibration
+
+
+def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of neutral faces (units, D), and steps (cells, D) from them to all levels.
+
+    In a calibration, neutral faces are rated on the axes and brought to the middle, twice. Then
+    some transects are rated and measured in each round, and the steps of each cell changed by what
+    its mean lacks.
+
+    Raises:
+        PeopleNeeded: people have to answer first.
+    """
+    own, axes = views.specification, [*views.specification.axes]
+    given, cells, asked = own.calibration, found.cells, own.asked_of_samples
+    if given is None:
+        return base_codes(views.generator, found, units, own), found.along(cells)
+    base = base_codes(views.generator, found, math.ceil(SPARE * units), own)
+    for part in ("neutral-1", "neutral-2"):
+        _, seen = views.look(views.made(base, part), part, axes, RATERS_OF_NEUTRAL)
+        # Those that look most alike: hair that is tied or covered cannot be given a length.
+        away = (seen.scores - seen.scores.median()).abs()
+        away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
+        rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
+        scores = _filled(seen.scores.iloc[rows])
+        base = base[rows] + found.along(calibration.centring(scores, seen.error[axes].fillna(0)))
+    steps = found.along(cells)
+    goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
+    for turn in range(given.rounds):
+        part, n = f"round-{turn + 1}", min(given.transects, units)
+        some = _cells(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
+        images = views.made(some, part)
+        measures = found.in_units(views.measured(images))
+        seen = views.look(images, part, asked)[1].scores.join(measures)
+        seen = seen[np.repeat(calibration.ordinary(seen[axes], len(cells)), len(cells))]
+        gain = GAINS[min(turn, len(GAINS) - 1)]
+        more = calibration.closing(seen, len(cells), goals, gain, [*measures])
+        steps = steps + found.along(more)
+    return base, steps
+
+
+def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str, Any]:
+    """Whether faces and levels are where they are meant to be, as the report has it.
+
+    Leaks of what was asked and doses are told by people's answers about the transects of the audit,
+    leaks of measures by fresh faces, which cost no answer.
+
+    Args:
+        found: planes and levels.
+        views: of the audit.
+        steps: of `faces_and_steps`.
+        seen: of the audit's transects.
+
+    Returns:
+        leaks, doses: rows, see `helpers.calibration.leaks` and `dose_spread`; most_leak and
+        most_spread, which their upper limits may be; measures, how many were held; passed.
+    """
+    own, cells = views.specification, found.cells
+    scores = _filled(seen.scores, len(cells))
+    levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
+    values = [found.in_units(scores)]
+    if views.readers:
+        n = TIMES * len(scores) // len(cells)
+        fresh = _cells(base_codes(views.generator, found, n, own, FRESH), steps)
+        measures = found.in_units(views.measured(views.made(fresh, "gate")))
+        values.append(_filled(measures, len(cells)))
+    leaks = pd.concat([calibration.leaks(one, levels) for one in values])
+    leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
+    doses = calibration.dose_spread(scores, seen.error, levels)
+    passed = (leaks["upper"] <= LEAK).all() and (doses["upper"] <= SPREAD).all()
+    ordered = {"leaks": leaks.sort_values("upper", ascending=False), "doses": doses}
+    rows = {name: one.reset_index().to_dict("records") for name, one in ordered.items()}
+    told = {"passed": bool(passed), "measures": len(found.unit) - len(scores.columns)}
+    return told | {"most_leak": LEAK, "most_spread": SPREAD} | rows
+
+
+def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    return (base[:, None] + steps).reshape(-1, base.shape[1])
+
+
+def _filled(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
+    """Values of images with the mean of their cell where they lack."""
+    cell = np.arange(len(values)) % cells
+    return values.fillna(values.groupby(cell).transform("mean"))
 
 
 # --- the audit file
@@ -231,8 +442,8 @@ def write_study(
     Args:
         generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
         model: ONNX file of the model that is asked about the faces.
-        crowd: folder for exports of people's answers, in `samples` and `transects`; None for the
-            place that the audit names.
+        crowd: folder for exports of people's answers, with one for each part; None for the place
+            that the audit names.
         profile: whose sizes the study has.
         folder: of audit files.
     """
@@ -270,20 +481,14 @@ def require_study(path: Path, generator: Path) -> None:
     audit = read_specification(path)
     weights = getattr(audit.generator, "weights", None)
     if weights is None or audit.beside(weights).resolve() != generator.resolve():
-        raise ValueError(
-            f"{path} is no audit of GENERATOR={generator}: its generator is "
-            f"{weights or f'of the kind {audit.generator.kind}'}; rename one of the two files"
-        )
+        raise ValueError(told("other_generator", path, generator, weights, audit.generator.kind)[0])
     require_questions(audit)
 
 
 def require_questions(audit: Specification) -> None:
     """Raise ValueError where people are not asked all that the papers' steps need."""
     if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
-        raise ValueError(
-            f"{audit.path}: annotated lacks {', '.join(lacking)}, which pruning and the regression "
-            f"of the papers' study need; make audit AUDIT={audit.path} goes without"
-        )
+        raise ValueError(told("lacking", audit.path, lacking)[0])
 
 
 def _input(model: Path, size: int) -> dict[str, Any]:

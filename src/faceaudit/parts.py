@@ -26,7 +26,7 @@ Url = Annotated[str, Field(pattern="^https?://")]
 Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
 Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
-    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "placebo"
+    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
 ]
 """Names of what a report may doubt (`faceaudit.plausibility`)."""
 
@@ -152,6 +152,27 @@ def is_of_scores(model: _Cut) -> bool:
 Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
 Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
 Scored = Annotated[Asked, such(is_of_scores, "a threshold from 0 to 1 and no fmr")]
+
+
+# --- how directions are brought to their targets
+
+
+ON_CROPS = "gender"
+"""What is asked on crops, where there are some."""
+Crop = Annotated[
+    tuple[float, float, float, float],
+    such(lambda x: 0 <= x[0] < x[2] <= 1 and 0 <= x[1] < x[3] <= 1, "left, top, right, bottom,"),
+]
+Measuring = Annotated[Onnx | PythonModel, Field(discriminator="kind")]
+
+
+class Calibration(Strict):
+    """Rounds of answers before the model is asked, until faces and levels reach their targets."""
+
+    crop: Crop | None = None  # shares of an image, on which gender is asked: without hair
+    readers: list[Measuring] = []  # of what people are not asked, a column for each measure
+    rounds: int = Field(4, ge=1)
+    transects: int = Field(100, ge=2)  # of a round
 
 
 # --- who says what a face looks like

@@ -64,11 +64,14 @@ class Said:
             [0, 1]; NaN where nobody answered.
         about: of the part `people` of the report.
         limits: of the report, a sentence each.
+        error: attribute → mean squared standard error of an image's score, of people; NaN where no
+            image has two answers.
     """
 
     scores: pd.DataFrame
     about: dict[str, Any] = field(default_factory=dict)
     limits: list[str] = field(default_factory=list)
+    error: pd.Series = field(default_factory=lambda: pd.Series(dtype=float))
 
     def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
         """The images with their labels (majority of the attribute) and annotated columns."""
@@ -96,7 +99,7 @@ def said_of(
         folder: of the audit's artifacts.
         model: under audit, which may not be its own judge.
         say: takes a sentence on who it was.
-        stage: "samples" or "transects", of an audit that asks twice.
+        stage: of an audit that asks several times, such as "samples" and "transects".
 
     Raises:
         PeopleNeeded: people have to answer first.
@@ -179,7 +182,10 @@ def people_said(
         told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
         raise PeopleNeeded(*wording.told("people_needed", *told))
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
-    return Said(scores, _about(people, ingest, frame, files), limits)
+    counts = annotations.count_tensor(frame)[1]
+    squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
+    error = pd.DataFrame(squared).mean()
+    return Said(scores, _about(people, ingest, frame, files), limits, error)
 
 
 def _exports(kind: str, place: Path) -> list[Path]:

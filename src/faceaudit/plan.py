@@ -6,6 +6,7 @@ what the file says by then, and the report lists whatever of that departs from t
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -16,8 +17,11 @@ from typing import Any
 
 from scipy.optimize import brentq
 
+from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
 from helpers import effects
+from helpers.annotations.crowd import MEDIAN_SECONDS
+from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.effects.audit_plan import digest
@@ -28,6 +32,13 @@ LEVEL, EXPECTED_ERROR = 0.05, 0.1
 of the model's error rate, for the sizes only."""
 FLOOR = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
+LEAK, SPREAD = 0.15, 0.03
+"""Most that an axis may move what is held, in standard deviations of sampled faces, and that faces
+may lie apart within a level, in scores: upper limits of a calibration's gate."""
+RATERS_OF_NEUTRAL, SPARE = 30, 1.25
+"""People who see each neutral face; faces that they see, for each that is needed."""
+SECONDS, PRICE = MEDIAN_SECONDS / len(ATTRIBUTES), 0.02
+"""Of an answer, for the sizes only: what the simulated crowd takes, and a fee without a source."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
 NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "error rates by group"
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
@@ -106,6 +117,9 @@ def make_plan(
         if own.images is None:  # a table names its labels, not what they are of
             made_by = own.generator.model_dump(mode="json")
             content |= {"attribute": own.attribute, "generator": made_by, "people": own.people.kind}
+    if own.calibration:
+        limits = {"leak": LEAK, "spread": SPREAD}
+        content["calibration"] = own.calibration.model_dump(mode="json") | limits
     content |= {"target": own.target.name} if own.target else {}
     content |= {"note": own.note} if own.note else {}
     content["other thresholds"] = list(THRESHOLDS)
@@ -219,4 +233,24 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     images = units * 2 ** (len(axes) + len(specification.placebos))
     found = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
     found |= {"expected error": base, "needed": needed}
+    if answers := _answers(specification, units, images):
+        total = sum(answers.values())
+        found |= {"answers": answers, "hours": total * SECONDS / 3600, "money": total * PRICE}
     return found | {"power at the tolerance": power(design.tolerance) if possible else None}
+
+
+def _answers(own: Specification, units: int, images: int) -> dict[str, int]:
+    """How many answers people give in a tool, by part of the audit."""
+    people, source, given, found = own.people, own.generator, own.calibration, {}
+    if own.images or not isinstance(people, Export):
+        return {}
+    asked, every = len(own.asked), len(own.asked_of_samples)
+    if hasattr(source, "samples"):
+        found["sampled images"] = source.samples * every * people.raters
+    if given:
+        neutral = math.ceil(SPARE * units) + units
+        found["neutral faces"] = neutral * len(own.axes) * RATERS_OF_NEUTRAL
+        seen = given.rounds * min(given.transects, units) * images // units
+        found["rounds"] = seen * every * people.raters
+        asked = every + bool(given.crop)
+    return found | {"matched images": images * asked * people.raters}

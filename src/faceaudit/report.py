@@ -164,6 +164,21 @@ class Answers(
     """Who said what the images show, at one stage of the audit."""
 
 
+class Moved(_row("axis: str, attribute: str, change, upper")):
+    """A leak at the gate of a calibration; see `helpers.calibration.leaks`."""
+
+
+class Dose(_row("axis: str, level: int, sd, upper")):
+    """How far faces lie apart within a level; see `helpers.calibration.dose_spread`."""
+
+
+GATE = "passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]"
+
+
+class Calibrated(_row(GATE)):
+    """The gate of a calibration: upper limits of leaks and doses, and the most that they may be."""
+
+
 class Doubt(_row("name: str, sentence: str, accepted: bool")):
     """What makes the report hard to believe; see `faceaudit.plausibility`."""
 
@@ -192,6 +207,7 @@ class Report(Part):
         enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
             from the reference; the latter only where there is a failure.
         people: who said what the images show, a row for each stage that asked them.
+        calibration: of a generator of somebody's own, where the audit file has one.
         limits: what the report does not say, a sentence each.
         plan: see `PlanKept`.
         provenance: versions, hashes, seed and the model's card.
@@ -229,6 +245,7 @@ class Report(Part):
     enrolment: list[Enrolment] = []
     failures_to_enrol: list[Disparity] = []
     people: list[Answers] = []
+    calibration: Calibrated | None = None
     limits: Texts
     plan: PlanKept
     provenance: Anything
@@ -253,6 +270,7 @@ def build_report(
     generator: Mapping[str, Any] | None = None,
     told: Sequence[str] = (),
     doubts: Iterable[tuple[str, str]] = (),
+    gate: Mapping[str, Any] | None = None,
 ) -> Report:
     """The report of an analysis.
 
@@ -267,6 +285,7 @@ def build_report(
         generator: the card of a generator of somebody's own.
         told: limits that the images and the people brought.
         doubts: name and sentence of each that the run brought, of `faceaudit.plausibility`.
+        gate: of a calibration, of `faceaudit.own_generator.Gate.content`.
 
     Returns:
         The report.
@@ -299,6 +318,7 @@ def build_report(
         doubts=doubts,
         limits=[*told, *limits],
         people=[{name: one[name] for name in one if name != "models"} for one in people],
+        calibration=gate,
         plan=kept | {name: plan[name] for name in ("sha256", "made")},
         provenance=provenance | {"generator": generator or None, "readers": readers},
     )

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from faceaudit import wording
 from faceaudit.analysis import analyse, analyse_pairs
 from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
@@ -61,6 +62,8 @@ def plan_audit(
     told = "kept as it was," if place.exists() else "written to"
     plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
+    for sentence in wording.told("answers", now.get("sizes", {})):
+        say(sentence)
     return plan, now
 
 
@@ -160,6 +163,7 @@ def powers(specification: Specification) -> Iterator[str]:
     A sentence for each function that is imported, and each address that images are sent to.
     """
     models = [specification.model, *getattr(specification.people, "models", {}).values()]
+    models += specification.calibration.readers if specification.calibration else []
     for one in [*models, specification.generator]:
         if name := getattr(one, "function", getattr(one, "object", None)):
             yield f"code: this audit file imports {name}, which runs with all your rights"

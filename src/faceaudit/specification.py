@@ -25,8 +25,8 @@ IMAGES, PAIRS = "verification of images", "verification of pairs"
 EVERY = "name kind question columns model design accept design.tolerance design.seed "
 READ = {
     CLASSIFICATION: "axes attribute classes placebos annotated images target generator people "
-    "columns.image columns.unit columns.label columns.answers columns.score columns.decision "
-    "design.transects design.power design.incomplete",
+    "calibration columns.image columns.unit columns.label columns.answers columns.score "
+    "columns.decision design.transects design.power design.incomplete",
     IMAGES: "images reference columns.image columns.identity columns.group columns.unit "
     "design.impostors",
     PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
@@ -53,6 +53,8 @@ class Specification(parts.Strict):
         question: what the audit asks, in words.
         generator: of the faces, by kind.
         people: who says what the faces show, by kind.
+        calibration: of a generator of one's own, what is done before the model is asked so that an
+            axis moves itself alone.
         model: that is audited, by kind.
         columns: names of columns in the user's tables.
         design: tolerance, sizes and seed.
@@ -91,6 +93,7 @@ class Specification(parts.Strict):
     target: parts.Target | None = None
     generator: parts.Generator = KnownTruth()
     people: parts.People = parts.Simulated()
+    calibration: parts.Calibration | None = None
     model: parts.Model = Table()
     design: parts.Design
     accept: list[parts.Doubted] = Field([])
@@ -116,9 +119,10 @@ class Specification(parts.Strict):
         elif self.images is None:
             self._people_fit()
         else:
-            kind, own = self.model.kind, self.model_fields_set & {"generator", "people"}
+            kind, own = self.model.kind, {"generator", "people", "calibration"}
             require(kind == "table", "model.kind", kind, "table, with images")
-            require(not own, "images", "given besides generator or people", "one or the other")
+            found = "given besides generator, people or calibration"
+            require(not self.model_fields_set & own, "images", found, "one or the other")
         if self.kind == "classification":
             self._classifier_fits()
         return self
@@ -150,6 +154,15 @@ class Specification(parts.Strict):
         held = source.held if sampled and "held" in source.model_fields_set else []
         for name in held:
             require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
+        if given := self.calibration:
+            found = f"given with generator {source.kind}"
+            require(sampled, "calibration", found, "stylegan2, eg3d or python")
+            several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
+            require(several, "people", found, "two or more who answer about each image")
+            cut = "binary" in source.model_fields_set
+            require(not cut, "generator.binary", "given besides calibration", "one of the two")
+            fits = given.crop is None or parts.ON_CROPS in asked
+            require(fits, "calibration.crop", "given", "gender among what is asked")
         for name in asked:
             if isinstance(people, Export | parts.Simulated):
                 known = f"one of {', '.join(ATTRIBUTES)}"
@@ -248,7 +261,7 @@ def in_words(error: ValidationError) -> str:
     kind, more, loc = fault["type"], fault.get("ctx", {}), fault["loc"]
     # pydantic names the member of a union that was tried, which is no key of the file.
     tags = {1} if loc and loc[0] in ("generator", "people", "model") else set()
-    tags = {1, 4} if loc[2:3] == ("models",) else tags
+    tags = {1, 4} if loc[2:3] == ("models",) else {3} if loc[1:2] == ("readers",) else tags
     field = ".".join(str(part) for k, part in enumerate(loc) if k not in tags)
     if kind == "value_error":
         return f"{field}.{more['error']}".removeprefix(".")

@@ -1,5 +1,7 @@
 """Every door of an audit from its file to its report: images, generators, and kinds of models."""
 
+from dataclasses import replace
+
 import generator_files as files
 import numpy as np
 import pandas as pd
@@ -8,7 +10,7 @@ from face_endpoint import FaceEndpoint
 from PIL import Image
 
 import faceaudit
-from faceaudit import PeopleNeeded, gate
+from faceaudit import PeopleNeeded, gate, own_generator
 from faceaudit.__main__ import main
 from faceaudit.people import hidden_names
 from faceaudit.run import plan_audit, powers, run_audit
@@ -29,6 +31,7 @@ def paler(x): return (x[:, 0] - x[:, 1] / 2).mean((1, 2)) + 45 / 255
 def half(one, other): return (0.5 + one.mean((1, 2, 3)) - other.mean((1, 2, 3))).clip(0, 1)
 def left(x): return half(x[:, :, :, :8], x[:, :, :, 8:])
 def top(x): return half(x[:, :, :8], x[:, :, 8:])
+def blue(x): return x[:, 2].mean((1, 2))
 def corner(x): return x[:, :, 8:, 8:].mean((1, 2, 3))
 
 class Colours:
@@ -149,6 +152,92 @@ def test_answers_that_fit_no_image_stop_the_audit_before_people_are_asked_again(
         run_audit(write(text + "accept: [direction]\n"))
 
 
+CALIBRATED = """\
+generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 200}
+people: {kind: page, raters: 3}
+axes: [skin_colour, gender]
+calibration: {rounds: 1, transects: 16, %s}
+"""
+
+
+AGREE = dict.fromkeys(annotations.ATTRIBUTES, crowd.Disagreement(0.3, 0.0, "assumed"))
+SHARP = replace(crowd.rater_pool(1, disagreement=AGREE), random=np.zeros(60))
+
+
+def answer_what_waits(people, drift=0.0):
+    """People who see colours: gender is red, and drifts along with the green of skin at the end."""
+    answered = []
+    for tasks in sorted(people.glob("*/tasks")):
+        part, place = tasks.parent.name, tasks.parent / "answers"
+        if any(place.iterdir()):
+            continue
+        images = np.load(people.parent / f"{part.removesuffix('-crops')}.npy")
+        shown = images[:, :, :, :8] if part.endswith("crops") else images
+        red, green, blue = images.mean((2, 3)).T / 255
+        gender = (red + drift * part.startswith("transects") * (green - 0.5)).clip(0, 1)
+        seen = pd.DataFrame({"gender": gender, "skin_colour": green, "smiling": blue})
+        seen = seen.set_axis(hidden_names(shown))
+        asked = ["gender"] if part.endswith("crops") else [*seen]
+        raters = 30 if part.startswith("neutral") else 3
+        seen = seen[~seen.index.duplicated()][asked]
+        said = crowd.annotate(seen, raters, seed=1, stage=part, pool=SHARP)
+        annotations.write_label_studio(said, place / "all.json")
+        answered.append(part)
+    return answered
+
+
+def until_it_ends(path, people, **drift):
+    """Run the command again and again; what people did in between, and the report or the error."""
+    done = []
+    while True:
+        try:
+            return done, run_audit(path, done.append)
+        except PeopleNeeded:
+            done += answer_what_waits(people, **drift)
+        except ValueError as error:
+            return done, error
+
+
+def test_a_calibration_asks_in_parts_and_its_gate_stands_before_the_model(write, home):
+    people, kept = home / "artifacts/audits/doors/people", home / "artifacts/audits/doors"
+    given = CALIBRATED % f"crop: [0, 0, 0.5, 1], readers: [{python('blue').strip()}]"
+    path = write(given + model("red"), 24)
+    done, closed = until_it_ends(path, people, drift=0.5)
+    parts = [one for one in done if one in {each.name for each in people.iterdir()}]
+    both = ("samples", "neutral-1", "neutral-2", "round-1", "transects")
+    # In the last part, whose answers are labels, gender is asked on whole images too.
+    assert parts == [name for one in both for name in (one, f"{one}-crops")]
+    sentence, *table = str(closed).splitlines()
+    assert sentence.startswith(f"{path}: the gate is closed, and the model is not asked about")
+    assert any(line.startswith("along skin colour: perceived gender moves by") for line in table)
+    assert not (kept / "answers").exists() and not (home / "build").exists()
+    assert "code: this audit file imports models_of_test:blue" in " ".join(done)
+    report = run_audit(write(given + "accept: [gate]\n" + model("red"), 24))
+    assert doubts(report).keys() == {"gate"} and not report.calibration.passed
+    assert report.calibration.measures == 1 == len(report.provenance["readers"])
+
+
+def test_an_open_gate_and_what_was_not_measured(write, home, monkeypatch):
+    monkeypatch.setattr(own_generator, "LEAK", 0.4)  # as wide as so few faces need
+    monkeypatch.setattr(own_generator, "SPREAD", 0.08)
+    people = home / "artifacts/audits/doors/people"
+    path = write((CALIBRATED % "crop: null") + "annotated: [smiling]\n" + model("red"), 40)
+    plan, _ = plan_audit(path)
+    answers = plan["sizes"]["answers"]
+    _, report = until_it_ends(path, people)
+    counts = {one.stage: one.answers for one in report.people}
+    assert answers["sampled images"] == counts["sampled images"] == 200 * 3 * 3
+    assert answers["neutral faces"] == counts["neutral 1"] + counts["neutral 2"]
+    assert answers["rounds"] == counts["round 1"]
+    assert answers["matched images"] == counts["matched images"]
+    found = report.calibration
+    assert found.passed and found.measures == 0 and len(found.leaks) == 4 == len(found.doses)
+    assert any("Automatic measures were not held" in one for one in report.limits)
+    assert plan["calibration"]["leak"] == 0.15 and report.plan.kept
+    page = (home / "build/audits/doors/report.html").read_text(encoding="utf-8")
+    assert "The gate before the model was asked" in page
+
+
 def test_what_a_file_makes_this_machine_do_is_said_before_it_is_done(write, home, pictures, capsys):
     (home / "models_of_test.py").write_text("print('imported')\n", encoding="utf-8")
     assert main(["run", str(write(SET + model("red")))]) == 3
@@ -184,7 +273,7 @@ def test_a_network_from_the_official_file_of_its_weights(write, home):
     assert len(report.provenance["generator"]["sha256"]) == 64
     for told in ("a truncation of 0.7", "Children are not left out"):
         assert any(told in one for one in report.limits)
-    images = np.load(home / "artifacts" / "audits" / "doors" / "images.npy").astype(float)
+    images = np.load(home / "artifacts" / "audits" / "doors" / "transects.npy").astype(float)
     top = images[:, :, :8].mean((1, 2, 3)) - images[:, :, 8:].mean((1, 2, 3))
     # The network is no line: its direction moves nearly all faces the way that its samples said.
     assert np.mean(top[1::2] > top[::2]) > 0.9

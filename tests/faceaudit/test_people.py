@@ -6,9 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faceaudit.__main__ import main
 from faceaudit.people import PeopleNeeded, hidden_names, people_said
-from faceaudit.report import read_json
 from faceaudit.specification import read_specification
 from helpers import annotations
 from helpers.annotations import crowd
@@ -111,26 +109,6 @@ def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     assert [row["attribute"] for row in said.about["agreement"]] == ["gender", "makeup"]
     labelled = said.labelled(pd.DataFrame({"image_id": range(6)}), one)
     assert labelled["label"].tolist() == (expected >= 0.5).astype(float).tolist()
-
-
-def test_an_audit_waits_and_goes_on(asked, home, capsys):
-    path = asked("label-studio")
-    assert main(["run", str(path)]) == 0
-    told = capsys.readouterr().out.splitlines()[-1]
-    assert "24 of 24 images have no answer" in told and "start Label Studio" in told
-    kept = home / "artifacts" / "audits" / "asked" / "people"
-    assert not (home / "build" / "audits" / "asked" / "report.json").exists()
-    tasks = json.loads((kept / "tasks" / "tasks.json").read_text())
-    names = [task["data"]["image_id"] for task in tasks]
-    annotations.write_label_studio(answers_about(names), kept / "answers" / "export.json")
-    assert main(["run", str(path)]) == 0
-    report = read_json(home / "build" / "audits" / "asked" / "report.json")
-    (stage,) = report.people
-    assert stage.kind == "label-studio" and stage.wanted == 3 and "export.json" in stage.files
-    assert [row.attribute for row in stage.agreement] == ["gender", "makeup"]
-    assert report.plan.kept and report.plan.content["people"] == "label-studio"
-    page = (home / "build" / "audits" / "asked" / "report.html").read_text()
-    assert "How far people agree" in page and "data:image/webp" in page
 
 
 def test_images_without_an_answer_get_tasks_of_their_own(asked, home):

@@ -18,6 +18,8 @@ from faceaudit.tables import from_table
 from helpers.artifacts.lineage import ROOT
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
+OF_A_CALIBRATION = """{name: a, axes: [gender], question: '?', design: {tolerance: 0.05},
+    generator: {kind: eg3d, weights: f}, people: {kind: page}, calibration: {}}"""
 OF_A_RECOGNISER = """{name: a, kind: verification, question: '?', images: faces.csv, reference: a,
     model: {kind: onnx, path: r.onnx, input: {size: 8}, threshold: 0.8},
     design: {tolerance: 0.1}}"""
@@ -37,6 +39,7 @@ people: {kind: mturk} | people.address is missing, the address that your images 
 people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is table, one of 'onnx
 generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
 generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
+calibration: {rounds: 4} | calibration is given with generator known-truth, stylegan2, eg3d or py
 axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
 axes: {skin: [fair, medium, dark]} | axes.skin is ['fair', 'medium', 'dark'], two of the levels
 axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML takes no, off or 0 for
@@ -46,8 +49,18 @@ target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the 
 {images: a.csv, columns: {score: p, decision: d}} | columns.decision is given besides columns.sco
 annotated: [a, a] | annotated is ['a', 'a'], every name once was expected
 reference: a | reference is given, a classification takes name, kind
-{images: a.csv, people: {kind: simulated}} | images is given besides generator or people, one or
+{images: a.csv, people: {kind: simulated}} | images is given besides generator, people or calibr
 {images: a.csv, model: {kind: onnx, path: x, input: {size: 8}}} | model.kind is onnx, table, with
+"""
+# Of a generator of one's own, whose directions are brought to their targets.
+FAULTS_OF_A_CALIBRATION = """
+calibration: {crop: [0.3, 0.3, 0.2, 0.8]} | calibration.crop is [0.3, 0.3, 0.2, 0.8], left, top
+calibration: {round: 4} | calibration.round is no key here (did you mean rounds?); allowed are crop
+calibration: {rounds: 0} | calibration.rounds is 0, greater than or equal to 1 was expected
+calibration: {readers: [{kind: onnx, paht: x}]} | calibration.readers.0.paht is no key here (did you
+{attribute: age, axes: [age], calibration: {crop: [0, 0, 1, 1]}} | calibration.crop is given, gender
+generator: {kind: eg3d, weights: f, binary: {}} | generator.binary is given besides calibration, one
+people: {kind: page, raters: 1} | people is page with calibration, two or more who answer about each
 """
 FAULTS_OF_A_RECOGNISER = """
 axes: [gender] | axes is given, a verification of images takes name, kind
@@ -60,6 +73,7 @@ CASES = [
     (yaml.safe_load(whole), *case.split(" | "))
     for whole, cases in (
         (OF_A_CLASSIFIER, FAULTS_OF_A_CLASSIFIER),
+        (OF_A_CALIBRATION, FAULTS_OF_A_CALIBRATION),
         (OF_A_RECOGNISER, FAULTS_OF_A_RECOGNISER),
     )
     for case in cases.strip().splitlines()

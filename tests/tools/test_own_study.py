@@ -71,13 +71,15 @@ def command(*more, stage=plan.OWN_STUDY):
     return run.main(["smoke", *own, "--stage", stage, *more])
 
 
-def make_smaller(path):
+def make_smaller(path, calibrates=False):
     """What somebody may change who reads the file."""
     content = yaml.safe_load(path.read_text())
     content["axes"] = ["skin_colour"]
-    content["accept"] = ["direction"]  # so few random images tell no direction
+    content["accept"] = ["direction", "gate"]  # so few random images tell no direction
+    content["calibration"] = {**content["calibration"], "rounds": 1} if calibrates else None
     content["model"]["threshold"] = 0.45  # amid the scores
-    content["generator"]["samples"], content["design"]["transects"] = 60, 12
+    content["generator"] |= {"samples": 60, "quantiles": [0.1, 0.9]}
+    content["design"]["transects"] = 12
     path.write_text(yaml.safe_dump(content))
 
 
@@ -99,14 +101,18 @@ def test_from_the_generators_file_to_the_chapter(home, shown, capsys):
     (told,) = capsys.readouterr().out.splitlines()
     assert told.startswith("audits/tiny.yml is written: read it")
     assert not (home / "artifacts" / "audits").exists()
-    make_smaller(home / "audits" / "tiny.yml")
-    for stage, images in {"samples": 60, "transects": 24}.items():
+    make_smaller(home / "audits" / "tiny.yml", calibrates=True)
+    parts = {"samples": 60, "neutral-1": 15, "neutral-2": 12, "round-1": 24, "transects": 24}
+    for part, images in parts.items():
         assert command(*more) == 0
-        told = capsys.readouterr().out.splitlines()
-        assert f"people: {images} of {images} images have no answer" in told[-1]
-        assert told[-1].endswith("then run the same command again")
-        assert f"put what you get into said/{stage}, then" in told[-1]
-        answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", exports / stage)
+        waits = capsys.readouterr().out.splitlines()[-2:]
+        # Along one axis, skin colour, gender is asked on crops, and on neutral faces not at all.
+        stages = [part] if "neutral" in part else [part, f"{part}-crops"]
+        for stage, told in zip(stages, waits[-len(stages) :], strict=True):
+            assert f"people: {images} of {images} images have no answer" in told
+            assert told.endswith("then run the same command again")
+            assert f"put what you get into said/{stage}, then" in told
+            answer(home / f"artifacts/audits/tiny/people/{stage}/tasks", exports / stage)
     assert not shown and not (home / "build").exists()
     assert command(*more) == 0
     told = capsys.readouterr().out
