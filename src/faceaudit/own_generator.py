@@ -4,9 +4,9 @@ The steps are those of chapters 03 to 05: sampled codes and what is said of thei
 hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
 where they are. With a `calibration`, planes are fitted to logits of answers, and people look at
 neutral faces and at rounds of transects, until faces and levels are where they are meant to be
-(`helpers.calibration`); a gate says whether they are. `make reproduce GENERATOR=ffhq.pkl
-MODEL=gender.onnx` writes the audit file by the pattern of `audits/study.yml`, and goes through it
-from then on.
+(`helpers.calibration`); a gate says whether they are. The command
+`make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes the audit file by the pattern of
+`audits/study.yml`, and goes through it from then on.
 """
 
 import math

@@ -203,12 +203,12 @@ def test_jobs_and_threads_change_no_byte(tiny):
     reads = 'stage.load("01_beside", "numbers.npy")\n'
     edit(tiny.folder / "notebooks/02_second.py", "\n# %%\nstage.save", f"{reads}\n# %%\nstage.save")
     left = []
-    for jobs, asked in (("1", "1"), ("2", "2"), ("2", "7")):
+    for jobs, asked in (("1", "1"), ("2", "7")):
         threads = dict.fromkeys(THREADS, asked)
         shutil.rmtree(tiny.artifacts, ignore_errors=True)
         assert len(ran(tiny.run("--stage", "02_second", "--jobs", jobs, **threads))) == 3
         left.append(tiny.files())
-    assert "01_beside/results.json" in left[0] and left[0] == left[1] == left[2]
+    assert "01_beside/results.json" in left[0] and left[0] == left[1]
 
 
 def test_a_full_disk_is_said_and_the_run_goes_on_when_there_is_room(tiny):
