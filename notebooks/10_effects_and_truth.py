@@ -87,7 +87,7 @@ seed = 20200715
 image_size = 64
 n_raters = 5
 n_transects = 400
-n_truth = 2000
+n_truth = 1600
 
 # %%
 stage = Stage("10_effects_and_truth", profile=profile, device=device, seed=seed)

@@ -89,8 +89,8 @@ seed = 20200715
 image_size = 64
 n_test = 6000
 n_transects = 400
-n_audits = 150
-n_sweep = 100
+n_audits = 100
+n_sweep = 60
 
 # %%
 stage = Stage("11_truth_scorecard", profile=profile, device=device, seed=seed)

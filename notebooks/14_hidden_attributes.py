@@ -193,7 +193,7 @@ visible = facerender.visible_scores(audited_faces).set_index(audit.index)
 audit["label"] = labels_by(crowd.perceived(visible), **raters)
 
 # %%
-TAKEN = max(3 * n_transects // 8, min(n_transects, 40))
+TAKEN = max(n_transects // 4, min(n_transects, 40))
 some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - TAKEN), None)
 
 
@@ -604,7 +604,7 @@ placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | 
 # Every image of the first transects is moved by the same step along each placebo.
 
 # %%
-FEW = max(n_transects // 5, min(n_transects, 40))
+FEW = max(n_transects // 8, min(n_transects, 40))
 axes = unit.select(AXES)
 OFF_GRID = [name for name in unit.names if name not in AXES]
 annotated = unit.select(OFF_GRID).normals

@@ -94,9 +94,9 @@ n_heldout = 1000
 n_raters = 5
 n_boot = 1000
 n_inferred = 800
-n_codes = 400
+n_codes = 300
 n_reader = 3000
-n_do = 400
+n_do = 300
 
 # %%
 stage = Stage("15_sensitivity_flips", profile=profile, device=device, seed=seed)

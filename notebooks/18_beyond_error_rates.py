@@ -84,7 +84,7 @@ seed = 20200715
 image_size = 64
 figure_size = 256
 n_transects = 400
-n_truth = 2000
+n_truth = 1600
 n_raters = 5
 n_boot = 1000
 
@@ -303,7 +303,7 @@ held = {name: float(world.decision_value(name, dose)) for name, dose in recipe["
 # %% tags=["hide-cell"]
 drawn = {"youngest": youngest, "held": held, "seed": seed, "stage": "10_effects_and_truth"}
 n_scored = n_truth // 4
-n_dosed = min(n_transects, n_scored)
+n_dosed = min(n_transects // 2, n_scored)
 latents = transects.base_latents(world, exact_planes, AXES, n_dosed * 3 // 2, **drawn)
 
 # %% tags=["hide-cell"]

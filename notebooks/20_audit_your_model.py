@@ -109,8 +109,8 @@ Markdown(f"```yaml\n{text}```")
 
 # %% [markdown]
 # Four values are exchanged here. The model is one that an earlier chapter trained on faces as photo
-# collections show them, written to an ONNX file. The sizes are those of this run's profile. The truth
-# takes twice as many faces as the audit, since it must be the more exact of the two.
+# collections show them, written to an ONNX file. The audit has half of the transects of this run's
+# profile. The truth takes twice as many faces, since it must be the more exact of the two.
 
 # %%
 before, after = "celeba-like", "fairface-like"
@@ -122,8 +122,9 @@ file = ROOT / audit
 if audit == "audits/example.yml":
     told = yaml.safe_load(text)
     told["model"] |= {"path": f"{before}.onnx", "input": {"size": image_size}}
-    told["design"]["transects"] = n_transects
-    told["generator"]["base_faces"] = 2 * n_transects
+    units = max(n_transects // 2, min(n_transects, 40))
+    told["design"]["transects"] = units
+    told["generator"]["base_faces"] = 2 * units
     file = stage.path("audit.yml")
     file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
 own = read_specification(file)

@@ -63,7 +63,7 @@ from faceaudit import read_specification
 from faceaudit.models import ask, model_of
 from faceaudit import Specification
 from faceaudit.people import hidden_names
-from faceaudit.examples import make_example_model
+from faceaudit.examples import write_onnx
 from faceaudit.own_generator import LAST, SAMPLES, Views, faces_and_steps, find_directions
 from faceaudit.own_generator import gate, generator_of, require_questions, sampled_codes
 from faceaudit.plan import make_plan
@@ -72,17 +72,19 @@ from faceaudit.people import Said, said_of
 from faceaudit.tables import judged
 from faceaudit.wording import spaced
 from helpers import annotations, claims, directions, effects, errors, figures
-from helpers import orthogonalization, pruning
+from helpers import models, orthogonalization, pruning
 from helpers.annotations import ATTRIBUTES, crowd, observers
 from helpers.artifacts import Stage
 from helpers.artifacts.lineage import ROOT
 from helpers.generators import load_generator, realism
+from helpers.models.training import SHIPPED
 from helpers.scorecard import truth
 
 # %% tags=["parameters"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
+image_size = 64
 n_directions = 5000
 n_transects = 400
 n_boot = 1000
@@ -108,7 +110,7 @@ Markdown(f"```yaml\n{text}```")
 # %% [markdown]
 # In the example the generator is the book's own, treated as a stranger: the study asks it for codes
 # and for images of codes, and for nothing else. Only the sizes are those of this run's profile, and the
-# model lies in the chapter's folder. A study of your own is left as its file says, and what was made
+# model is one that ships with the book. A study of your own is left as its file says, and what was made
 # and answered before is used again.
 
 
@@ -125,7 +127,9 @@ if study == EXAMPLE:
     told["generator"]["samples"] = n_directions
     told["design"]["transects"] = n_transects
     told["calibration"]["transects"] = n_transects // 4
-    told["model"]["path"] = make_example_model(folder / "example.onnx").name
+    network = models.AuditedModel.read(SHIPPED / "celeba-like.safetensors").network
+    path = write_onnx(network, folder / "example.onnx", image_size)
+    told["model"] |= {"path": path.name, "input": {"size": image_size}}
     file = stage.path("study.yml")
     file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
 own = read_specification(file)

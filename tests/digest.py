@@ -72,7 +72,8 @@ def weights(network: torch.nn.Module) -> list[torch.Tensor]:
 
 @cache
 def the_world() -> known_truth.KnownTruthGenerator:
-    with mock.patch.multiple(known_truth, LATENT_DIM=192, CALIBRATION_CODES=512):
+    small = mock.patch.multiple(known_truth, LATENT_DIM=192, CALIBRATION_CODES=512)
+    with small, mock.patch.object(known_truth, "_CALIBRATION", known_truth.calibration()):
         return known_truth.KnownTruthGenerator()
 
 

@@ -29,6 +29,8 @@ from helpers.world import do
 LATENT_DIM = 512
 WORLD_SEED = 11
 CALIBRATION_CODES = 8192
+_CALIBRATION = np.loadtxt(Path(__file__).with_suffix(".calibration.csv"))
+"""What `calibration` finds, kept because every process would take seconds to find it."""
 _CODES = 16_384
 """Codes mapped at a time, whose layers take ten times the memory of what is kept."""
 
@@ -114,12 +116,7 @@ class KnownTruthGenerator:
         self.device = resolve_device(device)
         self.size = size
         self._layers, basis = _orthogonal_matrices()
-        generator = seeding.rng(WORLD_SEED, "known truth: calibration")
-        z = generator.standard_normal((CALIBRATION_CODES, LATENT_DIM))
-        raw = self._map(z)
-        self._mean = raw.mean(0)
-        self._scale = (raw - self._mean).std()
-        spread = ((raw - self._mean) / self._scale @ basis).std(0)
+        self._mean, self._scale, spread = np.split(_CALIBRATION, [LATENT_DIM, LATENT_DIM + 1])
         root = np.linalg.cholesky(correlations())
         # s = root (basis / spread)ᵀ w, and its exact right inverse.
         self._to_latent = root @ (basis / spread).T
@@ -127,23 +124,17 @@ class KnownTruthGenerator:
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Style codes w, float32 (n, 512), about zero mean and unit variance per dimension."""
-        w = torch.empty(n, LATENT_DIM, device=self.device)
-        for first in range(0, n, _CODES):
-            part = range(first, min(first + _CODES, n))
-            w[part.start : part.stop] = self.style(self._normal_codes(part, seed))
-        return w
+        some = range(0, max(n, 1), _CODES)
+        return torch.cat([self.style(self.normal_codes(min(_CODES, n - k), seed, k)) for k in some])
 
-    def normal_codes(self, n: int, seed: int) -> Tensor:
-        """The codes z that `sample` maps to w, float32 (n, 512)."""
-        return self._normal_codes(range(n), seed)
-
-    def _normal_codes(self, items: range, seed: int) -> Tensor:
-        z = seeding.normals(seed, "known truth: z", items, LATENT_DIM)
+    def normal_codes(self, n: int, seed: int, first: int = 0) -> Tensor:
+        """The codes z that `sample` maps to w, float32 (n, 512), from the first on."""
+        z = seeding.normals(seed, "known truth: z", range(first, first + n), LATENT_DIM)
         return torch.from_numpy(z).float().to(self.device)
 
     def style(self, z: Tensor) -> Tensor:
         """The mapping network: z (n, 512) -> standardised w, float32 (n, 512)."""
-        w = (self._map(z.cpu().numpy().astype(np.float64)) - self._mean) / self._scale
+        w = (_mapped(z.cpu().double().numpy(), self._layers) - self._mean) / self._scale
         return torch.from_numpy(w).float().to(self.device)
 
     def synthesize(self, w: Tensor, **scene: float) -> Tensor:
@@ -216,14 +207,6 @@ class KnownTruthGenerator:
         """Decision value, for `exact_hyperplanes`, at which the parameter's link gives `value`."""
         return self.latent_coordinate(name, value) - _middle(name)
 
-    def _map(self, z: np.ndarray) -> np.ndarray:
-        """Three orthogonal layers, leaky rectifiers between them: mild nonlinearity."""
-        h = z
-        for layer in self._layers[:-1]:
-            a = h @ layer
-            h = 1.28 * np.where(a > 0, a, 0.45 * a)
-        return h @ self._layers[-1]
-
 
 def age_gate(name: str, age: np.ndarray) -> np.ndarray:
     """Factor in [0, 1] that the age puts on facial hair or makeup, see `AGE_GATES`."""
@@ -250,6 +233,28 @@ def _orthogonal_matrices() -> tuple[list[np.ndarray], np.ndarray]:
         np.linalg.qr(generator.standard_normal((LATENT_DIM, LATENT_DIM)))[0] for _ in range(4)
     )
     return layers, basis[:, : len(LATENTS)]
+
+
+def _mapped(z: np.ndarray, layers: list[np.ndarray]) -> np.ndarray:
+    """Three orthogonal layers, leaky rectifiers between them: mild nonlinearity."""
+    for layer in layers[:-1]:
+        a = z @ layer
+        z = 1.28 * np.where(a > 0, a, 0.45 * a)
+    return z @ layers[-1]
+
+
+def calibration() -> np.ndarray:
+    """Measure what makes mapped codes standard normal.
+
+    Returns:
+        Their mean (512,), standard deviation (1,) and spreads along the basis (P,), in one row.
+    """
+    layers, basis = _orthogonal_matrices()
+    generator = seeding.rng(WORLD_SEED, "known truth: calibration")
+    raw = _mapped(generator.standard_normal((CALIBRATION_CODES, LATENT_DIM)), layers)
+    mean = raw.mean(0)
+    scale = (raw - mean).std()
+    return np.hstack([mean, scale, ((raw - mean) / scale @ basis).std(0)])
 
 
 def _hair_style(s: np.ndarray) -> np.ndarray:
