@@ -115,7 +115,7 @@ answers = crowd.annotate(crowd.perceived(visible), n_raters, seed=seed, stage=st
 batch = stage.path("batch.csv")
 annotations.write_mturk(answers, batch)
 ingest = annotations.read_mturk(batch)
-ingest.report.query("count > 0").drop(columns="file").set_index("reason")
+ingest.report.query("count > 0").drop(columns="file").set_index("reason").fillna("")
 
 # %% [markdown]
 # Rejected assignments are left out, an answer submitted twice counts once, and an annotator who

@@ -286,7 +286,7 @@ print(json.dumps(example | {"result": example["result"][:1]}, indent=1))
 
 # %%
 tidy, report = annotations.read_label_studio(export)
-report[report["count"] > 0].set_index("reason").drop(columns="file")
+report[report["count"] > 0].set_index("reason").drop(columns="file").fillna("")
 
 # %% [markdown]
 # Rejected assignments appear as cancelled ones, because Label Studio knows no rejection. Duplicates
@@ -344,7 +344,7 @@ doctored = stage.path("doctored.json")
 doctored.write_text("[" + ",\n".join(map(json.dumps, spoiled)) + "]\n", encoding="utf-8")
 rest, spoiled_report = annotations.read_label_studio(doctored)
 concerned = spoiled_report[(spoiled_report["count"] > 0) & spoiled_report["dropped"]]
-concerned.set_index("reason").drop(columns=["file", "dropped"])
+concerned.set_index("reason").drop(columns=["file", "dropped"]).fillna("")
 
 # %% tags=["remove-cell"]
 counted = spoiled_report.set_index("reason")["count"]
