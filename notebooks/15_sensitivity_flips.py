@@ -93,8 +93,8 @@ epochs = 7
 n_heldout = 1000
 n_raters = 5
 n_boot = 1000
-n_inferred = 800
-n_codes = 300
+n_inferred = 600
+n_codes = 250
 n_reader = 3000
 n_do = 300
 
