@@ -225,10 +225,13 @@ def _of_a_generator(
     codes = own.sampled_codes(generator, source.samples, specification.design.seed, own.SAMPLES)
     samples = views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
+    if model.said in [reader.said for reader in views.readers]:
+        raise ValueError(f"{specification.path}: {told('reads_itself')[0]}")
     check_model(model, samples)
+    measures = views.measured(samples)  # before people answer: a reader may fail
     _, first = views.look(samples, "samples", specification.asked_of_samples)
     views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
-    found = own.find_directions(codes, first.scores, specification, views.measured(samples))
+    found = own.find_directions(codes, first.scores, specification, measures)
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
     weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < plan["floor"]}

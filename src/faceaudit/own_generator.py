@@ -364,8 +364,8 @@ def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray,
         away = (seen.scores - seen.scores.median()).abs()
         away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
         rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
-        scores = _filled(seen.scores.iloc[rows])
-        base = base[rows] + found.along(calibration.centring(scores, seen.error[axes].fillna(0)))
+        scores, noise = _filled(seen.scores.iloc[rows]), seen.error[axes].fillna(np.inf)
+        base = base[rows] + found.along(calibration.centring(scores, noise))
     steps = found.along(cells)
     goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
     for turn in range(given.rounds):
@@ -408,7 +408,7 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
         values.append(_filled(measures, len(cells)))
     leaks = pd.concat([calibration.leaks(one, levels) for one in values])
     leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
-    doses = calibration.dose_spread(scores, seen.error, levels)
+    doses = calibration.dose_spread(scores, seen.error.fillna(0), levels)
     passed = (leaks["upper"] <= LEAK).all() and (doses["upper"] <= SPREAD).all()
     ordered = {"leaks": leaks.sort_values("upper", ascending=False), "doses": doses}
     rows = {name: one.reset_index().to_dict("records") for name, one in ordered.items()}

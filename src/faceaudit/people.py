@@ -8,6 +8,7 @@ place that the sentence names.
 
 import json
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -164,8 +165,8 @@ def people_said(
     tasks, place, names = own / "tasks", own / "answers", hidden_names(images)
     if people.export is not None:
         place = Path(os.path.normpath(audit.beside(people.export))) / stage
-    files, scores = _exports(people.kind, place), pd.DataFrame(index=names, columns=[*attributes])
-    if files:
+    scores = pd.DataFrame(index=names, columns=[*attributes])
+    if files := _exports(people.kind, place, {*names}):
         read = READ.get(people.kind, annotations.read_label_studio)
         source = files[0] if people.kind == "ground-truth" else files
         ingest = read(source, known_images=names)
@@ -184,18 +185,19 @@ def people_said(
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
     counts = annotations.count_tensor(frame)[1]
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
-    error = pd.DataFrame(squared).mean()
-    return Said(scores, _about(people, ingest, frame, files), limits, error)
+    return Said(scores, _about(people, ingest, frame, files), limits, pd.DataFrame(squared).mean())
 
 
-def _exports(kind: str, place: Path) -> list[Path]:
-    """The files of an export, or the folder of a job; none where nothing is there yet."""
-    if kind == "ground-truth":
-        return [place] if (place / MANIFEST).is_file() else []
-    if place.is_file():
+def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
+    """The files of an export, or the folder of a job; none where nothing is there yet.
+
+    Of a folder, files with one of these images: answers about earlier ones may stay there.
+    """
+    if (place / MANIFEST if kind == "ground-truth" else place).is_file():
         return [place]
     # Systems leave files that begin with a dot beside those that are copied.
-    return sorted(place.glob(f"[!.]{ENDINGS[kind]}"))
+    found = [] if kind == "ground-truth" else sorted(place.glob(f"[!.]{ENDINGS[kind]}"))
+    return [one for one in found if names & {*re.findall(r"\w+", one.read_text("utf8", "replace"))}]
 
 
 def _about(
@@ -206,8 +208,7 @@ def _about(
     columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
     agreement = annotations.agreement_table(counts)[columns].reset_index()
     found = ingest.report.query("count > 0")[["reason", "unit", "count", "dropped"]]
-    if people.kind == "ground-truth":
-        files = [files[0] / MANIFEST]
+    files = [files[0] / MANIFEST] if people.kind == "ground-truth" else files
     about = {"kind": people.kind, "people": int(frame["annotator_id"].nunique())}
     about |= {"answers": len(frame), "wanted": people.raters, "ingest": found.to_dict("records")}
     about |= {"agreement": agreement.to_dict("records")}

@@ -93,7 +93,7 @@ class Specification(parts.Strict):
     target: parts.Target | None = None
     generator: parts.Generator = KnownTruth()
     people: parts.People = parts.Simulated()
-    calibration: parts.Calibration | None = None
+    calibration: parts.Calibration = None  # where it is missing; an empty one is a mistake
     model: parts.Model = Table()
     design: parts.Design
     accept: list[parts.Doubted] = Field([])

@@ -43,7 +43,7 @@ def centring(scores: pd.DataFrame, error: pd.Series) -> pd.DataFrame:
     """
     away = scores - scores.median()
     true = (away.clip(-FARTHEST, FARTHEST).var() - error).clip(lower=0)
-    return -GAIN * true / (true + error) * away / _STEEPEST
+    return -GAIN * true / (true + error).clip(lower=1e-9) * away / _STEEPEST
 
 
 def ordinary(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:

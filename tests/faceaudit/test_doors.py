@@ -168,11 +168,12 @@ def answer_what_waits(people, drift=0.0):
     """People who see colours: gender is red, and drifts along with the green of skin at the end."""
     answered = []
     for tasks in sorted(people.glob("*/tasks")):
-        part, place = tasks.parent.name, tasks.parent / "answers"
-        if any(place.iterdir()):
-            continue
+        part = tasks.parent.name
         images = np.load(people.parent / f"{part.removesuffix('-crops')}.npy")
         shown = images[:, :, :, :8] if part.endswith("crops") else images
+        export = tasks.parent / "answers" / f"{hidden_names(shown)[0]}.json"
+        if export.exists():
+            continue
         red, green, blue = images.mean((2, 3)).T / 255
         gender = (red + drift * part.startswith("transects") * (green - 0.5)).clip(0, 1)
         seen = pd.DataFrame({"gender": gender, "skin_colour": green, "smiling": blue})
@@ -181,7 +182,7 @@ def answer_what_waits(people, drift=0.0):
         raters = 30 if part.startswith("neutral") else 3
         seen = seen[~seen.index.duplicated()][asked]
         said = crowd.annotate(seen, raters, seed=1, stage=part, pool=SHARP)
-        annotations.write_label_studio(said, place / "all.json")
+        annotations.write_label_studio(said, export)
         answered.append(part)
     return answered
 
@@ -212,7 +213,9 @@ def test_a_calibration_asks_in_parts_and_its_gate_stands_before_the_model(write,
     assert any(line.startswith("along skin colour: perceived gender moves by") for line in table)
     assert not (kept / "answers").exists() and not (home / "build").exists()
     assert "code: this audit file imports models_of_test:blue" in " ".join(done)
-    report = run_audit(write(given + "accept: [gate]\n" + model("red"), 24))
+    more = given.replace("rounds: 1", "rounds: 2") + "accept: [gate]\n"
+    done, report = until_it_ends(write(more + model("red"), 24), people, drift=0.5)
+    assert {"round-2", "transects"} <= {*done} and "round-1" not in done
     assert doubts(report).keys() == {"gate"} and not report.calibration.passed
     assert report.calibration.measures == 1 == len(report.provenance["readers"])
 
@@ -220,6 +223,8 @@ def test_a_calibration_asks_in_parts_and_its_gate_stands_before_the_model(write,
 def test_an_open_gate_and_what_was_not_measured(write, home, monkeypatch):
     monkeypatch.setattr(own_generator, "LEAK", 0.4)  # as wide as so few faces need
     monkeypatch.setattr(own_generator, "SPREAD", 0.08)
+    with pytest.raises(ValueError, match="has the model under audit, whose"):
+        run_audit(write(CALIBRATED % f"readers: [{python('red').strip()}]" + model("red")))
     people = home / "artifacts/audits/doors/people"
     path = write((CALIBRATED % "crop: null") + "annotated: [smiling]\n" + model("red"), 40)
     plan, _ = plan_audit(path)

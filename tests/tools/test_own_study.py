@@ -76,7 +76,7 @@ def make_smaller(path, calibrates=False):
     content = yaml.safe_load(path.read_text())
     content["axes"] = ["skin_colour"]
     content["accept"] = ["direction", "gate"]  # so few random images tell no direction
-    content["calibration"] = {**content["calibration"], "rounds": 1} if calibrates else None
+    _ = content["calibration"].update(rounds=1) if calibrates else content.pop("calibration")
     content["model"]["threshold"] = 0.45  # amid the scores
     content["generator"] |= {"samples": 60, "quantiles": [0.1, 0.9]}
     content["design"]["transects"] = 12
