@@ -84,7 +84,6 @@ from helpers.scorecard import truth
 profile = "laptop"
 device = "cpu"
 seed = 20200715
-image_size = 64
 n_directions = 5000
 n_transects = 400
 n_boot = 1000
@@ -128,8 +127,8 @@ if study == EXAMPLE:
     told["design"]["transects"] = n_transects
     told["calibration"]["transects"] = n_transects // 4
     network = models.AuditedModel.read(SHIPPED / "celeba-like.safetensors").network
-    path = write_onnx(network, folder / "example.onnx", image_size)
-    told["model"] |= {"path": path.name, "input": {"size": image_size}}
+    path = write_onnx(network, folder / "example.onnx", 64)  # it learned from images of this size
+    told["model"] |= {"path": path.name, "input": {"size": 64}}
     file = stage.path("study.yml")
     file.write_text(yaml.safe_dump(told, sort_keys=False), encoding="utf-8")
 own = read_specification(file)
