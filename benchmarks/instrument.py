@@ -51,8 +51,7 @@ N_TRAIN, EPOCHS = 10_000, 7
 RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
 A_ROUND = N // len(GAINS)  # transects that are shown in a round
 COSTS = {
-    f"{shown} transects a round, {raters} raters": (shown, raters)
-    for shown, raters in product((50, 100, 400), (5, 10, 30))
+    f"{shown} × {raters}": (shown, raters) for shown, raters in product((50, 100, 400), (5, 10, 30))
 }
 ENOUGH = 0.92  # of the cells should be held
 SECONDS, DOLLARS = 3.6, 0.012  # an answer of the paper's crowd: its price, at 12 dollars an hour
