@@ -68,7 +68,7 @@ from helpers import effects, errors, figures, models, scorecard, transects
 from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
-from helpers.claims import claim
+from helpers.claims import claim, with_minus
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
 from helpers.effects.risks import fit_logits
@@ -1586,7 +1586,7 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
         "" if design else "an error rate of 0 or 1 at one level, for which the formula is not made"
     )
     name = f"{row['model']}, {row['cell']}: {labels.CONTRASTS[row['attribute']]}"
-    name = f"{name}, {100 * row['effect']:+z.1f} points"
+    name = with_minus(f"{name}, {100 * row['effect']:+z.1f} points")
     return pd.DataFrame(rows, columns=columns).assign(reason=why, cell=name)
 
 
