@@ -22,16 +22,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from joblib import delayed
-from record import write_rows
+from record import RESULTS, write_rows
 from scipy import special
 from sklearn.linear_model import Ridge
 
 import facerender
-from helpers import calibration, directions, effects, models, transects
+from helpers import calibration, directions, effects, figures, models, transects
 from helpers.annotations import crowd, observers
 from helpers.artifacts import lineage
 from helpers.directions import Hyperplanes
@@ -264,6 +265,27 @@ def summary(cells: pd.DataFrame) -> dict[str, str | float]:
     }
 
 
+def draw_costs(rows: list[dict[str, Any]], cells: int) -> None:
+    """Share of cells held against answers, a line for each number of raters."""
+    figures.style()
+    size = (figures.WIDTH, 3.8)
+    figure, axes = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
+    titles = {"cells held": "at doses that faces got", "intended doses": "at doses aimed at"}
+    for ax, (column, title) in zip(axes, titles.items(), strict=True):
+        for raters, look in zip((5, 10, 30), figures.SPARE, strict=False):
+            own = [row for row in rows if COSTS[row["what"]][1] == raters]
+            held = [100 * int(str(row[column]).split()[0]) / cells for row in own]
+            answers = [row["answers"] for row in own]
+            ax.plot(answers, held, look.marker, color=look.colour, ls="-", label=f"{raters} raters")
+        ax.axhline(100 * ENOUGH, color=figures.BLACK, linewidth=1, linestyle=":")
+        ax.set(title=title, xscale="log", xlabel="answers")
+        ax.set_xticks([500_000, 1_000_000, 2_000_000, 4_000_000], ["0.5 M", "1 M", "2 M", "4 M"])
+        ax.minorticks_off()
+    axes[0].set_ylabel("cells held (%)")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncol=3)
+    plt.savefig(RESULTS / "instrument_costs.svg", bbox_inches="tight", metadata={"Date": None})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, nargs="+", required=True)
@@ -294,6 +316,7 @@ def main() -> None:
         enough = [row for row in rows if int(row["cells held"].split()[0]) >= least]
         cheapest = min(enough, key=lambda row: row["dollars"], default={"what": "none"})
         facts[f"cheapest that holds {ENOUGH:.0%} of cells"] = cheapest["what"]
+        draw_costs(rows, len(cells) // len(COSTS))
     record = "instrument_costs" if asked.costs else "instrument"
     write_rows(record, facts, rows, ["torch", "numpy", "scikit-learn"])
 
