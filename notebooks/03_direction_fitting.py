@@ -145,10 +145,11 @@ gallery = figures.gallery(examples, 6, titles)
 #
 # $$d_j(w) = \langle n_j, w\rangle + b_j,$$
 #
-# that is zero for a neutral face and grows with the attribute. Attributes that come in every shade
-# are fitted by ridge regression of the score on the latent code, with the intercept shifted so that
-# zero means the middle of the scale. Attributes that are mostly absent are cut in two and fitted by
-# a linear support vector machine. This is the transects paper's choice (its sections 4.1.1 and 5.2).
+# that is zero for a neutral face and grows with the attribute. Attributes that come in every
+# shade are fitted by ridge regression of the score on the latent code, with the intercept shifted
+# so that zero means the middle of the scale. Facial hair and makeup, which most faces lack, and
+# smiling are cut in two and fitted by a linear support vector machine. This is the transects
+# paper's choice (its sections 4.1.1 and 5.2).
 
 # %%
 CONTINUOUS = ("gender", "skin_colour", "age", "hair_length")
@@ -157,11 +158,11 @@ BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 planes = directions.fit_hyperplanes(w.cpu(), scores, CONTINUOUS, BINARY)
 
 # %% [markdown]
-# How good are they? Cross-validation answers without using the truth, as one would have to with a
-# real generator. For the regressions it reports the share of variance explained, for the
-# classifiers the balanced accuracy, both on faces that the fit has not seen. A score of one cannot
-# be reached: raters disagree about the same face, and a straight line cannot follow a scale that
-# ends.
+# How well do they predict what raters say? Cross-validation answers without using the truth, as
+# one would have to with a real generator. For the regressions it reports the share of variance
+# explained, for the classifiers the balanced accuracy, both on faces that the fit has not seen. A
+# score of one cannot be reached: raters disagree about the same face, and a straight line cannot
+# follow a scale that ends.
 
 # %%
 quality = pd.DataFrame({"score": planes.scores})
@@ -253,7 +254,7 @@ names = list(planes.names)
 planted = pd.DataFrame(correlations(), LATENTS, LATENTS).loc[names, names]
 both = pd.DataFrame(np.tril(cosines, -1) + np.triu(planted, 1), names, names)
 
-# %% mystnb={"image": {"alt": "A square matrix of seven attributes. Below the diagonal the cosines of the fitted normals, above it the planted correlations; the two triangles mirror each other in sign, with perceived gender strongly related to hair length, facial hair and makeup."}, "figure": {"name": "fig-cosines", "caption": "Below the diagonal: cosines between fitted normals. Above it: the correlations that were planted. A perfect map would be symmetric. The sample size is that of the table above."}}
+# %% mystnb={"image": {"alt": "A square matrix of seven attributes. Below the diagonal the cosines of the fitted normals, above it the planted correlations; most pairs have the same sign in both triangles, age and makeup do not; perceived gender is strongly related to hair length, facial hair and makeup."}, "figure": {"name": "fig-cosines", "caption": "Below the diagonal: cosines between fitted normals. Above it: the correlations that were planted. A perfect map would be symmetric. The sample size is that of the table above."}}
 axis = figures.heatmap(both.mask(np.eye(len(names), dtype=bool)))
 axis.grid(False)
 
@@ -314,9 +315,9 @@ angle.round(1).to_frame()
 
 # %% [markdown]
 # Annotations are what such a study pays for, so it is worth knowing what more of them buy. Below,
-# the sample is cut into disjoint parts of different sizes, and hair length (a regression) and facial
-# hair (a classifier) are fitted to each part on its own. The spread of the dots at one size is what
-# luck alone does there.
+# hair length (a regression) and facial hair (a classifier) are fitted to parts of the sample.
+# Parts of one size do not overlap; parts of different sizes share faces. The spread of the dots
+# at one size hints at what luck does there.
 
 # %%
 FITS = {
@@ -343,7 +344,7 @@ curve = pd.DataFrame(
 whole = pd.DataFrame((name, n_directions, angle[name]) for name in FITS)
 curve = pd.concat([curve, whole]).set_axis(["attribute", "faces", "angle"], axis=1)
 
-# %% mystnb={"image": {"alt": "Angle between fitted and exact normal against the number of annotated faces, for hair length and facial hair. Both curves fall as the number grows; facial hair stays above hair length."}, "figure": {"name": "fig-learning-curve", "caption": "What annotations buy: angle to the exact normal of fits to disjoint parts of the sample. One mark per fit, lines through the means; the last point is the whole sample, fitted once."}}
+# %% mystnb={"image": {"alt": "Angle between fitted and exact normal against the number of annotated faces, for hair length and facial hair. Both curves fall as the number grows; facial hair stays above hair length."}, "figure": {"name": "fig-learning-curve", "caption": "What annotations buy: angle to the exact normal of fits to parts of the sample, disjoint within one size. One mark per fit, lines through the means; the last point is the whole sample, fitted once."}}
 axis = plt.figure(figsize=(figures.WIDTH, 3.6)).gca()
 for position, (name, fits) in enumerate(curve.groupby("attribute")):
     look = figures.look(name, position)
@@ -419,11 +420,12 @@ assert hair_cosine["swayed by hair"] < hair_cosine["crowd"] - 0.05
 # %% [markdown]
 # ## The question decides the direction
 #
-# The experiment is to change the shape of a face and leave hair, beard and makeup alone. But raters
-# who see a whole picture take these for signs of gender. Their plane is that of *perceived* gender,
-# and more raters only find it more exactly. Another question mends it. So a second task asks for gender
-# on a crop that hides the hair, and for all else on the whole picture. It also asks about hair colour,
-# earrings and glasses, which the paper left unasked.
+# The experiment is to change the shape of a face and leave hair, beard and makeup alone. But
+# raters who see a whole picture take these for signs of gender. Their plane is that of
+# *perceived* gender, and more raters only find it more exactly. Another question takes the hair
+# out of it. So a second task asks for gender on a crop that hides the hair, and for all else on
+# the whole picture. It also asks about hair colour, earrings and glasses, which the paper left
+# unasked.
 
 # %%
 on_crops = observers.rated(parameters, n_raters, seed=seed, stage=f"{stage.name}/crops")
@@ -445,10 +447,11 @@ calibrated = directions.fit_fractional(w.cpu(), on_crops)
 pictures = directions.fit_fractional(w.cpu(), scores[["gender"]])
 
 # %% [markdown]
-# What is a plane of gender made of? We write its unit normal as a sum of the *exact* normals of all
-# seven attributes. The shape alone would have all the weight on gender. Beards and makeup count on
-# crops as well. The experiment holds both, so they do no harm. Hair is an axis of the experiment and
-# cannot be held.
+# What is a plane of gender made of? We write its unit normal, as nearly as possible, as a sum of
+# the *exact* normals of all seven attributes. The shape alone would have all the weight on
+# gender. Beards and makeup count on crops as well. The experiment holds both, so they do no harm.
+# Hair is moved on purpose. If the plane of gender contains hair, the shape of the face must move
+# to keep its value.
 
 # %%
 asked = {"whole pictures": pictures, "crops": calibrated.select(["gender"])}
@@ -551,8 +554,9 @@ print(f"{len(on_crops.columns)} attributes that raters see, {len(read.columns)} 
 # %% [markdown]
 # ## Takeaways
 #
-# - A crowd and a linear model are enough to find where attributes lie in a latent space, and
-#   cross-validation says how well without knowing the truth.
+# - A crowd and a linear model are enough to find where attributes lie in a latent space.
+#   Cross-validation says how well labels are predicted, not how near a normal is to the right
+#   one.
 # - Fit in $W$, let people label, and keep the intercept.
 # - What raters are asked, and what they are shown, decides which direction is found.
 # - Normals are entangled in the way that attributes are correlated. They are a map of the

@@ -421,12 +421,13 @@ assert abs(unasked.loc["skin_colour", ("hair_colour", "dual, exact")]) > 0.05
 assert unasked.xs("all known", axis=1, level=1).abs().max().max() < 0.01
 
 # %% [markdown]
-# Only directions that know about an attribute leave it alone. Asking for it is cheap, and measuring
-# more than raters see is cheaper. To hold a part only can make the rest worse, so the basis of the
-# fourth column holds all at once. These two leaks are not the only ones: [](10_effects_and_truth) follows
-# every parameter of a face, and [](14_hidden_attributes) asks which of them matter. On real images there is always something that nobody thought of annotating, a
-# {term}`confounder` that an experiment in latent space cannot rule out. Of these two, earrings are
-# the easier ones to see.
+# What is tied to an axis stays still only if a direction knows it. Asking for it is cheap, and
+# measuring more than raters see is cheaper. To hold a part only can make the rest worse, so the
+# basis of the fourth column holds all at once. These two leaks are not the only ones:
+# [](10_effects_and_truth) follows every parameter of a face, and [](14_hidden_attributes) asks
+# which of them matter. On real images there is always something that nobody thought of
+# annotating, a {term}`confounder` that an experiment in latent space cannot rule out. Of these
+# two, earrings are the easier ones to see.
 
 # %% tags=["remove-input"]
 earrings, hair = (
@@ -529,11 +530,11 @@ widgets.side_by_side(
 # ```{solution} exercise-only-the-grid
 # :class: dropdown
 #
-# Because they would move. A dual basis of three normals is free to use every other direction in
-# their span, and gender's would bring along beards and take away makeup. The audit would then
-# attribute to gender what may be due to a beard. Holding them costs step length, which the VIF of
-# all seven states. Whether holding them is *right* depends on the question: the total effect of
-# looking male includes looking bearded more often.
+# Because they would move. A dual basis of three normals does not avoid the other normals, and
+# gender's would bring along beards and take away makeup. The audit would then attribute to gender
+# what may be due to a beard. Holding them costs step length, which the VIF of all seven states.
+# Whether holding them is *right* depends on the question: the total effect of looking male
+# includes looking bearded more often.
 # ```
 
 # %% [markdown]

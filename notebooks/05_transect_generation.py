@@ -392,9 +392,9 @@ def base_of(
 #
 # $$w_{c} = P(w) + \sum_k \frac{c_k}{\langle v_k, n_k\rangle}\, v_k .$$
 #
-# The dual vectors come from *all* annotated attributes, the planes of the projection only from the
-# axes. So attributes that are off the grid are not made neutral, they are only kept from moving: a
-# transect of a smiling face smiles in all its images, one of an old face stays old.
+# The dual vectors come from *all* annotated attributes. The projection makes the axes neutral,
+# sets beard and makeup to the values above, and keeps age. Smiling is left as it was drawn, and
+# no step moves it: a transect of a smiling face smiles in all its images.
 
 
 # %%
@@ -488,11 +488,11 @@ along = dual_of_all.loc[AXES].to_numpy()
 # %% [markdown]
 # ### Neutral faces
 #
-# Thirty raters see every neutral face, and judge gender on a crop. A face that they place beside the median of all is
-# moved back, by the logit of what it lacks. Part of every mean score is the raters' noise, so the move
-# is shrunk by the score's reliability. This is done twice. Two kinds of faces are left out: those with
-# tied or covered hair, because a step along hair length does not show on them, and those that lie a
-# quarter of a scale away. Others are drawn in their place.
+# Thirty raters see every neutral face, and judge gender on a crop. A face that they place beside
+# the median of all is moved back, most of the way. Part of every mean score is the raters' noise,
+# so the move is shrunk by the score's reliability. This is done twice. Two kinds of faces are
+# left out: those with tied or covered hair, because a step along hair length does not show on
+# them, and those that lie a quarter of a scale away. Others are drawn in their place.
 
 # %%
 RATERS_OF_NEUTRAL = 30
@@ -660,11 +660,11 @@ spread["true SD"] = [reached["fitted"][key].std() for key in spread.index]
 spread.round(3)
 
 # %% [markdown]
-# Both tables have upper limits, one-sided. All must stay below the gate's limit. By chance that is harder
-# for all than for one, so the limits need no adjustment. The last column of the second is known in this
-# world alone, and is in units of the parameter. Near the ends raters' scales compress what differs, so
-# scores can spread less than parameters. Where zero stands, the spread was not told from the raters'
-# noise.
+# Both tables have upper limits, one-sided. All must stay below the gate's limit. By chance that
+# is harder for all than for one, so the limits need no adjustment. The last column of the second
+# is known in this world alone, and is in units of the parameter. It counts single images, not
+# transects, and near the ends raters' scales compress what differs. So scores can spread less
+# than parameters. Where zero stands, the spread was not told from the raters' noise.
 
 # %% [markdown]
 # The gate does not see what is neither asked nor measured, such as the style of hair, nor what cancels
@@ -794,8 +794,8 @@ assert within["exact"]["artefacts"].mean() < 0.005
 # %% tags=["remove-input"]
 free = [name.replace("_", " ") for name in most if name not in planes.names]
 claim(
-    "**In this run** {free} of the {most} parameters that move most in the papers arm were never "
-    "annotated: {names}. The first of them moves by {first:.1f} standard deviations, and by {main:.1f} in "
+    "**In this run** {free} of the {most} parameters that move most in the papers arm are "
+    "not among the paper's questions: {names}. The first of them moves by {first:.1f} standard deviations, and by {main:.1f} in "
     "the main arm.",
     holds=len(free) > len(most) / 2 and ranges["exact"].drop("artefacts").max() < 0.01,
     free=len(free),
@@ -821,7 +821,7 @@ for arm, table in parameters.items():
 n_images = sum(len(table) for table in parameters.values())
 print(f"{n_images:,} images in {n_transects:,} transects and {len(parameters)} arms")
 
-# %% mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the fitted arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
+# %% mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the fitted arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
 shown, store = parameters["fitted"][: 4 * 8], stage.path("examples.npy")
 pictures = render_to_store(shown, figure_size // 2, store, device=device)
 titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
@@ -867,7 +867,7 @@ gallery = figures.gallery(pictures, 8, titles)
 # ```{exercise}
 # :label: exercise-hold-age
 #
-# {cite:t}`transects` hold age at one value for all transects; here each face keeps its own. What does each
+# One could hold age at one value for all transects; here each face keeps its own. What does each
 # choice do to the estimated effects?
 # ```
 
@@ -893,8 +893,9 @@ gallery = figures.gallery(pictures, 8, titles)
 # ```{solution} exercise-another-axis
 # :class: dropdown
 #
-# Replace `DISTANCES`; the grid needs nothing else. But the recipe holds age and keeps adults by
-# their own age, which makes no sense when age is an axis: project onto the axes with
+# Replace `DISTANCES`, and take makeup out of `HELD`: an axis cannot be held. The main arm also
+# needs other `GOALS`, `LEVELS` and `LITTLE`. And the recipe holds age and keeps adults by their
+# own age, which makes no sense when age is an axis: project onto the axes with
 # `transects.project`, and choose levels that are both adult, so that the age gates of makeup stay
 # open. The number of images follows from the precision wanted, not from the axes.
 # ```
@@ -906,7 +907,8 @@ gallery = figures.gallery(pictures, 8, titles)
 #   keeps its part outside the span of the normals.
 # - A step of $c\,v / \langle v, n\rangle$ reaches the decision value $c$ whatever the lengths.
 # - By the paper's recipe what was asked for is exact in decision values and approximate in faces.
-# - Whoever looks at the faces can bring them near their targets, and test that before a model is asked.
+# - Whoever looks at the faces can bring them near their targets, and test before a model is asked
+#   what moves along and how far doses spread.
 # - The recipe of the base faces defines the population of every effect that follows.
 
 # %% tags=["hide-input"]

@@ -205,12 +205,13 @@ draw_cells("hair_length")
 draw_cells("skin_colour")
 
 # %% [markdown]
-# The table counts what survives Holm's adjustment: for each model and attribute, in how many of the
-# four cells the higher level raises or lowers the error rate, unpruned and pruned. The null control
-# is the test of the tester. Its errors are tied within transects but to nothing that can be seen, so
-# a method that took eight images of one face for eight faces would be fooled. Any flag in its rows
-# is a false alarm, and none should be there except about once in twenty such audits: its cells are a
-# family of their own.
+# The table counts what survives Holm's adjustment: for each model and attribute, in how many of
+# the four cells the higher level raises or lowers the error rate, unpruned and pruned. The null
+# control is the test of the tester. Its errors are tied within transects but to nothing that can
+# be seen, so a method that took eight images of one face for eight faces would have bars that are
+# too wide here, and too narrow for attributes of the face. Any flag in its rows is a false alarm,
+# and none should be there except about once in twenty such audits: its cells are a family of
+# their own.
 
 
 # %%
@@ -809,11 +810,11 @@ Markdown(
 # %% [markdown]
 # The first of the two tables says what this run found, the second what the intervals do when they
 # are used again and again. The second knows nothing of how our own images were made, so it cannot
-# clear them. For that, the faces of version A are compared with those of the truth, parameter by
-# parameter: both claim to be samples of one population. Left out is what the manipulation itself
-# changes, the three axes and the artefacts, which grow with the distance that a face was moved.
-# Holm's method adjusts these p-values over all parameters. They are no family of the plan, because
-# they judge our images and no model.
+# clear them. So the faces of version A are compared with those of the truth, parameter by
+# parameter: both claim to be samples of one population. A small shift would go unnoticed. Left
+# out is what the manipulation itself changes, the three axes and the artefacts. Holm's method
+# adjusts these p-values over all parameters. They are no family of the plan, because they judge
+# our images and no model.
 
 # %%
 own, others = facerender.to_frame(exact_faces[:: 2 ** len(AXES)]), facerender.to_frame(base)
@@ -945,12 +946,12 @@ Markdown("\n".join(f"- **{model}**, in points: {told(row)}" for model, row in si
 # %% [markdown]
 # ### Two truths, and what is left
 #
-# Two true effects belong beside each found one. T₁ is the effect at the main arm's median doses, given
-# to all faces of the truth. T₂ is the mean over transects of the effect at the doses that each one got:
-# the step A3, which moves nothing else. T₂ − T₁ is another dose, and the draw of faces. The difference of
-# B from T₂ is bias: what moved along unasked. The same faces stand on both sides of it, so that the draw
-# cancels, and its interval is narrower than that of the effect. Of an audit in the field only the first
-# column is known.
+# Two true effects belong beside each found one. T₁ is the effect at the main arm's median doses,
+# given to all faces of the truth. T₂ is the mean over transects of the effect at the doses that
+# each one got: the step A3, which moves nothing else. T₂ − T₁ is another dose, other base faces,
+# and the draw of faces. The difference of B from T₂ is bias: what moved along unasked. The same
+# faces stand on both sides of it, so that the draw cancels, and its interval is narrower than
+# that of the effect. Of an audit in the field only the first column is known.
 
 # %%
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
@@ -1026,7 +1027,8 @@ paper_bias, main_bias = pooled["the paper's"], pooled["main arm"]
 Markdown(
     f"**In this run** what moves along unasked biases the paper's estimates by {paper_bias:.1f} points, as a "
     f"root mean square over all cells and networks. In the main arm {main_bias:.1f} is left after noise, "
-    "where zero means that it was not told from noise."
+    "where zero means that it was not told from noise. A size above zero need not be told from noise "
+    "either."
 )
 
 # %% [markdown]
@@ -1109,10 +1111,11 @@ by_step.add_suffix(" (points)").style.format("{:.1f}")
 # %% [markdown]
 # That is the size of each step's contribution in the sense of the table above, over all twelve
 # cells of a model: root mean squares, less noise. It says where effort would pay: in more faces
-# where sampling is largest, in better directions where leakage is, in raters where noise or cues are. A
-# size of zero was not told from noise. For the null control
-# the directions and the raters contribute nothing by construction, since its errors follow the
-# label whatever the label is.
+# where sampling is largest, in better directions where leakage is, in raters where noise or cues
+# are. These sizes have no intervals: a size of zero was not told from noise, and a small one need
+# not be. That of pruning in the null control shows what chance does. For the null control the
+# directions and the raters contribute nothing by construction, since its errors follow the label
+# whatever the label is.
 
 # %% [markdown]
 # ### Pruned and unpruned
@@ -1355,13 +1358,14 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### How much of the gap is skin's?
 #
-# The interval of the found effect covers the draw of faces, and not what the instrument does wrong:
-# directions, doses and raters. How large is that? In the ladder it is what lies between A2 and C, on
-# the same faces, so that their draw cancels. The number is a root mean square, less noise, over all
-# effects that are averaged over one axis, as this one is, in both ordinary models. All attributes are
-# taken together: one has few effects, whose steps can cancel by luck, and with
-# [other seeds](#twenty-other-seeds) the paper's instrument missed its truth more often than promised. An
-# auditor without a truth takes this number from a world that has one.
+# The interval of the found effect covers the draw of faces, and not what the instrument does
+# wrong: directions, doses and raters. How large is that? In the ladder it is what lies between A2
+# and C, on the same faces, so that their draw cancels. Other base faces, which fitted planes and
+# raters select, are not in it. The number is a root mean square, less noise, over all effects
+# averaged over one axis, in both ordinary models. All attributes are taken together: one has few
+# effects, whose steps can cancel by luck, and with [other seeds](#twenty-other-seeds) the paper's
+# instrument missed its truth more often than promised. An auditor takes it from a world with a
+# truth.
 
 # %%
 added_in_all = pd.concat(
@@ -1488,7 +1492,7 @@ unsure = table.loc[(shares >= plan.most) & (shares <= 1), "undecided"].min()
 Markdown(
     f"**In this run** the rule is firm and wrong in at most {worst:.1%} of the audits of a row, and in "
     f"{unaware:.1%} if its interval is not widened, from {DRAWS:,} draws in each row; the largest of "
-    f"{len(table)} is a little high by chance. If the true share lies between four fifths and all of "
+    f"{len(table)} can be a little high by chance. If the true share lies between four fifths and all of "
     f"the gap, {unsure:.0%} or more of these simulated audits say *undecided*."
 )
 
@@ -1526,8 +1530,8 @@ for model in ORDINARY:
     paragraphs.append(
         f"**{model}.** The found effect on women is {found[0] / gap[0]:.0%} of the counted gap "
         f"({low:.0%} to {high:.0%}). The rule's word for skin as the cause of the gap: "
-        f"**{blames[model]}**. What skin does to the counted women is in truth {ends[0]:.0%} of "
-        f"their gap ({ends[1]:.0%} to {ends[2]:.0%}).\n\n"
+        f"**{blames[model]}**. What the transects' doses of skin do to the counted women is in "
+        f"truth {ends[0]:.0%} of their gap ({ends[1]:.0%} to {ends[2]:.0%}).\n\n"
         f"Averaged over everybody the experiment finds {labels.points(everybody.loc[[model]])[0]} "
         f"points; the truth is {value:+.1f} ± {margin:.1f}, which is "
         f"{'clear' if abs(value) > margin else 'not clear'} of zero."
@@ -1535,12 +1539,13 @@ for model in ORDINARY:
 Markdown("\n\n".join(paragraphs))
 
 # %% [markdown]
-# *Misplaced blame* means that the effect found on the women of the experiment is less than a fifth of
-# the counted gap, beyond what the draw of faces and the error of the instrument explain. *Partly
-# right* means that there dark skin is found to raise errors, by less than the gap; a model trained
-# mostly on light skin can learn that. *Undecided* asks for a larger audit or a better instrument. All
-# three speak about the women of the experiment, and divide what is found on them by a gap that was
-# counted on others.
+# *Misplaced blame* means that the effect found on the women of the experiment is less than a
+# fifth of the counted gap, beyond what the draw of faces and the error of the instrument explain.
+# *Partly right* means that there dark skin is found to raise errors, by less than the gap; a
+# model trained mostly on light skin can learn that. *Undecided* asks for a larger audit or a
+# better instrument. All three speak about the women of the experiment and the doses of its
+# transects, and divide what is found by a gap that was counted on others, whose two groups may
+# lie nearer together.
 
 # %% [markdown]
 # So the rest of a gap has two sources, which the rule cannot part: whatever else differs between the
@@ -1617,7 +1622,8 @@ assert not departures, departures
 #
 # - If intervals missed the truth too often in version A *and* in repeated ideal experiments, the
 #   estimator would be at fault; if in version A alone, and its faces differed from those of the
-#   truth, our images. Otherwise a run below the mark is bad luck, and stays on record.
+#   truth, our images. Otherwise bad luck is the simplest reading, not a proven one, and the run
+#   stays on record.
 # - If the null control were flagged in several cells, so would the tests be.
 # - If directions that move nothing else brought version B onto the truth, leakage would be confirmed as
 #   a source of misses; if they did not, we would look at the doses and at the base faces.
@@ -1628,16 +1634,17 @@ assert not departures, departures
 #
 # ```{exercise} How large must the experiment be?
 # :label: exercise-size
-# Look up the widest interval of a cell in version C. How many transects would make it half as wide?
-# Would more transects also repair the misses to which leakage adds most?
+# Look up the widest interval of a cell in version C. How many transects would make it half as
+# wide? Look at the table of missed cells as well. Which of the steps there would more transects
+# make smaller, and which not?
 # ```
 #
 # ```{solution} exercise-size
 # :class: dropdown
-# Widths shrink with the square root of the number of transects, so half the width takes four times
-# as many. Leakage does not shrink at all: with more transects the interval closes in on a
-# value that is not the truth, and the cell is missed with more confidence. Precision and validity
-# are bought separately.
+# Widths shrink with the square root of the number of transects, so half the width takes four
+# times as many. Sampling shrinks with it. Leakage and another dose do not, however small they
+# are: with more transects the interval closes in on a value that is not the truth. Precision and
+# validity are bought separately.
 # ```
 
 # %% [markdown]

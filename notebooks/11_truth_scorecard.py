@@ -271,7 +271,7 @@ Markdown(
     f"{100 * of_papers['bias']:.2f} points, that of matched pairs {100 * of_pairs['bias']:.2f}; the "
     f"largest RMSE is {100 * of_papers['rmse']:.2f} against {100 * of_pairs['rmse']:.2f}. "
     + (
-        "A bias within one point is enough for average effects on complete transects."
+        "By its bias it is not ruled out for average effects on complete transects."
         if (ends["bias_high"] < 0).all()
         else "A bias beyond one point is not enough even for average effects."
         if (ends["bias_low"] > 0).any()
@@ -802,7 +802,8 @@ judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] ==
 
 # %%
 noticed = judged["flagged"] & (judged["estimate"] * judged["truth"] > 0)
-of_skin = (judged["attribute"] == "skin_colour") & (judged["truth"].abs() > LARGE)
+of_skin = (judged["attribute"] == "skin_colour") & (judged["model"] == "plantskin")
+of_skin &= judged["truth"].abs() > LARGE
 judged["missed"] = (~noticed).astype(float).where(of_skin)
 
 # %% [markdown]
@@ -846,12 +847,13 @@ SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}
 draw_scores(extremes, SHARES, {"false_alarm": plan.level})
 
 # %% [markdown]
-# What disqualifies an estimator? A bias of more than one point, which is a fifth of an effect that
-# we call large; intervals that hold the truth less often than in nine cases of ten, on average or in
-# their worst cell; false alarms in more than one audit of ten, twice the nominal rate; and missing
-# over one large bias in twenty. So an estimator *fails* by a mark if, for any model, its whole
-# Monte-Carlo interval lies beyond the mark. It *passes* if, for every model, the whole interval lies
-# within. Otherwise it is *undecided*.
+# What disqualifies an estimator? A bias of more than one point, which is a fifth of an effect
+# that we call large; intervals that hold the truth less often than in nine cases of ten, on
+# average or in their worst cell; false alarms in more than one audit of ten, twice the nominal
+# rate; and missing over one large bias in twenty. So an estimator *fails* by a mark if, for any
+# model, its whole Monte-Carlo interval lies beyond the mark. It *passes* if, for every model, the
+# whole interval lies within. Otherwise it is *undecided*. With this many audits one miss can
+# leave the worst cell undecided.
 
 # %% [markdown]
 # Every estimator is judged by what it claims: regressions with one coefficient for an attribute, or one
@@ -912,7 +914,7 @@ purpose = {
     words: {name: enough_for(asked, name) for name in names_of_all}
     for asked, words in QUESTIONS.items()
 }
-pd.DataFrame(purpose)
+pd.DataFrame(purpose).style
 
 # %% tags=["hide-input"]
 claimed = ~(judged_by | undecided).any(axis=1)
@@ -1170,11 +1172,12 @@ def say_ends(table: pd.DataFrame, x: str) -> str:
 Markdown(say_ends(entangled, "share"))
 
 # %% [markdown]
-# An entangled direction is not a noisy estimate of a clean one. It is a clean estimate of something
-# else, such as longer hair *together with* a more feminine face, and with more transects its
-# interval closes around that. What departs at the left end cannot be entanglement of what was
-# annotated; attributes that nobody annotated, such as the earrings of the table, are one candidate,
-# which this sweep does not test. This is why the book measures leakage before it measures bias.
+# An entangled direction is not a noisy estimate of a clean one. It is a clean estimate of
+# something else, such as longer hair *together with* a more feminine face, and with more
+# transects its interval closes around that. If something departed at the left end beyond its
+# interval, it could not be entanglement of what was annotated; attributes that nobody annotated,
+# such as the earrings of the table, would be one candidate, which this sweep does not test. This
+# is why the book measures leakage before it measures bias.
 
 # %% [markdown]
 # ### Raters who err
@@ -1478,17 +1481,12 @@ over_studies.style.format("{:.1%}")
 own, shared = (rated[rated["study"] == study][list(held)].mean() for study in STUDIES)
 of_gender = over_studies.loc[("one panel for all", "gender"), "transects"]
 usual, twice, whole = held
-claim(
-    "With one panel of five the usual interval is too narrow. **In this run** it holds the effect in "
-    "{shared:.0%} of cases, and the effect of gender in {gender:.0%}; with whole raters resampled it is "
-    "{mended:.0%}. Where every image has raters of its own, the usual interval holds the effect in "
-    "{own:.0%} of cases, and with resampled answers added in {twice:.0%}.",
-    holds=shared[usual] < min(own[usual], shared[whole]),
-    own=own[usual],
-    twice=own[twice],
-    shared=shared[usual],
-    gender=of_gender,
-    mended=shared[whole],
+Markdown(
+    f"**In this run** the usual interval holds the effect in {shared[usual]:.0%} of cases with one panel of "
+    f"five, and the effect of gender in {of_gender:.0%}; with whole raters resampled it is "
+    f"{shared[whole]:.0%}. Where every image has raters of its own, the usual interval holds the effect "
+    f"in {own[usual]:.0%} of cases, and with resampled answers added in {own[twice]:.0%}. So few audits "
+    "leave a few points to chance."
 )
 
 # %% [markdown]
@@ -1537,7 +1535,9 @@ of_book.style.format("{:z.2f}")
 wider = of_book["± with raters"] / of_book["±"] - 1
 claim(
     "**In this run** resampled raters widen no interval of the book's audit by more than {most:.1%}, "
-    "so the chapters keep the usual one.",
+    "so the chapters "
+    "keep the usual one. An interval that is too narrow by so much holds its effect less often than "
+    "it promises.",
     holds=wider.max() < 0.2,
     most=wider.max(),
 )
@@ -1548,8 +1548,8 @@ claim(
 # A method without bias still needs numbers. Audits of several sizes are drawn from the population
 # of the first section. For three cells, chosen by the size of their true effect, the figure shows
 # how often McNemar's test notices, in its mid-p form {cite:p}`mid-p`, beside the power formula of
-# [](12_planning), which knows only two error rates and their correlation within pairs. If the two agree, the formula
-# can plan a study.
+# [](12_planning), which knows only two error rates and their correlation within pairs. Where a
+# mark lies off the curve by more than its interval, the formula promises too little or too much.
 
 # %%
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
@@ -1827,8 +1827,9 @@ Markdown(
     + "\n".join(lines)
     + "\n\n"
     + (
-        f"{len(too_low)} of {grid['coverage'].notna().sum()} entries are below the band, and "
-        f"{above.sum()} above it."
+        f"{len(too_low)} of {grid['coverage'].notna().sum()} entries are below the band beyond "
+        f"Monte-Carlo error, and {above.sum()} above it. Where few intervals exist, coverage is that "
+        "of the audits that had one."
     )
 )
 
@@ -1899,8 +1900,8 @@ alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 # ```{solution} exercise-larger-parliament
 # :class: dropdown
 # Bias stays, RMSE falls towards the bias, and coverage falls towards zero wherever there is bias:
-# the interval narrows around the wrong value. Only the null control, for which every estimator is
-# unbiased, keeps its coverage.
+# the interval narrows around the wrong value. The null control, for which every estimator is
+# unbiased, keeps its coverage, and so does an estimator whose errors cancel by luck.
 # ```
 
 # %% [markdown]

@@ -177,10 +177,11 @@ planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "
 base_faces = generator.parameters(torch.from_numpy(base)).cpu()
 
 # %% [markdown]
-# The base faces are those of [](05_transect_generation). They lie in the middle of their transects:
-# neutral in skin, hair and gender, clean-shaven and lightly made up, with everything else as the face
-# has it before any walk begins. The groups are compared on the first transects. The group that is chosen
-# by this comparison is measured on as many others, which had no say in the choice.
+# The base faces are those of [](05_transect_generation). They lie in the middle of their
+# transects: neutral in skin, hair and gender, clean-shaven and lightly made up, with everything
+# else as the face has it before any walk begins. The groups are compared on the first transects.
+# The group that is chosen by this comparison is measured on the others, which had no say in the
+# choice.
 
 # %%
 networks = models.load_all(stage, "02_face_world", MODELS)
@@ -194,7 +195,8 @@ audit["label"] = labels_by(crowd.perceived(visible), **raters)
 
 # %%
 TAKEN = max(n_transects // 4, min(n_transects, 40))
-some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - TAKEN), None)
+OTHERS = n_transects - TAKEN or n_transects
+some, elsewhere = slice(0, 8 * TAKEN), slice(8 * (n_transects - OTHERS), None)
 
 
 # %%
@@ -322,11 +324,12 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### One that can be annotated
 #
-# To annotate an attribute one must be able to ask about it. Nobody can rate a scene, an ancestry or
-# "the shape of the face" as one number, and an ethnic label would be a poor and harmful substitute.
-# Three of the groups are one look with a name, on which people can be asked to agree: hair colour,
-# earrings and glasses. The rule is stated before its result is used: of these three, the one with
-# the largest size over all three models, on the probability of the wrong answer.
+# To annotate an attribute one must be able to ask about it. Nobody can rate a scene, an ancestry
+# or "the shape of the face" as one number, and an ethnic label would be a poor and harmful
+# substitute. Three of the groups are one look with a name, on which people can be asked to agree:
+# hair colour, earrings and glasses. The rule is stated before its result is used: of these three,
+# the one with the largest size over all three models, on the probability of the wrong answer,
+# whether it is told from noise or not.
 
 # %%
 # Group → its parameter; the question whose scale and disagreement it borrows; how its plane is fitted.
@@ -438,10 +441,11 @@ expected = {name: truth.changes(gained * g) for name, g in gamma.items()}
 expected = truth.stacked(expected, ["model"])
 
 # %% [markdown]
-# That is an expectation from two averages, and it takes the effect to be proportional to the amount.
-# It can be checked against the part as it was measured above: every image gets its base face's value
-# of the attribute, and nothing else changes. The attribute was chosen on the first transects for its
-# size, so its part is measured on the last ones. (A small run has too few, and takes the same ones.)
+# That is an expectation from two averages, and it takes the effect to be proportional to the
+# amount. It can be checked against the part as it was measured above: every image gets its base
+# face's value of the attribute, and nothing else changes. The attribute was chosen on the first
+# transects for its size, so its part is measured on the others. (A small run has too few, and
+# takes the same ones.)
 
 # %%
 held_faces = error_sources.hold(audited_faces, base_faces, [NAME])
@@ -464,7 +468,7 @@ for name, rows in bias.groupby("model", sort=False):
     axis.errorbar(x, y, margin, fmt=look.marker, color=look.colour, label=name)
 axis.axline((0, 0), slope=1, color=figures.GREY, linestyle="--")
 axis.set_xlabel(f"leakage × effect of {HIDDEN} (points)")
-axis.set_ylabel(f"measured (points, n = {TAKEN:,} transects)")
+axis.set_ylabel(f"measured (points, n = {OTHERS:,} transects)")
 _ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=4)
 
 # %%
@@ -481,7 +485,9 @@ lines = [
     for name, row in largest.loc[list(MODELS)].iterrows()
 ]
 lines.append(
-    f"\nThe measured part is clear of zero in {clear.sum()} of {len(bias)} cells. In {away.sum()} of "
+    f"\nThe largest of twelve is large by chance too. The measured part is clear of zero in "
+    f"{clear.sum()} of {len(bias)} cells; chance alone would put about {0.05 * known.sum():.0f} of the "
+    f"{known.sum()} with an interval there. In {away.sum()} of "
     f"the {known.sum()} with an interval the expected part lies outside. Expected and measured parts have a correlation of "
     f"{bias['expected'].corr(bias['effect']):.2f}."
 )
@@ -870,7 +876,7 @@ Markdown(
     )
 )
 
-# %% mystnb={"image": {"alt": "Two rows of eight faces of one person in all combinations of skin, hair and gender. In the upper row, made before, the attribute changes along the row; in the lower row, made after it was orthogonalised away, it changes less. Other looks may differ a little between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. The base face and the levels are the same."}}
+# %% mystnb={"image": {"alt": "Two rows of eight faces of one person in all combinations of skin, hair and gender. In the upper row, made before, the attribute changes along the row; in the lower row, made after it was orthogonalised away, it changes less. Other looks, such as the curl of hair, may differ too between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. The base face and the levels are the same."}}
 person = clearest[0]
 both = [truth.as_grid(f.numpy())[person] for f in (audited_faces, cleaned_faces)]
 chosen = np.concatenate([grid.reshape(8, -1) for grid in both])
@@ -1106,7 +1112,7 @@ fair = benchmark >= average_leak.loc[AXES, "effect"].abs()
 lines = [
     f"- {labels.CONTRASTS[axis]}: the benchmark leaks {benchmark[axis]:.2f}, {HIDDEN} "
     f"{abs(average_leak.loc[axis, 'effect']):.2f}; it "
-    f"**{'would have warned' if fair[axis] else 'would have promised too much'}**."
+    f"**{'was large enough' if fair[axis] else 'would have promised too much'}**."
     for axis in AXES
 ]
 Markdown("\n".join(lines))
@@ -1170,10 +1176,11 @@ report.loc[list(MODELS)].style.format(precision=1, na_rep="—", subset=MEASURES
 # %% [markdown]
 # ### Would they have warned?
 #
-# For once the answer can be looked up, since we know what the attribute did. Each mark below is one
-# effect in one cell. The horizontal axis is what a measure said before the discovery; to the right
-# means "safe". The vertical axis is the size of the part that the attribute really had. Good measures
-# would put the large parts on the left.
+# Here the answer can be measured, though not exactly. Each mark below is one effect in one cell.
+# The horizontal axis is what a measure said before the discovery; to the right means "safe". The
+# vertical axis is the size of the attribute's measured part. Most parts are not told from zero,
+# and large effects have noisier parts, which alone can make a correlation. Good measures would
+# put the large parts on the left.
 
 # %%
 parts_of = bias.set_index(KEYS)["effect"]
@@ -1193,7 +1200,7 @@ def few_plain_ticks(ax, values: pd.Series) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the part of that effect that the attribute really had (vertical). Effects without a value of the measure, or with none but zero, are left out."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. Effects without a value of the measure, or with none but zero, are left out."}}
 figure, axes = plt.subplots(1, 3, figsize=(figures.WIDTH, 3.6), sharey=True)
 for ax, measure in zip(axes, ASKED_OF, strict=True):
     usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
@@ -1310,14 +1317,15 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 # %% [markdown]
 # ## Takeaways
 #
-# - Orthogonalisation holds what was annotated. Everything else may move, most of all what the training
-#   population correlates. What strikes the eye need not be what matters.
+# - Orthogonalisation holds what was annotated. Everything else may move, most of all what the
+#   training population correlates. What strikes the eye may or may not be what matters; only an
+#   intervention tells.
 # - Intervening on one group of parameters at a time shows whose part is how large. Ask scores first,
 #   which change with every step.
 # - Leakage times effect is a first guess of a part. Measure it as well.
 # - Once found, an attribute can be annotated and orthogonalised away at the price of new images.
 #   Other leaks may grow, and what else is wrong with an estimate stays.
-# - Placebo directions need no known truth.
+# - Random placebo directions need no known truth.
 # - Tipping points, E-values and Γ grade a finding; they do not find what is hidden.
 
 # %% tags=["hide-input"]
