@@ -1328,7 +1328,7 @@ pd.DataFrame({k: with_interval(one, "+z.3f", "not estimable") for k, one in side
 by_hand_unclear = ~clear(sides["by hand"])
 told = "total" if left["estimate"].isna().any() else "rest"
 reported = sides[told].index[clear(sides[told]) & by_hand_unclear]
-both = sides[told].join(truth, rsuffix=" by hand").loc[reported]
+both = sides[told].join(truth.add_suffix(" by hand")).loc[reported]
 both = both[~both["estimate"].between(both["low by hand"], both["high by hand"])]
 invented = [
     f"{name.replace('_', ' ')} {size:+z.3f} ({true:+z.3f})"
