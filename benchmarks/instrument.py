@@ -51,9 +51,8 @@ SIZE, N, N_TRUTH, N_DIRECTIONS = 64, 400, 3200, 5000
 N_TRAIN, EPOCHS = 10_000, 7
 RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
 A_ROUND = N // len(GAINS)  # transects that are shown in a round
-COSTS = {
-    f"{shown} × {raters}": (shown, raters) for shown, raters in product((50, 100, 400), (5, 10, 30))
-}
+PANELS = (5, 10, 30)  # raters in the rounds whose costs are compared
+COSTS = {f"{shown} × {n}": (shown, n) for shown, n in product((50, 100, 400), PANELS)}
 ENOUGH = 0.92  # of the cells should be held
 SECONDS, DOLLARS = 3.6, 0.012  # an answer of the paper's crowd: its price, at 12 dollars an hour
 ADULT = 0.45
@@ -272,7 +271,7 @@ def draw_costs(rows: list[dict[str, Any]], cells: int) -> None:
     figure, axes = plt.subplots(1, 2, figsize=size, sharey=True, layout="constrained")
     titles = {"cells held": "at doses that faces got", "intended doses": "at doses aimed at"}
     for ax, (column, title) in zip(axes, titles.items(), strict=True):
-        for raters, look in zip((5, 10, 30), figures.SPARE, strict=False):
+        for raters, look in zip(PANELS, figures.SPARE, strict=False):
             own = [row for row in rows if COSTS[row["what"]][1] == raters]
             held = [100 * int(str(row[column]).split()[0]) / cells for row in own]
             answers = [row["answers"] for row in own]
