@@ -1113,9 +1113,9 @@ by_step.add_suffix(" (points)").style.format("{:.1f}")
 # cells of a model: root mean squares, less noise. It says where effort would pay: in more faces
 # where sampling is largest, in better directions where leakage is, in raters where noise or cues
 # are. These sizes have no intervals: a size of zero was not told from noise, and a small one need
-# not be. That of pruning in the null control shows what chance does. For the null control the
-# directions and the raters contribute nothing by construction, since its errors follow the label
-# whatever the label is.
+# not be. Pruning does nothing to the null control, so what stands there is chance. For the null
+# control the directions and the raters contribute nothing by construction, since its errors
+# follow the label whatever the label is.
 
 # %% [markdown]
 # ### Pruned and unpruned

@@ -1339,7 +1339,7 @@ _ = stage.finish(
         },
         "part_points": {of: points.loc[of].T.to_dict() for of in OUTCOMES},
         "part_points_low": {of: (100 * surely.loc[of]).T.to_dict() for of in OUTCOMES},
-        "followed_on_other_half": {of: (100 * size_anew.loc[of]).T.to_dict() for of in OUTCOMES},
+        "followed_on_others": {of: (100 * size_anew.loc[of]).T.to_dict() for of in OUTCOMES},
         "leakage": {
             "before": average_leak["effect"].to_dict(),
             "after": after[after["scope"] == "average"].set_index("attribute")["effect"].to_dict(),

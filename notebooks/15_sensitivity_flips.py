@@ -23,9 +23,10 @@
 
 # %% [markdown]
 # The generator that was learned for this chapter does not pass the check that was set for it. An
-# auditor who skips that check reports effects that are not there. In this run these are, with the
-# change in brackets that the same attribute makes when it is set by hand: {glue:text}`invented`. So
-# the chapter starts where the truth is known, and comes to the learned generator afterwards.
+# auditor who skips that check can report effects that are not there. In this run these are, with
+# the change in brackets that the same attribute makes when it is set by hand:
+# {glue:text}`invented`. So the chapter starts where the truth is known, and comes to the learned
+# generator afterwards.
 
 # %% [markdown]
 # ## Question
