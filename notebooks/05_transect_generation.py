@@ -498,8 +498,8 @@ along = dual_of_all.loc[AXES].to_numpy()
 RATERS_OF_NEUTRAL = 30
 
 
-def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.Series]:
-    """Scores of neutral faces on the axes, and the mean squared error of each axis."""
+def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Scores of neutral faces on the axes, and their squared standard errors."""
     faces, name = parameters_of(codes).cpu(), f"{stage.name}/neutral {turn}"
     return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
 
@@ -656,15 +656,24 @@ limits.loc[limits.max(axis=1).nlargest(6).index].round(3)
 faces, again = parameters_of(cells).cpu(), {"seed": seed, "stage": f"{stage.name}/gate"}
 scores, error = observers.rated_with_error(faces, AXES, n_raters, **again)
 spread = calibration.dose_spread(scores, error, CELLS)
-spread["true SD"] = [reached["fitted"][key].std() for key in spread.index]
+true = facerender.to_frame(faces)[AXES]
+spread["true sd"] = calibration.dose_spread(true, 0 * true, CELLS)["sd"]
 spread.round(3)
 
+# %%
+means = scores.groupby(np.arange(len(scores)) % 8).mean()
+beside = {name: {"goal": goals[name], "mean": means[name]} for name in AXES}
+cell_means = pd.concat({name: pd.DataFrame(columns) for name, columns in beside.items()}, axis=1)
+cell_means.round(3)
+
 # %% [markdown]
-# Both tables have upper limits, one-sided. All must stay below the gate's limit. By chance that
-# is harder for all than for one, so the limits need no adjustment. The last column of the second
-# is known in this world alone, and is in units of the parameter. It counts single images, not
-# transects, and near the ends raters' scales compress what differs. So scores can spread less
-# than parameters. Where zero stands, the spread was not told from the raters' noise.
+# The first two tables have upper limits, one-sided. All must stay below the gate's limit. By
+# chance that is harder for all than for one, so the limits need no adjustment. The last column of
+# the second is known in this world alone, and is in units of the parameter. Near the ends raters'
+# scales compress what differs, so scores can spread less than parameters. Where zero stands, the
+# spread was not told from the raters' noise. The third table has the mean score of each cell
+# beside its goal. The gate does not judge it: a goal that is missed alike in all cells is another
+# dose, and [](10_effects_and_truth) counts it as one.
 
 # %% [markdown]
 # The gate does not see what is neither asked nor measured, such as the style of hair, nor what cancels

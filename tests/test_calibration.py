@@ -18,9 +18,8 @@ def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
     for _ in range(8):
         seen = pd.DataFrame(expit(own + codes).reshape(-1, 2), columns=["axis", "other"])
         codes = codes + calibration.closing(seen, 2, {"axis": [0.2, 0.9]}).to_numpy()
-    mean = expit(own + codes).mean(axis=0)
-    np.testing.assert_allclose(mean[:, 0], [0.2, 0.9], atol=1e-3)
-    np.testing.assert_allclose(mean[0, 1], mean[1, 1], atol=1e-3)
+    axis, other = expit(own + codes).mean(axis=0).T
+    np.testing.assert_allclose([*axis, other[0]], [0.2, 0.9, other[1]], atol=1e-3)
 
 
 def test_measures_move_by_what_they_lack_and_steps_have_a_limit():
@@ -34,11 +33,11 @@ def test_neutral_faces_move_by_what_is_not_noise():
     rng = np.random.default_rng(1)
     true, error = rng.normal(0, 0.06, 50_000), 0.08**2
     scores = pd.DataFrame({"gender": 0.5 + true + rng.normal(0, 0.08, len(true))})
-    step = calibration.centring(scores, pd.Series({"gender": error}))["gender"]
+    step = calibration.centring(scores, pd.DataFrame({"gender": [error]}))["gender"]
     slope = np.polyfit(scores["gender"], step, 1)[0]
     reliability = 0.06**2 / (0.06**2 + error)
     np.testing.assert_allclose(slope, -calibration.GAIN * reliability / 0.25, rtol=0.03)
-    none = calibration.centring(scores, pd.Series({"gender": 1.0}))["gender"]
+    none = calibration.centring(scores, pd.DataFrame({"gender": [1.0]}))["gender"]
     assert (none == 0).all()  # all that is seen is noise
 
 
@@ -93,12 +92,13 @@ def test_leaks_are_mean_changes_with_a_limit_that_holds():
     assert 0.02 < exceeded / 400 < 0.09  # a one-sided limit of 95 %
 
 
-def test_the_spread_of_doses_is_free_of_the_raters_noise():
+def test_the_spread_of_doses_is_free_of_the_raters_noise_at_its_level():
     rng = np.random.default_rng(7)
     own = rng.normal(0, 0.02, (4000, 1)) * np.array([1.0, 1, 0, 0])
-    noise = rng.normal(0, 0.05, (4000, 4))
+    noise = rng.normal(0, sizes := np.array([0.04, 0.04, 0.08, 0.08]), (4000, 4))
     scores = pd.DataFrame({"skin": (own + noise).ravel(), "hair": noise.ravel()})
-    found = calibration.dose_spread(scores, pd.Series({"skin": 0.05**2, "hair": 0.05**2}), LEVELS)
+    error = pd.DataFrame(dict.fromkeys(LEVELS, np.tile(sizes**2, 4000)))
+    found = calibration.dose_spread(scores, error, LEVELS)
     np.testing.assert_allclose(found.loc[("skin", 0), "sd"], 0.02, rtol=0.1)
     assert found.loc[("skin", 0), "upper"] > 0.02 > found.loc[("skin", 1), "upper"]
 

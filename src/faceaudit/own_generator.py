@@ -149,11 +149,11 @@ class Views:
             raise PeopleNeeded("\n".join(waiting))
         for stage, said in found:
             scores |= {name: said.scores[name].to_numpy() for name in said.scores}
-            error |= said.error.to_dict()
+            error |= {name: said.error[name].to_numpy() for name in said.error}
             called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
             self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
             self.limits |= dict.fromkeys(said.limits)
-        return found[0][1], Said(pd.DataFrame(scores)[names], error=pd.Series(error, dtype=float))
+        return found[0][1], Said(pd.DataFrame(scores)[names], error=pd.DataFrame(error))
 
     @cached_property
     def readers(self) -> list[LocalModel]:
@@ -364,7 +364,7 @@ def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray,
         away = (seen.scores - seen.scores.median()).abs()
         away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
         rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
-        scores, noise = _filled(seen.scores.iloc[rows]), seen.error[axes].fillna(np.inf)
+        scores, noise = _filled(seen.scores.iloc[rows]), seen.error[axes]
         base = base[rows] + found.along(calibration.centring(scores, noise))
     steps = found.along(cells)
     goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
@@ -408,7 +408,7 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
         values.append(_filled(measures, len(cells)))
     leaks = pd.concat([calibration.leaks(one, levels) for one in values])
     leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
-    doses = calibration.dose_spread(scores, seen.error.fillna(0), levels)
+    doses = calibration.dose_spread(scores, seen.error, levels)
     passed = (leaks["upper"] <= LEAK).all() and (doses["upper"] <= SPREAD).all()
     ordered = {"leaks": leaks.sort_values("upper", ascending=False), "doses": doses}
     rows = {name: one.reset_index().to_dict("records") for name, one in ordered.items()}

@@ -65,14 +65,13 @@ class Said:
             [0, 1]; NaN where nobody answered.
         about: of the part `people` of the report.
         limits: of the report, a sentence each.
-        error: attribute → mean squared standard error of an image's score, of people; NaN where no
-            image has two answers.
+        error: squared standard errors of scores of people; NaN where an image has no two answers.
     """
 
     scores: pd.DataFrame
     about: dict[str, Any] = field(default_factory=dict)
     limits: list[str] = field(default_factory=list)
-    error: pd.Series = field(default_factory=lambda: pd.Series(dtype=float))
+    error: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
         """The images with their labels (majority of the attribute) and annotated columns."""
@@ -183,9 +182,10 @@ def people_said(
         told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
         raise PeopleNeeded(*wording.told("people_needed", *told))
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
-    counts = annotations.count_tensor(frame)[1]
+    answered, counts = annotations.count_tensor(frame)
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
-    return Said(scores, _about(people, ingest, frame, files), limits, pd.DataFrame(squared).mean())
+    error = pd.DataFrame(squared, answered).reindex(names)
+    return Said(scores, _about(people, ingest, frame, counts, files), limits, error)
 
 
 def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
@@ -201,10 +201,9 @@ def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
 
 
 def _about(
-    people: Export, ingest: Ingest, frame: pd.DataFrame, files: list[Path]
+    people: Export, ingest: Ingest, frame: pd.DataFrame, counts: dict, files: list[Path]
 ) -> dict[str, Any]:
     """What the report says of the people."""
-    counts = annotations.count_tensor(frame)[1]
     columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
     agreement = annotations.agreement_table(counts)[columns].reset_index()
     found = ingest.report.query("count > 0")[["reason", "unit", "count", "dropped"]]

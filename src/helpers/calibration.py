@@ -23,7 +23,7 @@ _FLATTEST, _LONGEST = 0.02, 0.6  # of slopes that are divided by, and of steps
 _Z = 1.645  # of one-sided limits of 95 %
 
 
-def centring(scores: pd.DataFrame, error: pd.Series) -> pd.DataFrame:
+def centring(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
     """Steps that bring neutral faces to where most of them are, on the axes of the grid.
 
     A face's deviation from the median is shrunk by its reliability, τ² / (τ² + σ²), with τ² the
@@ -31,19 +31,20 @@ def centring(scores: pd.DataFrame, error: pd.Series) -> pd.DataFrame:
 
     Args:
         scores: of the neutral faces, (n, axes), each from zero to one.
-        error: of every axis the mean squared standard error of a face's score.
+        error: squared standard errors of such scores, (faces, axes); NaN where there is none.
 
     Returns:
         (n, axes) decision values to add.
 
     Example:
         >>> scores = pd.DataFrame({"gender": [0.4, 0.5, 0.6]})
-        >>> centring(scores, pd.Series({"gender": 0.0}))["gender"].round(2).tolist()
+        >>> centring(scores, 0 * scores)["gender"].round(2).tolist()
         [0.28, -0.0, -0.28]
     """
     away = scores - scores.median()
-    true = (away.clip(-FARTHEST, FARTHEST).var() - error).clip(lower=0)
-    return -GAIN * true / (true + error).clip(lower=1e-9) * away / _STEEPEST
+    noise = error.mean().fillna(np.inf)
+    true = (away.clip(-FARTHEST, FARTHEST).var() - noise).clip(lower=0)
+    return -GAIN * true / (true + noise).clip(lower=1e-9) * away / _STEEPEST
 
 
 def ordinary(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
@@ -125,13 +126,13 @@ def leaks(values: pd.DataFrame, levels: Mapping[str, ArrayLike]) -> pd.DataFrame
 
 
 def dose_spread(
-    scores: pd.DataFrame, error: pd.Series, levels: Mapping[str, ArrayLike]
+    scores: pd.DataFrame, error: pd.DataFrame, levels: Mapping[str, ArrayLike]
 ) -> pd.DataFrame:
-    """How far transects lie apart within one level of an axis, less the raters' noise.
+    """How far transects lie apart within one level of an axis, less the raters' noise there.
 
     Args:
         scores: of the images, all of a transect in a row, on the axes.
-        error: of every axis the mean squared standard error of an image's score.
+        error: their squared standard errors; NaN, where there is none, takes nothing off.
         levels: axis → the level, 0 or 1, of every cell of a transect.
 
     Returns:
@@ -139,17 +140,17 @@ def dose_spread(
 
     Example:
         >>> seen = pd.DataFrame({"gender": [0.1, 0.9, 0.1, 0.9]})
-        >>> dose_spread(seen, pd.Series({"gender": 0.0}), {"gender": [0, 1]})["sd"].tolist()
+        >>> dose_spread(seen, 0 * seen, {"gender": [0, 1]})["sd"].tolist()
         [0.0, 0.0]
     """
     rows = {}
     for axis, level in levels.items():
-        grid = scores[axis].to_numpy().reshape(-1, len(level))
+        grid, noise = (one[axis].to_numpy().reshape(-1, len(level)) for one in (scores, error))
         grid = grid - grid.mean(axis=0)
         for side in (0, 1):
             cells = np.asarray(level) == side
             square = grid[:, cells].mean(axis=1) ** 2
-            true = square.mean() - error[axis] / cells.sum()
-            upper = true + _Z * square.std() / np.sqrt(len(square))
-            rows[axis, side] = {"sd": max(true, 0) ** 0.5, "upper": max(upper, 0) ** 0.5}
+            square -= np.nan_to_num(noise[:, cells]).mean(axis=1) / cells.sum()
+            upper = square.mean() + _Z * square.std() / np.sqrt(len(square))
+            rows[axis, side] = {"sd": max(square.mean(), 0) ** 0.5, "upper": max(upper, 0) ** 0.5}
     return pd.DataFrame(rows).T.rename_axis(["axis", "level"])

@@ -98,7 +98,7 @@ def rated(
 
 def rated_with_error(
     parameters: Tensor, names: list[str], raters: int, *, seed: int, stage: str
-) -> tuple[pd.DataFrame, pd.Series]:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Mean scores of faces on crops, and how well the raters of one face know them.
 
     Args:
@@ -109,13 +109,12 @@ def rated_with_error(
         stage: another stage gets other answers.
 
     Returns:
-        Scores (n, names), and the mean squared standard error of each name.
+        Scores, (n, names), and their squared standard errors.
     """
     visible = on_crops(facerender.visible_scores(parameters)[[*ASKED]])[names]
-    answers = _answers(visible, raters, seed, stage).query("status == 'accepted'")
-    tops = pd.Series({name: n_levels(name) - 1 for name in names})
-    error = answers.groupby("image_id")[names].sem().pow(2).mean() / tops**2
-    return crowd.mean_scores(answers)[names].reset_index(drop=True), error
+    said = _answers(visible, raters, seed, stage).query("status == 'accepted'")
+    error = said.groupby("image_id")[names].sem() ** 2 / np.square([n_levels(n) - 1 for n in names])
+    return crowd.mean_scores(said)[names].reset_index(drop=True), error.reset_index(drop=True)
 
 
 def measured(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
