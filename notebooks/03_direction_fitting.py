@@ -127,18 +127,6 @@ scores = annotations.scores(ingest.frame).loc[image_ids]
 scores.describe().loc[["count", "mean", "std", "min", "max"]].T.round(2)
 
 # %% [markdown]
-# Here are the first faces of the sample, with what the crowd said about three of the attributes.
-# Look for women with short hair, or bearded faces with makeup. They are the minority, and that is
-# the subject of the next chapters: a sample in which two attributes often come together tells one
-# from the other only with many faces.
-
-# %% mystnb={"image": {"alt": "Twelve stylised faces in two rows, of different skin colour, age and hair; above each stand the crowd's scores of perceived gender, skin colour and hair length."}, "figure": {"name": "fig-sampled-faces", "caption": "The first sampled faces, with the crowd's mean scores of perceived gender (g, zero female to one male), skin colour (s, zero light to one dark) and hair length (h, zero short to one long)."}}
-examples = facerender.render(parameters[:12].cpu(), figure_size // 2).image
-columns = scores[["gender", "skin_colour", "hair_length"]].head(12)
-titles = ["g {:.2f}\ns {:.2f}  h {:.2f}".format(*row) for row in columns.to_numpy()]
-gallery = figures.gallery(examples, 6, titles)
-
-# %% [markdown]
 # ## One hyperplane per attribute
 #
 # For each attribute $j$ we want a linear function of the latent code, its {term}`decision value`
@@ -243,6 +231,17 @@ claim(
 # %% [markdown]
 # ## The map is entangled
 #
+# Here are the first faces of the sample, with what the crowd said about three of the attributes.
+# Look for women with short hair, or bearded faces with makeup. They are the minority: a sample in
+# which two attributes often come together tells one from the other only with many faces.
+
+# %% mystnb={"image": {"alt": "Twelve stylised faces in two rows, of different skin colour, age and hair; above each stand the crowd's scores of perceived gender, skin colour and hair length."}, "figure": {"name": "fig-sampled-faces", "caption": "The first sampled faces, with the crowd's mean scores of perceived gender (g, zero female to one male), skin colour (s, zero light to one dark) and hair length (h, zero short to one long)."}}
+examples = facerender.render(parameters[:12].cpu(), figure_size // 2).image
+columns = scores[["gender", "skin_colour", "hair_length"]].head(12)
+titles = ["g {:.2f}\ns {:.2f}  h {:.2f}".format(*row) for row in columns.to_numpy()]
+gallery = figures.gallery(examples, 6, titles)
+
+# %% [markdown]
 # If attributes were independent, their normals would be at right angles and all cosines between
 # them zero. They are not. In this world we know why: its latent coordinates were planted with
 # correlations, such as longer hair on faces perceived as female. The cosine between two *exact*
