@@ -13,7 +13,7 @@ from the CPU, and `copy_` goes anywhere.
 More lenient than a GPU: what is pickled and read again is on the CPU; gradients may flow back over
 a move between devices without moving themselves; other threads and processes see no GPU; operations
 that CUDA lacks, or does in no fixed order, work; memory is never short. Stricter: no generator can
-be on the GPU, and of `torch.cuda` only `is_available` speaks of it.
+be on the GPU, and of `torch.cuda` only `is_available` and `mem_get_info` speak of it.
 """
 
 from collections.abc import Iterator
@@ -47,8 +47,8 @@ TAKES_NUMBERS = ("_foreach", "fill_", "masked_fill", "where", "index_put", "_ind
 @contextmanager
 def present() -> Iterator[None]:
     """Let there be a GPU, in this thread."""
-    seen = mock.patch.object(torch.cuda, "is_available", return_value=True)
-    with seen, _Operations() as operations, _Calls(operations):
+    seen = {"is_available": lambda: True, "mem_get_info": lambda _: (2**30, 2**30)}
+    with mock.patch.multiple(torch.cuda, **seen), _Operations() as calls, _Calls(calls):
         yield
 
 

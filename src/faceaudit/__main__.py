@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
         own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
-    run.add_argument("--device", default="cpu", help="cpu or cuda, for a network's images")
+    run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
     gates.add_argument("report", help="a report.json")
     gates.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
     gates.add_argument("--allow-departures", action="store_true", help="pass, and say so")

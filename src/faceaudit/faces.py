@@ -20,7 +20,7 @@ import torch
 import facerender
 from faceaudit import own_generator as own
 from faceaudit.answers import BlackBox
-from faceaudit.models import check_model
+from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
 from faceaudit.people import said_of
 from faceaudit.specification import Specification
@@ -28,6 +28,7 @@ from faceaudit.tables import Rows, require_complete
 from faceaudit.wording import told
 from helpers import errors, transects
 from helpers.annotations.crowd import annotate, mean_scores, perceived
+from helpers.artifacts.lineage import file_hash
 from helpers.directions import Hyperplanes
 from helpers.generators import KnownTruthGenerator
 from helpers.generators.batches import synthesize_to_store
@@ -164,7 +165,7 @@ def show(
     """Make or read the images of an audit, and get the labels of them.
 
     The model under audit is tried on some of the images before people are asked; `device` is where
-    a network's images are made.
+    networks of files compute.
     """
     source, people, units = specification.generator, specification.people, plan["sizes"]["units"]
     if not isinstance(source, KnownTruth | Images):
@@ -189,7 +190,7 @@ def show(
     seen = images
     if world is not None and isinstance(people, Export):
         seen = render_faces(parameters, people.size, folder / "people")
-    said = said_of(specification, seen, specification.asked, folder, model, say)
+    said = said_of(specification, seen, specification.asked, folder, model, say, device=device)
     about = [said.about | {"stage": "matched images"}]
     more = {"people": about, "generator": card, "told": said.limits}
     return Shown(said.labelled(index, specification), images, name, world, more)
@@ -220,25 +221,15 @@ def _of_a_generator(
 ) -> Shown:
     source, units = specification.generator, plan["sizes"]["units"]
     generator, calibrates = own.generator_of(specification, device), specification.calibration
-    ask = partial(said_of, folder=folder, model=model, say=say)
-    views = own.Views(specification, generator, folder, ask)
+    ask = partial(said_of, folder=folder, model=model, say=say, device=device)
+    views = own.Views(specification, generator, folder, ask, device=device)
     codes = own.sampled_codes(generator, source.samples, specification.design.seed, own.SAMPLES)
-    samples = views.made(codes, "samples")
-    say(f"samples: {len(samples):,} images, of which directions are found")
-    if model.said in [reader.said for reader in views.readers]:
-        raise ValueError(f"{specification.path}: {told('reads_itself')[0]}")
-    check_model(model, samples)
-    measures = views.measured(samples)  # before people answer: a reader may fail
-    _, first = views.look(samples, "samples", specification.asked_of_samples)
-    views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
-    found = own.find_directions(codes, first.scores, specification, measures)
-    (listed,) = told("skills", found.skill)
-    say(f"directions: held-out R² (or informedness, of two classes): {listed}")
-    weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < plan["floor"]}
-    doubts = [("direction", told("weak_directions", weak)[0])] if weak else []
-    if weak and "direction" not in specification.accept:
-        sentence = told("too_weak", weak, plan["floor"])[0]
-        raise ValueError(f"{specification.path}: {sentence}")
+    if source.hyperplanes:
+        found, doubts = own.given_directions(codes, specification), []
+        generator.card["hyperplanes_sha256"] = file_hash(specification.beside(source.hyperplanes))
+        check_model(model, views.made(codes[:TRIED], "samples"))
+    else:
+        found, doubts = _asked_directions(views, codes, model, plan["floor"], say)
     base, steps = own.faces_and_steps(found, views, units)
     index, cells = found.transects(base, steps)
     images = views.made(cells, own.LAST)
@@ -257,3 +248,24 @@ def _of_a_generator(
     more["gate"] = gate
     labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
     return Shown(labelled, images, name, None, more)
+
+
+def _asked_directions(
+    views: own.Views, codes: np.ndarray, model: BlackBox, floor: float, say: Say
+) -> tuple[own.Found, list[tuple[str, str]]]:
+    """Directions from answers about the images of codes, and what is to be doubted of them."""
+    specification, samples = views.specification, views.made(codes, "samples")
+    say(f"samples: {len(samples):,} images, of which directions are found")
+    if model.said in [reader.said for reader in views.readers]:
+        raise ValueError(f"{specification.path}: {told('reads_itself')[0]}")
+    check_model(model, samples)
+    measures = views.measured(samples)  # before people answer: a reader may fail
+    _, first = views.look(samples, "samples", specification.asked_of_samples)
+    views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
+    found = own.find_directions(codes, first.scores, specification, measures)
+    (listed,) = told("skills", found.skill)
+    say(f"directions: held-out R² (or informedness, of two classes): {listed}")
+    weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < floor}
+    if weak and "direction" not in specification.accept:
+        raise ValueError(f"{specification.path}: {told('too_weak', weak, floor)[0]}")
+    return found, [("direction", told("weak_directions", weak)[0])] if weak else []

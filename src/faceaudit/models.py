@@ -3,7 +3,7 @@
 A model that computes here is called with uint8 RGB images (n, 3, height, width) and answers float64
 probabilities (n,) or vectors (n, d), NaN where it found no face. It tells its card, and a hash that
 stands for everything that its answers depend on. onnxruntime computes on one processor thread, the
-same way every time; its files are checked before any image is shown.
+same way every time, or on a GPU; its files are checked before any image is shown.
 """
 
 import importlib
@@ -33,21 +33,29 @@ TRIED = 64
 SAME = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
 _TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+_PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
 # --- ONNX files
 
 
-def open_session(path: Path) -> onnxruntime.InferenceSession:
-    """A session of onnxruntime on one processor thread, with deterministic kernels."""
+def open_session(path: Path, device: str = "cpu") -> onnxruntime.InferenceSession:
+    """A session of onnxruntime on one processor thread or a GPU, with deterministic kernels."""
     if not path.is_file():
         raise ValueError(f"{path}: no such file; model.path must name an ONNX file")
+    if _PROVIDERS[device] not in onnxruntime.get_available_providers():
+        raise ValueError(
+            f"{path}: the onnxruntime that is installed has no {_PROVIDERS[device]}; install "
+            "onnxruntime-gpu in its place, or leave --device cuda out"
+        )
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
     options.log_severity_level = 4  # of messages: fatal ones alone are shown
     try:
-        return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        # What a GPU has no kernel for, the processor computes.
+        providers = [*dict.fromkeys([_PROVIDERS[device], _PROVIDERS["cpu"]])]
+        return onnxruntime.InferenceSession(path, options, providers=providers)
     except Exception as error:  # onnxruntime's have no class in common but this
         raise ValueError(
             f"{path}: no ONNX model that onnxruntime {onnxruntime.__version__} can read "
@@ -59,8 +67,8 @@ def open_session(path: Path) -> onnxruntime.InferenceSession:
 class OnnxNetwork:
     """A file with one input: prepared images (n, …) → raw outputs (n, …) of one of its outputs."""
 
-    def __init__(self, path: Path, output: str | None = None) -> None:
-        self._session, self._name = open_session(path), path.name
+    def __init__(self, path: Path, output: str | None = None, device: str = "cpu") -> None:
+        self._session, self._name = open_session(path, device), path.name
         (self.input, *more), outputs = self._session.get_inputs(), self._session.get_outputs()
         if more or self.input.type not in _TYPES:
             told = ", ".join(f"{one.name} of {one.type}" for one in [self.input, *more])
@@ -141,9 +149,15 @@ class LocalModel(BlackBox):
 
 
 def local_model(
-    given: Onnx | PythonModel, folder: Path = Path(), gives: answers.Gives = "probability"
+    given: Onnx | PythonModel,
+    folder: Path = Path(),
+    gives: answers.Gives = "probability",
+    device: str = "cpu",
 ) -> LocalModel:
-    """The model that computes here which a part of an audit file in this folder describes."""
+    """The model that computes here which a part of an audit file in this folder describes.
+
+    A file computes on the device; a function has a device of its own.
+    """
     reading = Reading(gives, given.output.activation, given.output.index)
     if isinstance(given, PythonModel):
         # What the function loads is no part of the hash: the version stands for it.
@@ -152,9 +166,11 @@ def local_model(
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
     path = folder / given.path
     make_example(path)
-    network = OnnxNetwork(path, given.output.name)
+    network = OnnxNetwork(path, given.output.name, device)
     network.check_input(given.input)
     said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}
+    if device != "cpu":  # answers of another device differ in their last digits
+        said["device"] = device
     if (beside := path.with_name(f"{path.name}.data")).is_file():  # weights of large exports
         said["data_sha256"] = file_hash(beside)
     name = f"{path.name}, output {network.output!r}"
@@ -193,13 +209,15 @@ def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, 
 # --- the model of an audit
 
 
-def model_of(specification: Specification, given: Model | None = None) -> BlackBox:
+def model_of(
+    specification: Specification, given: Model | None = None, device: str = "cpu"
+) -> BlackBox:
     """The model that an audit file describes, or another one of the file, such as a reader's."""
     recogniser = given is None and specification.kind == "verification"
     given, gives = given or specification.model, "embedding" if recogniser else "probability"
     if isinstance(given, Http):
         return RemoteModel(given, Reading(gives), specification.design.seed)
-    return local_model(given, specification.beside(Path()), gives)
+    return local_model(given, specification.beside(Path()), gives, device)
 
 
 def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:

@@ -13,7 +13,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -72,9 +72,12 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     """The generator that an audit file names, with a `card`; an object has a device of its own."""
     source = specification.generator
     if isinstance(source, Style):
-        path, psi = specification.beside(source.weights), source.truncation
-        found = load_generator(source.kind, device=device, weights=path, truncation=psi)
+        path = specification.beside(source.weights)
+        how = {"truncation": source.truncation, "precision": source.precision}
+        found = load_generator(source.kind, device=device, weights=path, **how)
         found.card |= {"sha256": file_hash(path)}
+        if source.precision != "float32":
+            found.card["grey_levels_from_float32"] = found.rounding()
         return found
     where = f"{specification.path}: generator.object"
     inner = imported(source.object, where)
@@ -110,6 +113,7 @@ class Views:
         ask: the audit, images, attributes and `stage` → what people say, see `people.said_of`.
         about: of the part `people` of the report, a row for each time that people were asked.
         limits: of the report, that people brought.
+        device: on which a reader's file computes.
     """
 
     specification: Specification
@@ -118,6 +122,7 @@ class Views:
     ask: Callable[..., Said]
     about: list[dict[str, Any]] = field(default_factory=list)
     limits: dict[str, None] = field(default_factory=dict)
+    device: str = "cpu"
 
     @torch.no_grad()
     def made(self, codes: np.ndarray, part: str) -> np.ndarray:
@@ -159,7 +164,8 @@ class Views:
     def readers(self) -> list[LocalModel]:
         """The models that measure what people are not asked."""
         folder, given = self.specification.beside(Path()), self.specification.calibration
-        return [local_model(one, folder, "measures") for one in (given.readers if given else [])]
+        readers = given.readers if given else []
+        return [local_model(one, folder, "measures", self.device) for one in readers]
 
     def measured(self, images: np.ndarray) -> pd.DataFrame:
         """Measures of images, a column each; NaN where a reader found no face."""
@@ -266,21 +272,51 @@ def find_directions(
             planes = _logit_planes(codes, scores[asked], (scores / unit).drop(columns=asked))
         else:
             planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
-        inflation = variance_inflation(planes.normals)
+        found = _with_levels(codes, planes, specification, "directions", planes.scores, len(codes))
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
-    fitted = planes
-    if specification.placebos:
-        planes = planes.join(_placebos(codes, planes, specification))
+    skill = {name: 2 * one - 1 if name in binary else one for name, one in planes.scores.items()}
+    return replace(found, skill=skill, unit=unit)
+
+
+def given_directions(codes: np.ndarray, specification: Specification) -> Found:
+    """Hyperplanes of the file that `generator.hyperplanes` names, whose skill is not known.
+
+    Args:
+        codes: of sampled faces (n, D), of whose decision values levels are quantiles.
+        specification: of the audit.
+    """
+    path, length = specification.beside(specification.generator.hyperplanes), codes.shape[1]
+    try:
+        with np.load(path) as file:
+            arrays = dict(file)
+        planes = Hyperplanes.from_arrays({"scores": np.full(len(arrays["names"]), np.nan)} | arrays)
+        require_shape(planes.normals, "normals", (len(planes.names), length))
+        planes.select([*specification.axes])
+        return _with_levels(codes, planes, specification, "directions_given", path.name)
+    except (OSError, ValueError, KeyError) as error:
+        found = f"no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(
+            f"{path}: {found}; an .npz with names (k), normals (k, {length}) and intercepts (k), "
+            "as Hyperplanes.save writes it, was expected"
+        ) from None
+
+
+def _with_levels(
+    codes: np.ndarray, known: Hyperplanes, specification: Specification, *said: Any
+) -> Found:
+    """Planes and placebos, levels of the axes and of what is held; `said` names what is told."""
+    source, axes = specification.generator, [*specification.axes, *specification.placebos]
+    inflation = zip(known.names, variance_inflation(known.normals), strict=True)
+    close = [name for name, value in inflation if value > VIF_CAP]
+    own = specification.placebos
+    planes = known.join(_placebos(codes, known, specification)) if own else known
     values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
-    axes = [*specification.axes, *specification.placebos]
     levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
-    free = [name for name in source.held if name in scores and name not in specification.axes]
+    free = [name for name in source.held if name in known.names and name not in axes]
     held = {name: float(values[name].quantile(source.held[name])) for name in free}
-    close = [n for n, value in zip(fitted.names, inflation, strict=True) if value > VIF_CAP]
-    limits = told("directions", fitted.scores, len(codes), AGE in fitted.names, close, free)
-    skill = {name: 2 * one - 1 if name in binary else one for name, one in fitted.scores.items()}
-    return Found(planes, levels, held, limits, skill, unit)
+    limits = told(*said, AGE in known.names, close, free)
+    return Found(planes, levels | source.levels, held, limits)
 
 
 def _logit_planes(codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFrame) -> Hyperplanes:

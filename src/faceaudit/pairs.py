@@ -113,7 +113,7 @@ def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
 
 
 def ask_recogniser(
-    specification: Specification, folder: Path, say: Callable[[str], None]
+    specification: Specification, folder: Path, say: Callable[[str], None], device: str = "cpu"
 ) -> tuple[Pairs, dict[str, Any]]:
     """Ask the recogniser of an audit file about its images, and pair them.
 
@@ -125,7 +125,7 @@ def ask_recogniser(
     pixels = synthesize_to_store(pictures, codes, folder / "images.npy")
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
-    model, seed = model_of(specification), specification.design.seed
+    model, seed = model_of(specification, device=device), specification.design.seed
     check_model(model, pixels)
     answers = ask_and_keep(model, pixels, folder / "answers")
     require_answers(answers.values, model.name)

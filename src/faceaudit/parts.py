@@ -24,6 +24,7 @@ Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
 """Something in a Python module."""
 Url = Annotated[str, Field(pattern="^https?://")]
 Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
+Ends = Annotated[tuple[float, float], such(lambda ends: ends[0] < ends[1], "low < high")]
 Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
 Doubted = Literal[
     "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
@@ -48,8 +49,10 @@ class _Found(Strict):
     """A generator in whose codes directions are found from answers about sampled images."""
 
     samples: int = Field(500, ge=20)  # images whose answers the directions are found from
+    hyperplanes: Path | None = None  # an .npz with names, normals and intercepts, in place of those
     # of the samples' decision values: the levels
     quantiles: Rising = (0.1, 0.9)
+    levels: dict[str, Ends] = {}  # of an axis: low and high decision value, in place of quantiles
     binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
     # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
     held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
@@ -63,6 +66,7 @@ class Style(_Found):
     kind: Literal["stylegan2", "eg3d"]
     weights: Path
     truncation: float = Field(0.7, gt=0, le=1)
+    precision: Literal["float32", "bfloat16"] = "float32"  # the second is faster and coarser
 
 
 class Images(Strict):

@@ -89,6 +89,7 @@ def said_of(
     model: BlackBox,
     say: Callable[[str], None],
     stage: str = "",
+    device: str = "cpu",
 ) -> Said:
     """What people, a reader or the table of an audit say of images.
 
@@ -100,6 +101,7 @@ def said_of(
         model: under audit, which may not be its own judge.
         say: takes a sentence on who it was.
         stage: of an audit that asks several times, such as "samples" and "transects".
+        device: on which a reader's file computes.
 
     Raises:
         PeopleNeeded: people have to answer first.
@@ -109,7 +111,8 @@ def said_of(
     if isinstance(people, InTable):
         said, who = _in_table(specification), "labels stand in the table"
     elif isinstance(people, Reader):
-        readers = {name: model_of(specification, people.models[name]) for name in attributes}
+        models = people.models
+        readers = {name: model_of(specification, models[name], device) for name in attributes}
         for name in [name for name, reader in readers.items() if reader.hash == model.hash]:
             raise ValueError(
                 f"{specification.path}: people.models.{name} is the model under audit, which would "

@@ -245,7 +245,7 @@ def _answers(own: Specification, units: int, images: int) -> dict[str, int]:
     if own.images or not isinstance(people, Export):
         return {}
     asked, every = len(own.asked), len(own.asked_of_samples)
-    if hasattr(source, "samples"):
+    if hasattr(source, "samples") and not source.hyperplanes:
         found["sampled images"] = source.samples * every * people.raters
     if given:
         neutral = math.ceil(SPARE * units) + units

@@ -76,7 +76,7 @@ def run_audit(
         path: of the audit file.
         say: takes a sentence for the user after every stage.
         profile: that caps the sizes, see `capped`.
-        device: "cpu" or "cuda", where the images of a network's file are made.
+        device: "cpu" or "cuda", where networks of files make images and answer.
 
     Returns:
         The report; `report.html`, `report.json` and `model_card.md` are written.
@@ -118,7 +118,7 @@ def _report(
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
     if data is None and own.kind == "verification":
-        data, more = ask_recogniser(own, folders(own)[0], say)
+        data, more = ask_recogniser(own, folders(own)[0], say, device)
     elif data is None:
         data, more, sheet = _with_a_model(own, now, say, device)
     tables = (analyse_pairs if isinstance(data, Pairs) else analyse)(data, now)
@@ -141,7 +141,7 @@ def _with_a_model(
 ) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     kept, threshold = folders(specification)[0], plan["threshold"]
-    model = model_of(specification)
+    model = model_of(specification, device=device)
     asked = partial(ask, model, folder=kept / "answers")
     shown = show(specification, plan, kept, model, say, device)
     images, labelled, more = shown.images, shown.labelled, shown.more | {"model": model.card()}

@@ -150,16 +150,21 @@ class Specification(parts.Strict):
         found = f"{found} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
         sampled = not isinstance(source, KnownTruth | Images)
-        asked = self.asked_of_samples if sampled else self.asked
-        held = source.held if sampled and "held" in source.model_fields_set else []
-        for name in held:
+        ready, keys = getattr(source, "hyperplanes", None), source.model_fields_set
+        asked = self.asked_of_samples if sampled and not ready else self.asked
+        for name in source.held if sampled and "held" in keys and not ready else []:
             require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
+        for name in source.levels if sampled else []:
+            require(name in self.axes, "generator.levels", name, f"one of {', '.join(self.axes)}")
+        more = keys & {"binary"} | self.model_fields_set & {"calibration"} if ready else []
+        found = f"given besides {', '.join(more)}"
+        require(not more, "generator.hyperplanes", found, "one or the other")
         if given := self.calibration:
             found = f"given with generator {source.kind}"
             require(sampled, "calibration", found, "stylegan2, eg3d or python")
             several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
             require(several, "people", found, "two or more who answer about each image")
-            cut = "binary" in source.model_fields_set
+            cut = "binary" in keys
             require(not cut, "generator.binary", "given besides calibration", "one of the two")
             fits = given.crop is None or parts.ON_CROPS in asked
             require(fits, "calibration.crop", "given", "gender among what is asked")

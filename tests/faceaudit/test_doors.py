@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from face_endpoint import FaceEndpoint
 from PIL import Image
+from scipy.special import logit
 
 import faceaudit
 from faceaudit import PeopleNeeded, gate, own_generator
@@ -265,7 +266,10 @@ def test_a_network_from_the_official_file_of_its_weights(write, home):
     content = files.dumps(files.with_others(files.ada(weights=weights)))
     (home / "network.pkl").write_bytes(content)
     readers = {"gender": "left", "skin_colour": "top", "age": "corner"}
-    text = "generator: {kind: stylegan2, weights: network.pkl, truncation: 0.7, samples: 200}\n"
+    text = (
+        "generator: {kind: stylegan2, weights: network.pkl, truncation: 0.7, samples: 200, "
+        "precision: bfloat16}\n"
+    )
     text += "people:\n  kind: reader\n  models:\n" + "".join(
         f"    {name}: {python(function)}" for name, function in readers.items()
     )
@@ -276,9 +280,51 @@ def test_a_network_from_the_official_file_of_its_weights(write, home):
     assert report.data["images"] == 80 and report.plan.kept
     assert report.provenance["generator"]["psi"] == 0.7
     assert len(report.provenance["generator"]["sha256"]) == 64
+    away = report.provenance["generator"]["grey_levels_from_float32"]
+    assert 0 < away["mean"] < away["largest"] < 64
     for told in ("a truncation of 0.7", "Children are not left out"):
         assert any(told in one for one in report.limits)
     images = np.load(home / "artifacts" / "audits" / "doors" / "transects.npy").astype(float)
     top = images[:, :, :8].mean((1, 2, 3)) - images[:, :, 8:].mean((1, 2, 3))
     # The network is no line: its direction moves nearly all faces the way that its samples said.
     assert np.mean(top[1::2] > top[::2]) > 0.9
+
+
+READY = """\
+generator:
+  {kind: python, object: "models_of_test:Colours", version: "1", samples: 50,
+   hyperplanes: planes.npz, levels: {skin_colour: [-1, 1.5]}}
+"""
+
+
+def write_planes(home, **changed):
+    planes = {"names": ["gender", "skin_colour"], "normals": np.eye(2, 4), "intercepts": [0, 0]}
+    np.savez(home / "planes.npz", **{k: v for k, v in (planes | changed).items() if v is not None})
+
+
+def test_ready_hyperplanes_and_levels_need_no_answers_about_samples(write, home):
+    write_planes(home)
+    people = f"people: {{kind: reader, models: {{gender: {python('corner').strip()}}}}}\n"
+    report = run_audit(write(READY + people + model("red")))
+    assert [one.stage for one in report.people] == ["matched images"]
+    assert any("taken from planes.npz" in one for one in report.limits)
+    assert len(report.provenance["generator"]["hyperplanes_sha256"]) == 64
+    images = np.load(home / "artifacts/audits/doors/transects.npy")[:, :, 0, 0] / 255
+    np.testing.assert_allclose(logit(images[::2, 1]), -1, atol=0.02)
+    np.testing.assert_allclose(logit(images[1::2, 1]), 1.5, atol=0.02)
+    np.testing.assert_allclose(images[::2, [0, 2]], images[1::2, [0, 2]])  # what is no axis stays
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"names": ["gender", "age"]}, "no hyperplane of skin_colour"),
+        ({"normals": np.eye(2, 5)}, r"shape \(2, 5\), expected \(2, 4\)"),
+        ({"normals": None}, "no 'normals"),
+        ({"names": np.array(["gender", {}], object)}, "allow_pickle=False"),
+    ],
+)
+def test_hyperplanes_that_do_not_fit_are_refused(write, home, changed, told):
+    write_planes(home, **changed)
+    with pytest.raises(ValueError, match=f"planes.npz: .*{told}.*; an .npz with names"):
+        run_audit(write(READY + "people: {kind: page}\n" + model("red")))

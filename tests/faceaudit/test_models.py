@@ -4,6 +4,7 @@ import sys
 import types
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 from onnx_made import means
@@ -34,6 +35,9 @@ def python(function, reading=None, version="1"):
     output = {"index": reading.index, "activation": reading.activation}
     part = {"function": function, "version": version, "input": {"size": 16}, "output": output}
     return local_model(PythonModel(kind="python", **part), gives=reading.gives)
+
+
+PROVIDERS = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 
 
 def onnx_model(path, size=16, layout="nchw", channels="rgb", **output):
@@ -83,6 +87,25 @@ def test_the_file_gets_what_it_takes(tmp_path, shape, layout):
     model = onnx_model(means(tmp_path / "m.onnx", RED, shape=shape), layout=layout)
     np.testing.assert_allclose(model.ask(IMAGES).values, SHARES[:, 0], atol=1e-6)
     assert model.ask(IMAGES[:1]).values == pytest.approx(SHARES[:1, 0], abs=1e-6)
+
+
+def test_on_a_gpu_another_provider_answers(tmp_path, monkeypatch):
+    path, given = means(tmp_path / "m.onnx", RED), Preparation(size=16)
+    file, asked = Onnx(kind="onnx", path=path, input=given), []
+    with pytest.raises(ValueError, match="has no CUDAExecutionProvider; install onnxruntime-gpu"):
+        local_model(file, device="cuda")
+    here = local_model(file)
+    session = onnxruntime.InferenceSession
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [*PROVIDERS])
+    monkeypatch.setattr(
+        onnxruntime,
+        "InferenceSession",
+        lambda file, options, providers: asked.append(providers) or session(file, options),
+    )
+    there = local_model(file, device="cuda")
+    assert asked == [PROVIDERS] and there.card()["device"] == "cuda"
+    assert there.hash != here.hash  # answers of one are not taken for those of the other
+    np.testing.assert_array_equal(there.ask(IMAGES).values, here.ask(IMAGES).values)
 
 
 class Planted:

@@ -110,6 +110,14 @@ def test_it_draws_on_a_pretended_gpu(noise):
             assert_close(images.cpu(), wanted, 1e-5)
 
 
+def test_how_far_a_coarser_precision_goes():
+    fine, coarse = (StyleGenerator(network(), precision=one) for one in ("float32", "bfloat16"))
+    assert fine.rounding() == {"largest": 0.0, "mean": 0.0}
+    away, codes = coarse.rounding(3), coarse.sample(3, seed=0)
+    apart = 255 * (coarse.synthesize(codes) - fine.synthesize(codes)).abs()
+    assert away == {"largest": apart.max().item(), "mean": apart.mean().item()} and away["mean"] > 0
+
+
 def give(w, **options):
     return StyleGenerator(network(), **options).synthesize(torch.as_tensor(w))
 

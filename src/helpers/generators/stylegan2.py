@@ -427,6 +427,8 @@ class StyleGenerator:
         self._condition = None if given is None else given.to(self.device)
         told = {"psi": truncation, "noise": noise, "precision": precision, "kind": network.kind}
         told["condition"] = None if given is None else given[0].tolist()
+        if self.device.type == "cuda":  # convolutions in float32 then keep ten bits of a factor
+            told["tf32"] = torch.backends.cudnn.allow_tf32
         self.card: dict[str, Any] = card | told
 
     def sample(self, n: int, seed: int) -> Tensor:
@@ -476,8 +478,25 @@ class StyleGenerator:
         parts = (dict(zip(styles, part, strict=True)) for part in zip(*split, strict=True))
         return self._images(parts, scene)
 
+    def rounding(self, n: int = 8) -> dict[str, float]:
+        """How far images of n codes are from those in float32: largest and mean, in grey levels."""
+        codes, layers = self.sample(n, seed=0), self.network.synthesis
+        found, precision = self.synthesize(codes), layers.precision
+        try:
+            layers.precision = torch.float32
+            away = 255 * (found - self.synthesize(codes)).abs()
+        finally:
+            layers.precision = precision
+        return {"largest": float(away.max()), "mean": float(away.mean())}
+
     def _at_a_time(self) -> int:
-        return max(1, CHUNK_BYTES // self.network.image_bytes)
+        """Images whose largest activations fit into CHUNK_BYTES, or a sixteenth of a GPU's memory.
+
+        A layer has a few copies of its activations at a time, and two threads make images.
+        """
+        gpu = self.device.type == "cuda"
+        room = torch.cuda.mem_get_info(self.device)[0] // 16 if gpu else CHUNK_BYTES
+        return max(1, room // self.network.image_bytes)
 
     def _images(self, parts: Iterable[dict[str, Tensor]], scene: dict[str, float]) -> Tensor:
         """Images of styles in parts that fit into memory."""

@@ -33,6 +33,7 @@ from helpers.utils.parallel import processes, share_of_cores
 SHIPPED = Path(__file__).with_name("shipped")
 """The networks that the book's text speaks of, trained by the laptop's recipes."""
 BATCH = 32  # asked at a time: of 64 pictures the C library gives memory back after each layer
+GPU_BATCH = 1024
 FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
 
 Card = dict[str, Any]
@@ -212,8 +213,9 @@ class Trained:
         check_images(images)
         network, device = self.network.eval(), self.device
         # No images still go through once, which gives none of the right width.
-        starts = range(0, max(len(images), 1), BATCH)
-        parts = (torch.tensor(filled(images[k : k + BATCH], BATCH), device=device) for k in starts)
+        each = BATCH if device.type == "cpu" else GPU_BATCH
+        starts = range(0, max(len(images), 1), each)
+        parts = (torch.tensor(filled(images[k : k + each], each), device=device) for k in starts)
         return torch.cat([network(part.float() / 255).cpu() for part in parts])[: len(images)]
 
     @classmethod
