@@ -238,7 +238,7 @@ SPANS = {
     "makeup": (-1.2, 1.5),
     "smiling": (-1.5, 1.5),
 }
-N_FRAMES = 9
+N_FRAMES = 13
 
 # %% [markdown]
 # The people of these rows are sampled adults. "Adult" is decided by the fitted plane of age, whose
@@ -283,10 +283,14 @@ codes = np.stack([line(*each) for each in zip(people, SPANS, strict=True)])
 store = stage.path("lines.npy")
 frames = render_to_store(parameters_of(codes), figure_size, store, device=device)
 lines = frames.reshape(len(SPANS), N_FRAMES, *frames.shape[1:])
+walked = facerender.to_frame(parameters_of(codes))
+walked["attribute"] = np.repeat([*SPANS], N_FRAMES)
+walked["decision value"] = np.ravel([np.linspace(*span, N_FRAMES) for span in SPANS.values()])
+_ = stage.save("lines.parquet", walked)
 
 # %% mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, every row from another adult base face. After Fig. 3 of the transects paper."}}
 labels = [name.replace("_", "\n") for name in SPANS]
-gallery = figures.gallery(np.concatenate(lines[:, ::2]), 5, row_labels=labels)
+gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, row_labels=labels)
 
 # %% [markdown]
 # The same transects with finer steps are under the slider. Choose an attribute, then move it. All

@@ -60,6 +60,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+import statsmodels.api as sm
 import torch
 from scipy.stats import median_abs_deviation, norm
 
@@ -521,26 +522,53 @@ for name, score in seen.items():
     print(f"{name}: {1 - score['gender'].between(0.1, 0.9).mean():.0%} show a very clear gender")
 
 # %% [markdown]
-# ### Consistency, seen
+# ### One transect, nine annotators
 #
-# Numbers about agreement become believable when one sees what was agreed on. For three attributes,
-# ten images are lined up from the lowest to the highest score, with the answers to each below it.
-# Look for two things: the filled cells should form a rising band, and the images at which the band
-# is widest should be those you hesitate about yourself.
+# Numbers about agreement become believable when one sees what was agreed on. The transects paper shows
+# nine annotators a transect of thirteen images, and fits a logistic curve to their answers. The same is
+# done here with three of the [one-dimensional transects](fig-one-dimensional).
 
-# %% mystnb={"image": {"alt": "Three strips of ten rendered faces, ordered by perceived hair length, perceived gender and skin colour. Under each face a column of cells counts the answers to each level. The counts form a rising diagonal band that is one to three levels wide."}, "figure": {"name": "fig-consistency", "caption": "Ten images each, evenly spaced in the ranking by score, and how many annotators chose each level. As in Fig. 7 of the transects paper, whose images come from one long transect."}}
+# %%
+walked = stage.load("05_transect_generation", "lines.parquet")
+walked.index = [f"line-{number:02}" for number in range(len(walked))]
+faces = torch.from_numpy(walked[[*facerender.INDEX]].to_numpy("float32"))
+along = facerender.visible_scores(faces).set_axis(walked.index)
+nine = crowd.annotate(crowd.perceived(along), 9, seed=seed, stage=f"{stage.name}/lines")
+nine = nine[nine["status"] == "accepted"]
+
+# %%
+curves, chosen, CURVES = {}, {}, ("hair_length", "gender", "skin_colour")
+for name in CURVES:
+    value = walked.loc[walked["attribute"] == name, "decision value"]
+    counted, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
+    chosen[name] = counted.reindex(value.index, columns=levels, fill_value=0)
+    mean = chosen[name] @ levels / (9 * levels[-1])
+    curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
+
+# %% mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts form a rising band that is one to three levels wide, and a curve runs through it."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper."}}
+lines = stage.load("05_transect_generation", "lines.npy")[:, :, ::4, ::4]
 fig, axes = plt.subplots(6, 1, figsize=(figures.WIDTH, 7.6), height_ratios=[1, 2.3] * 3)
-names = ("hair_length", "gender", "skin_colour")
-for top, bottom, name in zip(axes[::2], axes[1::2], names, strict=True):
-    ranked = scores[name].sort_values(kind="stable").index
-    chosen = ranked[np.linspace(0, len(ranked) - 1, 10).astype(int)]
-    strip = np.hstack(figures.as_pixels(images[index.index.get_indexer(chosen)]))
-    top.imshow(strip)
+for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
+    rows = np.flatnonzero(walked["attribute"] == name)
+    top.imshow(np.hstack(figures.as_pixels(lines[rows])))
     top.set_title(name.replace("_", " "), loc="left", fontsize=12)
     top.set_axis_off()
-    cells = pd.DataFrame(counts[name][image_ids.get_indexer(chosen)].T, ATTRIBUTES[name])[::-1]
-    heat = {"cmap": "Blues", "vmin": 0, "vmax": n_raters + 2, "cbar": False, "linewidths": 1}
+    cells = chosen[name].set_axis([*ATTRIBUTES[name]], axis=1).T[::-1]
+    heat = {"cmap": "Blues", "vmin": 0, "vmax": 11, "cbar": False, "linewidths": 1}
     sns.heatmap(cells, annot=True, mask=cells == 0, xticklabels=False, ax=bottom, **heat)
+    heights = len(cells) - 0.5 - (len(cells) - 1) * curves[name].fittedvalues
+    bottom.plot(np.arange(len(rows)) + 0.5, heights, color=figures.VERMILION, alpha=0.6)
+    bottom.set(xlabel="", ylabel="")
+
+# %%
+fits = pd.DataFrame({name: fit.params.to_numpy() for name, fit in curves.items()})
+middle, width = -fits.loc[0] / fits.loc[1], 2 * np.log(9) / fits.loc[1]
+pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
+
+# %% [markdown]
+# The table is in decision values. At the *middle* the fitted score is one half. A plane that is right
+# for its raters has it near zero. The second number says how far one has to walk until answers turn
+# from one end of the scale to the other.
 
 # %% [markdown]
 # ## Does anybody answer at random?
