@@ -66,9 +66,8 @@ def read_causalface(
     found = scores(answers).add_suffix("_score").reset_index(names="image")
     rows = Rows(found.set_axis(range(1, len(found) + 1)), next(iter(tables.values())), "image")
     lost = report[report["dropped"] & (report["count"] > 0)]
-    rows.lost += [
-        (r.reason, r.field or "row", r.count, r.file, r.place, "") for r in lost.itertuples()
-    ]
+    for one in lost.itertuples():
+        rows.lost.append((one.reason, one.field or "row", one.count, one.file, one.place, ""))
     _named(rows, {"image": ""})
     rows.images(["image"], images)
     order = ["image", "identity", "seed", "race", "gender"]
@@ -86,9 +85,8 @@ def _add(export: Export, path: Path, attribute: str) -> None:
         raise wrong_format(path, "row 1", EXPECTED, f"{','.join(header)!r:.60}")
     for number, (name, *cells) in ((k, row) for k, row in enumerate(rows, 2) if row):
         if len(cells) % 2:
-            raise wrong_format(
-                path, f"row {number}", EXPECTED, f"{len(cells)} cells behind the image"
-            )
+            found = f"{len(cells)} cells behind the image"
+            raise wrong_format(path, f"row {number}", EXPECTED, found)
         for worker, score in zip(cells[::2], cells[1::2], strict=True):
             if worker.strip() or score.strip():
                 answer = (attribute, score.strip().removesuffix(".0"), attribute)

@@ -1,7 +1,7 @@
 """Images of people who agreed and spoke for themselves: FHIBE and Casual Conversations v2.
 
-Both are versioned, since people may withdraw. An image without a row belongs to somebody who
-withdrew, or to another version; no reader hands it out.
+FHIBE changes from month to month, since people may withdraw. An image without a row belongs to
+somebody who withdrew, or to another version; no reader hands it out.
 """
 
 import ast
@@ -19,7 +19,7 @@ FHIBE = ["image_id", "filepath", "subject_id", "age", "pronoun", "ancestry", "na
 FHIBE += ["natural_skin_color", "apparent_skin_color"]
 TONES = ["monk_skin_tone.scale", "fitzpatrick_skin_tone.type"]
 FRAMES = {".jpg", ".jpeg", ".png"}
-_CODE = re.compile(r"\d+\.\s+")
+_CODE = re.compile(r"^\d+\.\s+")
 
 
 def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None = None) -> DataSet:
@@ -48,23 +48,21 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
     rows.frame = rows.frame.rename(columns={"filepath": "image", "subject_id": "identity"})
     rows.present(["identity"])
     rows.numbers(["age"])
-    for column in rows.frame.columns.difference(
-        ["image", "identity", "image_id", "age"], sort=False
-    ):
+    order = ["image", "identity", "image_id", "age"]
+    for column in rows.frame.columns.drop(order):
         known = {text: _label(text) for text in rows.frame[column].unique()}
-        rows.drop(rows.frame[column].map(known).isna(), "list that is cut", column)
-        labels = rows.frame[column].map(known).replace("", None)
-        rows.frame = rows.frame.assign(**{column: labels})
+        labels = rows.frame[column].map(known)
+        rows.drop(labels.isna(), "list that is cut", column)
+        rows.frame = rows.frame.assign(**{column: labels.replace("", None)})
     rows.distinct("image")
     rows.images(["image"], images)
-    order = ["image", "identity", "image_id", "age"]
     return rows.finish("FHIBE", "registration, evaluation only", version, order)
 
 
 def _label(text: str) -> str | None:
     """What a cell says without code numbers; None for a list that cannot be read."""
     if not text.startswith("["):
-        return _CODE.sub("", text, count=1)
+        return _CODE.sub("", text)
     try:
         return _joined(ast.literal_eval(text), text)
     except (ValueError, SyntaxError):
@@ -75,7 +73,7 @@ def _joined(value: Any, otherwise: object) -> Any:
     """Labels of a list in one text."""
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         return otherwise
-    return "; ".join(_CODE.sub("", one, count=1) for one in value)
+    return "; ".join(_CODE.sub("", one) for one in value)
 
 
 def read_casual_conversations(

@@ -52,17 +52,14 @@ def read_celeba(
     rows.distinct("image")
     rows.images(["image"], images)
     files, order = [path], ["image"]
-    for file, column in (
-        ("identity_CelebA.txt", "identity"),
-        ("list_eval_partition.txt", "partition"),
-    ):
+    more_files = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
+    for column, file in more_files.items():
         if (beside := Path(folder, file)).is_file():
             more = Rows.lines(beside)
             _split(more, ["image", column])
             known = more.frame.drop_duplicates("image").set_index("image")[column]
             rows.frame = rows.frame.assign(**{column: rows.frame["image"].map(known)})
-            rows.lost += more.lost
-            rows.drop(rows.frame[column].isna(), f"no line in {file}", "image")
+            rows.drop(rows.frame[column].isna(), f"no readable line in {file}", "image")
             files, order = [*files, beside], [*order, column]
     if "partition" in order:
         rows.labels(["partition"], PARTITIONS)
