@@ -1,0 +1,132 @@
+"""Rows of a source's files: good ones are kept, and each dropped one is counted under a reason.
+
+A file that is not what its reader takes is refused as a whole, by the error of
+`helpers.annotations.ingest.wrong_format`. A row that cannot be used is dropped. Both name the file,
+the row and what was found. Where no row is left, the reasons are the error.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from helpers.annotations.ingest import read_table, wrong_format
+
+Folder = str | Path | None
+LEAVING = r"^/|^[A-Za-z]:|(?:^|[/\\])\.\.(?:[/\\]|$)"
+DROPPED = ["reason", "field", "count", "file", "place", "found"]
+PAIR = ["first", "second", "first_identity", "second_identity", "same"]
+
+
+class DataSet(NamedTuple):
+    """A source as its reader returns it.
+
+    Attributes:
+        frame: one row an image, in the files' order: `image` (a path from the folder of images),
+            `identity` (a text that says which images show one person) where the source has one, and
+            the source's attributes. Of a set of pairs one row a pair: `first` and `second` (paths),
+            `first_identity` and `second_identity`, `same` (0 or 1) and the source's attributes.
+        card: what a manifest should say, ready for JSON: `source`, `version` (as the caller names
+            it, or the SHA-256 of the files), `terms` of use, `kept` (the number of rows) and
+            `dropped` (reason and field → number).
+        dropped: one row per reason that occurred: `reason`, `field`, `count`, and of the first
+            example `file`, `place` and `found`.
+    """
+
+    frame: pd.DataFrame
+    card: dict[str, object]
+    dropped: pd.DataFrame
+
+
+class Rows:
+    """Rows that may still be dropped; the index holds their numbers in the file."""
+
+    def __init__(self, frame: pd.DataFrame, path: str | Path, unit: str = "row") -> None:
+        self.frame, self.path, self.unit = frame, Path(path), unit
+        self.lost: list[tuple] = []
+
+    @classmethod
+    def read(cls, path: str | Path, expected: str, needed: Sequence[str]) -> "Rows":
+        """The cells of a CSV file as texts; columns without a name are left out."""
+        table = read_table(Path(path), expected, needed).drop(columns="", errors="ignore")
+        if lacking := [name for name in needed if name not in table]:
+            raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
+        frame = table.astype("str").apply(lambda column: column.str.strip())
+        return cls(frame.set_axis(range(2, len(frame) + 2)), path)
+
+    @classmethod
+    def lines(cls, path: str | Path) -> "Rows":
+        """The lines of a text file that are not empty, in the column `line`."""
+        try:
+            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError as error:
+            raise wrong_format(path, "the whole file", "text in UTF-8", str(error)) from None
+        frame = pd.DataFrame({"line": lines}, range(1, len(lines) + 1), dtype="str")
+        return cls(frame[frame["line"].str.strip() != ""], path, "line")
+
+    def drop(self, bad: ArrayLike, reason: str, field: str) -> None:
+        """Leave out rows, and count them under a reason."""
+        bad = pd.Series(bad, self.frame.index).astype(bool)
+        if bad.any():
+            found = f"{self.frame.loc[bad, field].iloc[0]!r:.60}"
+            place = f"{self.unit} {bad.idxmax()}"
+            self.lost.append((reason, field, int(bad.sum()), self.path.name, place, found))
+            self.frame = self.frame[~bad]
+
+    def present(self, columns: Iterable[str]) -> None:
+        for column in columns:
+            empty = self.frame[column].isna() | (self.frame[column] == "")
+            self.drop(empty, "missing value", column)
+
+    def labels(self, columns: Iterable[str], known: Collection[str]) -> None:
+        for column in columns:
+            self.drop(~self.frame[column].isin(known), "unknown label", column)
+
+    def numbers(self, columns: Iterable[str]) -> None:
+        """Turn columns into numbers."""
+        for column in columns:
+            self.drop(pd.to_numeric(self.frame[column], "coerce").isna(), "no number", column)
+        self.frame = self.frame.assign(**{c: pd.to_numeric(self.frame[c]) for c in columns})
+
+    def images(self, columns: Iterable[str], folder: Folder) -> None:
+        """Keep rows whose images lie in the folder, if one is given."""
+        if folder is not None and not Path(folder).is_dir():
+            raise ValueError(f"{folder}: no such folder of images")
+        self.present(columns)
+        for column in columns:
+            leaving = self.frame[column].str.contains(LEAVING)
+            self.drop(leaving, "path out of the folder of images", column)
+            if folder is not None:
+                known = {
+                    name for name in self.frame[column].unique() if Path(folder, name).is_file()
+                }
+                self.drop(~self.frame[column].isin(known), "no such image", column)
+
+    def distinct(self, column: str) -> None:
+        self.drop(self.frame[column].duplicated(), "image of an earlier row", column)
+
+    def finish(
+        self,
+        source: str,
+        terms: str,
+        version: str | None,
+        order: Sequence[str],
+        files: Iterable[str | Path] = (),
+    ) -> DataSet:
+        """The data set, with some columns first; ValueError if no row is left."""
+        dropped = pd.DataFrame(self.lost, columns=DROPPED)
+        if self.frame.empty:
+            told = "{2} × {0} in {1!r} (first: {4}, {5})"
+            why = "; ".join(told.format(*one) for one in self.lost)
+            raise ValueError(f"{self.path}: no {self.unit} can be used: {why}")
+        digest = hashlib.sha256()
+        for path in [*files] or [self.path]:
+            digest.update(Path(path).read_bytes())
+        card = {"source": source, "version": version or f"sha256:{digest.hexdigest()}"}
+        card |= {"terms": terms, "kept": len(self.frame)}
+        card["dropped"] = {f"{reason}: {field}": n for reason, field, n, *_ in self.lost}
+        rest = [column for column in self.frame if column not in order]
+        return DataSet(self.frame[[*order, *rest]].reset_index(drop=True), card, dropped)

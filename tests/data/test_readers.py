@@ -1,0 +1,450 @@
+"""Files of the shapes in which the sources come, written here: read back, and damaged."""
+
+import json
+from functools import partial
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from helpers import data, verification
+from helpers.artifacts import lineage
+
+# --- the sources' files, as small as they can be
+
+CELEBA_NAMES = """5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips
+Big_Nose Black_Hair Blond_Hair Blurry Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses
+Goatee Gray_Hair Heavy_Makeup High_Cheekbones Male Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard
+Oval_Face Pale_Skin Pointy_Nose Receding_Hairline Rosy_Cheeks Sideburns Smiling Straight_Hair
+Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace Wearing_Necktie Young
+"""
+NAMES = CELEBA_NAMES.split()
+ATTRIBUTES = "\n".join(f"00000{k}.jpg " + "  1 -1" * 20 for k in (1, 2, 3))
+CELEBA = {
+    "list_attr_celeba.txt": f"3\n{' '.join(NAMES)} \n{ATTRIBUTES}\n",
+    "list_eval_partition.txt": "000001.jpg 0\n000002.jpg 1\n000003.jpg 2\n",
+    "identity_CelebA.txt": "000001.jpg 2880\n000002.jpg 2880\n000003.jpg 17\n",
+}
+
+FAIRFACE = "file,age,gender,race,service_test\nval/1.jpg,3-9,Male,East Asian,False\n"
+FAIRFACE += "val/2.jpg,more than 70,Female,Latino_Hispanic,True\nval/3.jpg,20-29,Male,Black,True\n"
+
+PPB = "image,gender,fitzpatrick,country\na/1.png,Female,VI,Rwanda\na/2.png,Male,I,Iceland\n"
+PPB += "a/3.png,Female,III,Finland\n"
+
+FHIBE = "image_id,filepath,subject_id,age,pronoun,ancestry,nationality,natural_skin_color,"
+FHIBE += "apparent_skin_color,lighting,keypoints\n"
+for k in (1, 2, 3):
+    FHIBE += f"i{k},raw/{k}.png,s{k % 2},3{k}.0,\"['0. She/her/hers', '2. They/them/theirs']\","
+    FHIBE += '"[""7. Côte d\'Ivoire""]",[\'12. Kenyan\'],"2. [164, 131, 103]",'
+    FHIBE += '"3. [175, 148, 120]",1. Daylight,"{\'0. Nose\': [1.5, 2]}"\n'
+
+TONES = {"monk_skin_tone": {"scale": "scale 7", "confidence": "high"}}
+TONES |= {"fitzpatrick_skin_tone": {"type": "type iv", "confidence": "medium"}}
+VIDEOS = [("0001", "a", "female"), ("0001", "b", "female"), ("0002", "c", None), ("0003", "d", "x")]
+CONVERSATIONS = json.dumps(
+    [
+        {"subject_id": one, "video_name": video, "age": "31", "gender": gender, **TONES}
+        | {"secondary_languages": ["hindi", "tamil"], "geo_location": {"country": "india"}}
+        for one, video, gender in VIDEOS
+    ]
+)
+
+BFW = "ID,fold,p1,p2,label,id1,id2,att1,att2,vgg16,resnet50,senet50,a1,a2,g1,g2,e1,e2,sphereface\n"
+BFW += "0,1,af/n9/1.jpg,af/n9/2.jpg,1,0,0,af,af,0.82,0.7,0.68,AF,AF,F,F,A,A,0.393\n"
+BFW += "1,2,af/n9/1.jpg,wm/n7/1.jpg,0,0,5,af,wm,0.12,0.1,0.08,AF,WM,F,M,A,W,-0.009\n"
+BFW += "2,5,wm/n7/1.jpg,wm/n7/2.jpg,1,5,5,wm,wm,0.72,0.6,0.58,WM,WM,M,M,W,W,0.5\n"
+
+SAME = "".join(f"m.{k}\t1\t2\n" for k in range(300))
+RFW = (SAME + "".join(f"m.{k}\t1\tm.{k + 1}\t12\n" for k in range(300))) * 10
+
+SCORES = "image,worker,score,worker,score\nseed_1_race_asian_gender_male_age_0.png,w1,4,w2,3\n"
+SCORES += "seed_2_race_black_gender_female_age_0.png,w1,0,w2,1.0,w3,1\n"
+SCORES += "seed_12_race_white_gender_male_age_0.png,w3,2\n"
+
+FRONT, AT = "pose/seed_3/white_male_y_0.png", "pose/seed_3"
+SMILE = "smiling/seed_4/asian_female_smiling_1.5.png"
+PAIRS = f"left,right,r1,r2,r3\n{AT}/white_male_y_-22.5_rest.png,{FRONT},0,1,1\n"
+PAIRS += f"{FRONT},{SMILE},4,4,3\n{FRONT},{AT}/asian_male_y_0.png,2,3,4\n"
+
+
+def conversations(at, **more):
+    return data.read_casual_conversations(at / "CasualConversationsV2.json", at / "images", **more)
+
+
+portraits = {"image": "image", "gender": "gender", "skin": "fitzpatrick"}
+portraits |= {"source": "PPB", "terms": "on request"}
+sides = {"first": "left", "second": "right", "ratings": ["r1", "r2", "r3"]}
+FRAMES = ["0001/a/1.jpg", "0001/b.PNG", "0002/1.jpg", "0003/1.jpeg"]
+SEEN = [FRONT, SMILE, f"{AT}/white_male_y_-22.5_rest.png", f"{AT}/asian_male_y_0.png"]
+READERS = {
+    "celeba": (CELEBA, data.read_celeba, "", [f"00000{k}.jpg" for k in (1, 2, 3)]),
+    "fairface": ({"labels.csv": FAIRFACE}, data.read_fairface, "labels.csv", ["val/1.jpg"]),
+    "portraits": ({"p.csv": PPB}, partial(data.read_portraits, **portraits), "p.csv", ["a/1.png"]),
+    "fhibe": ({"f.csv": FHIBE}, data.read_fhibe, "f.csv", ["raw/1.png", "raw/3.png"]),
+    "bfw": ({"bfw.csv": BFW}, data.read_bfw, "bfw.csv", ["af/n9/1.jpg", "af/n9/2.jpg"]),
+    "rfw": ({"African_pairs.txt": RFW}, data.read_rfw, "African_pairs.txt", []),
+    "causalface": (
+        {"gender.csv": SCORES},
+        lambda path, **more: data.read_causalface({"gender": path}, **more),
+        "gender.csv",
+        ["seed_1_race_asian_gender_male_age_0.png"],
+    ),
+    "pairs": (
+        {"pairs.csv": PAIRS},
+        partial(data.read_causalface_pairs, **sides),
+        "pairs.csv",
+        SEEN,
+    ),
+    "conversations": ({"CasualConversationsV2.json": CONVERSATIONS}, conversations, "", FRAMES),
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Write a source's files, some of them changed, and read them."""
+
+    def call(name, changes=(), **more):
+        files, reader, path, images = READERS[name]
+        for image in images:
+            (tmp_path / "images" / image).parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (2, 2)).save(tmp_path / "images" / image)
+        for file, text in (files | dict(changes)).items():
+            if text is not None:
+                (tmp_path / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return reader(tmp_path / path, **more)
+
+    return call
+
+
+# --- what is read
+
+
+def test_celeba_has_its_attributes_partition_and_identities(read):
+    frame, card, dropped = read("celeba", version="2015")
+    assert frame.columns.tolist() == ["image", "identity", "partition", *NAMES]
+    assert frame.iloc[:, :4].to_numpy().tolist() == [
+        ["000001.jpg", "2880", 0, 1],
+        ["000002.jpg", "2880", 1, 1],
+        ["000003.jpg", "17", 2, 1],
+    ]
+    assert (frame["Young"] == -1).all() and dropped.empty
+    assert card == {"source": "CelebA", "version": "2015", "terms": "research"} | {
+        "kept": 3,
+        "dropped": {},
+    }
+
+
+def test_celeba_does_without_the_other_two_files(read):
+    changes = dict.fromkeys(["list_eval_partition.txt", "identity_CelebA.txt"])
+    assert read("celeba", changes).frame.columns[:2].tolist() == ["image", NAMES[0]]
+
+
+def test_fairface_keeps_its_labels(read):
+    frame, card, _ = read("fairface")
+    assert frame.iloc[1].tolist() == [
+        "val/2.jpg",
+        "more than 70",
+        "Female",
+        "Latino_Hispanic",
+        True,
+    ]
+    assert card["terms"] == "CC BY 4.0" and card["kept"] == 3
+
+
+def test_portraits_keep_the_names_of_their_columns(read):
+    frame, card, _ = read("portraits")
+    assert frame.columns.tolist() == ["image", "gender", "fitzpatrick"]
+    assert frame["fitzpatrick"].tolist() == ["VI", "I", "III"]
+    assert (card["source"], card["terms"]) == ("PPB", "on request")
+
+
+def test_fhibe_has_labels_without_code_numbers(read):
+    first, second = read("fhibe"), read("fhibe", {"f.csv": FHIBE.replace("'0. She", "'5. She")})
+    pd.testing.assert_frame_equal(first.frame, second.frame)
+    assert first.card["version"] != second.card["version"]
+    row = first.frame.iloc[0].to_dict()
+    assert (row["identity"], row["age"], row["pronoun"]) == (
+        "s1",
+        31,
+        "She/her/hers; They/them/theirs",
+    )
+    assert (row["ancestry"], row["nationality"]) == ("Côte d'Ivoire", "Kenyan")
+    assert (row["natural_skin_color"], row["lighting"]) == ("[164, 131, 103]", "Daylight")
+    assert row["keypoints"] == "{'0. Nose': [1.5, 2]}"
+
+
+def test_conversations_are_read_by_their_frames(read):
+    frame, card, dropped = read("conversations")
+    assert frame["image"].tolist() == FRAMES and card["kept"] == 4 and dropped.empty
+    assert frame["identity"].tolist() == ["0001", "0001", "0002", "0003"]
+    assert set(frame["monk_skin_tone.scale"]) == {"scale 7"}
+    assert set(frame["secondary_languages"]) == {"hindi; tamil"}
+    assert frame["gender"].isna().tolist() == [False, False, True, False]
+    assert frame["video_name"].isna().tolist() == [True, True, False, False]  # of two, or of one
+
+
+def test_bfw_is_a_table_of_pairs(read):
+    frame, card, _ = read("bfw")
+    start = ["first", "second", "first_identity", "second_identity", "same", "fold", "att1"]
+    assert frame.columns[:7].tolist() == start and "ID" not in frame
+    assert frame["same"].tolist() == [1, 0, 1] and frame["sphereface"].tolist() == [
+        0.393,
+        -0.009,
+        0.5,
+    ]
+    assert frame.iloc[1][["first_identity", "second_identity", "a2"]].tolist() == ["0", "5", "WM"]
+    assert card["source"] == "BFW"
+
+
+def test_rfw_has_ten_folds_of_both_kinds(read):
+    frame, _, dropped = read("rfw")
+    assert frame.groupby(["fold", "same"]).size().tolist() == [300] * 20 and dropped.empty
+    assert frame.loc[300, "first":"second_identity"].tolist() == [
+        "African/m.0/m.0_0001.jpg",
+        "African/m.1/m.1_0012.jpg",
+        "m.0",
+        "m.1",
+    ]
+    assert frame.loc[0, "second"] == "African/m.0/m.0_0002.jpg" and set(frame["race"]) == {
+        "African"
+    }
+
+
+def test_causalface_has_mean_scores_by_image(read, tmp_path):
+    frame, card, _ = read("causalface")
+    assert frame["identity"].tolist() == ["12 white male", "1 asian male", "2 black female"]
+    assert frame["gender_score"].tolist() == pytest.approx([0.5, 3.5 / 4, 2 / 3 / 4])
+    (tmp_path / "age.csv").write_text(SCORES.partition("seed_2")[0])
+    tables = {"gender": tmp_path / "gender.csv", "age": tmp_path / "age.csv"}
+    both = data.read_causalface(tables)
+    assert both.frame["age_score"].notna().tolist() == [False, True, False]
+    assert both.card["version"] != card["version"]
+
+
+def test_pairs_of_causalface_go_on_to_the_consensus(read):
+    frame = read("pairs").frame
+    assert frame["same"].tolist() == [1, 0, 0]
+    assert frame["first_identity"].tolist() == ["3 white male"] * 3
+    assert frame["second_identity"].tolist() == ["3 white male", "4 asian female", "3 asian male"]
+    assert verification.hcic(frame[["r1", "r2", "r3"]], 1, 1).tolist() == [0.25, 1, 0.75]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_table_survives_its_way_through_a_file(read, tmp_path, name):
+    frame, card, _ = read(name)
+    frame.to_parquet(tmp_path / "kept.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "kept.parquet"), frame)
+    assert json.loads(json.dumps(card)) == card
+
+
+def test_images_that_are_not_there_are_dropped(read, tmp_path):
+    folder = tmp_path / "images"
+    assert len(read("celeba", images=folder).frame) == 3
+    frame, _, dropped = read("bfw", images=folder)
+    assert frame["first"].tolist() == ["af/n9/1.jpg"]
+    assert dropped["reason"].tolist() == ["no such image"] * 2
+    assert len(read("pairs", images=folder).frame) == 3
+    with pytest.raises(ValueError, match="nowhere: no such folder of images"):
+        read("fhibe", images=tmp_path / "nowhere")
+    with pytest.raises(ValueError, match="can be used: 6000 × no such image in 'first'"):
+        read("rfw", images=folder)
+
+
+def test_the_package_has_no_way_to_a_network():
+    text = "".join(path.read_text() for path in (lineage.PACKAGE / "data").glob("*.py"))
+    assert text and not any(name in text for name in ("urllib", "requests", "http", "socket"))
+
+
+# --- what is damaged
+
+A, P, I = CELEBA.keys()  # noqa: E741
+J = "CasualConversationsV2.json"
+R = "African_pairs.txt"
+FF, PP, FH, BW, CF, CP = "labels.csv", "p.csv", "f.csv", "bfw.csv", "gender.csv", "pairs.csv"
+HTML = "<html>\n<title>Sign in</title>\n"
+DAMAGED = [
+    ("celeba", A, ("", None), "No such file"),
+    ("celeba", A, ("", HTML), "line 1: expected the number of images, found '<html>'"),
+    ("celeba", A, ("", f"image_id,{','.join(NAMES)}\n1.jpg,1\n"), "line 1: .* found 'image_id,5_o"),
+    ("celeba", A, ("Young", ""), "line 2: expected 40 names, found 39"),
+    ("celeba", A, (ATTRIBUTES[-136:], ""), "line 1: expected 2, as many as images below, found 3"),
+    ("celeba", A, ("", b"3\n\xff\xfe"), "expected text in UTF-8"),
+    ("celeba", A, ("000002.jpg   1", "000002.jpg"), "not 41 words: line: line 4: '000002.jpg"),
+    (
+        "celeba",
+        A,
+        ("000002.jpg   1", "000002.jpg 0"),
+        "unknown label: 5_o_Clock_Shadow: line 4: '0'",
+    ),
+    ("celeba", A, ("000002", "000001"), "image of an earlier row: image: line 4: '000001.jpg'"),
+    ("celeba", P, ("000002.jpg 1", "000002.jpg 7"), "unknown label: partition: line 4: '7'"),
+    (
+        "celeba",
+        I,
+        ("000002.jpg 2880\n", ""),
+        "no readable line in identity_CelebA.txt: image: line 4",
+    ),
+    (
+        "celeba",
+        I,
+        ("000002.jpg 2880", "000002.jpg"),
+        "no readable line in ident.*: line 4: '000002.jpg'",
+    ),
+    ("fairface", FF, ("", ""), "row 1: expected FairFace's labels .*, found an empty file"),
+    ("fairface", FF, ("", HTML), "row 1: .*, found no column file"),
+    ("fairface", FF, ("race,", "Race,"), "row 1: .*, found no column race"),
+    ("fairface", FF, ("", FAIRFACE.replace(",", ";")), "row 1: .*, found no column file"),
+    ("fairface", FF, ("20-29,Male", "20-29"), "row 4: .*, found Expected 5 columns, got 4"),
+    ("fairface", FF, ("", FAIRFACE[:44]), "row 2: .*, found no cell of gender"),
+    ("fairface", FF, ("", FAIRFACE[:34]), "row 1: .*, found no row below it"),
+    ("fairface", FF, ("20-29", "10-Mar"), "unknown label: age: row 4: '10-Mar'"),
+    ("fairface", FF, ("Black", "black"), "unknown label: race: row 4: 'black'"),
+    ("fairface", FF, ("Male,Black", "0,Black"), "unknown label: gender: row 4: '0'"),
+    ("fairface", FF, ("val/3", "val/2"), "image of an earlier row: image: row 4: 'val/2.jpg'"),
+    ("fairface", FF, ("val/3.jpg", ""), "missing value: image: row 4: ''"),
+    ("portraits", PP, ("", "\n"), "row 1: expected a table of portraits with image, gender, fitz"),
+    ("portraits", PP, ("fitzpatrick", "skin"), "row 1: .*, found no column fitzpatrick"),
+    ("portraits", PP, ("country", "image"), "row 1: .*, found the column 'image' twice"),
+    ("portraits", PP, ("Finland", "Finland,x"), "row 4: .*Expected 4 columns, got 5"),
+    ("portraits", PP, ("Finland", '"Finland'), "the whole file: .*odd number of quotation marks"),
+    ("portraits", PP, ("", PPB.encode("utf-16")), "row 1: .*, found no CSV"),
+    ("portraits", PP, ("Female,III", ",III"), "missing value: gender: row 4: ''"),
+    ("portraits", PP, ("III", " "), "missing value: fitzpatrick: row 4: ''"),
+    ("portraits", PP, ("a/3.png", "../3.png"), "path out of the folder of images: image: row 4"),
+    ("portraits", PP, ("a/3.png", "C:\\3.png"), "path out of the folder of images: image: row 4"),
+    ("portraits", PP, ("a/3.png", "a/1.png"), "image of an earlier row: image: row 4: 'a/1.png'"),
+    ("fhibe", FH, ("", None), "No such file"),
+    ("fhibe", FH, ("", HTML), "row 1: expected FHIBE's table .*, found no column image_id"),
+    ("fhibe", FH, ("subject_id", "subject"), "row 1: .*, found no column subject_id"),
+    ("fhibe", FH, ("natural_skin_color,", ""), "row 1: .*, found no column natural_skin_color"),
+    ("fhibe", FH, ("i3,raw/3.png", "i3"), "row 4: .*Expected 11 columns, got 10"),
+    ("fhibe", FH, ("s1,33.0", ",33.0"), "missing value: identity: row 4: ''"),
+    ("fhibe", FH, ("s1,33.0", "s1,"), "no number: age: row 4: ''"),
+    ("fhibe", FH, ("s1,33.0", "s1,30-39"), "no number: age: row 4: '30-39'"),
+    (
+        "fhibe",
+        FH,
+        ("33.0,\"['0. She", "33.0,\"['0. She'"),
+        r"list that is cut: pronoun: row 4: .*She",
+    ),
+    ("fhibe", FH, ("raw/3.png", "raw/1.png"), "image of an earlier row: image: row 4"),
+    (
+        "fhibe",
+        FH,
+        ("raw/3.png", "/home/me/3.png"),
+        "path out of the folder of images: image: row 4",
+    ),
+    ("bfw", BW, ("", b"\x80\x04\x95\x8c\x15pandas.core.frame"), "row 1: .*, found no CSV"),
+    ("bfw", BW, ("", HTML), "row 1: expected BFW's table .*, found no column fold"),
+    ("bfw", BW, ("label", "Label"), "row 1: .*, found no column label"),
+    ("bfw", BW, (",W,W,0.5", ",W,W"), "row 4: .*Expected 19 columns, got 18"),
+    ("bfw", BW, ("1,5,5,wm", "2,5,5,wm"), "unknown label: same: row 4: '2'"),
+    ("bfw", BW, ("1,5,5,wm", "1,5,6,wm"), "label and identities disagree: same: row 4: '1'"),
+    ("bfw", BW, ("1,5,5,wm", "1,5,,wm"), "missing value: second_identity: row 4: ''"),
+    ("bfw", BW, ("WM,WM,M,M", "WM,WM,M,X"), "unknown label: g2: row 4: 'X'"),
+    ("bfw", BW, ("M,M,W,W", "M,M,W,"), "unknown label: e2: row 4: ''"),
+    ("bfw", BW, ("0.72", "none"), "no number: vgg16: row 4: 'none'"),
+    ("bfw", BW, ("wm/n7/2.jpg", ""), "missing value: second: row 4: ''"),
+    ("rfw", R, ("", None), "No such file"),
+    ("rfw", R, ("", HTML), "the whole file: expected 6,000 pairs, one a line, found 2 lines"),
+    ("rfw", R, ("", RFW[:-20]), "the whole file: .*, found 5,999 lines"),
+    ("rfw", R, ("", "10\t300\n" + RFW), "the whole file: .*, found 6,001 lines"),
+    ("rfw", R, ("", RFW.encode("utf-16")), "the whole file: expected text in UTF-8"),
+    (
+        "rfw",
+        R,
+        ("m.7\t1\t2\n", "m.7 1 2\n"),
+        "neither three nor four cells: line: line 8: 'm.7 1 2'",
+    ),
+    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\n"), "neither three nor four cells: line: line 8"),
+    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\ttwo\n"), "neither three nor four cells: line: line 8"),
+    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\tm.9\t2\n"), "pair of the other kind .*: line: line 8"),
+    ("rfw", R, ("m.7\t1\t2\n", "../x\t1\t2\n"), "path out of the folder of images: first: line 8"),
+    ("causalface", CF, ("", ""), "row 1: expected a CausalFace table .*, found ''"),
+    ("causalface", CF, ("", HTML), "row 1: expected a CausalFace table .*, found '<html>'"),
+    ("causalface", CF, (SCORES[:32], ""), "row 1: .*, found 'seed_1_race_asian"),
+    (
+        "causalface",
+        CF,
+        ("male_age_0.png,w3,2", "male_age_0.png,w3"),
+        "row 4: .*found 1 cells behind",
+    ),
+    ("causalface", CF, ("", SCORES.encode("utf-16")), "the whole file: .*, found no CSV"),
+    ("causalface", CF, ("w3,2\n", 'w3,"2\n'), "the whole file: .*, found no CSV"),
+    ("causalface", CF, ("w3,2", "w3,9"), "level outside the scale: gender: row 4"),
+    ("causalface", CF, ("w3,2", "w3,often"), "unknown level: gender: row 4"),
+    ("causalface", CF, ("w3,2", ",2"), "missing annotator: row: row 4"),
+    ("causalface", CF, ("seed_12_race_white", "white"), "no name of CausalFace: image: image 3"),
+    (
+        "causalface",
+        CF,
+        ("seed_12_race_white_gender_male_age_0.png", ""),
+        "missing image: row: row 4",
+    ),
+    ("pairs", CP, ("", ""), "row 1: expected CausalFace's pairs .*, found an empty file"),
+    ("pairs", CP, ("", HTML), "row 1: .*, found no column left"),
+    ("pairs", CP, ("r2", "rating"), "row 1: .*, found no column r2"),
+    ("pairs", CP, ("r2", "r1"), "row 1: .*, found no column r2"),
+    ("pairs", CP, ("2,3,4", "2,3"), "row 4: .*Expected 5 columns, got 4"),
+    ("pairs", CP, ("2,3,4", "2,,4"), "no number: r2: row 4: ''"),
+    ("pairs", CP, ("2,3,4", "2,same,4"), "no number: r2: row 4: 'same'"),
+    ("pairs", CP, ("pose/seed_3/asian", "pose/asian"), "no name of CausalFace: second: row 4"),
+    (
+        "pairs",
+        CP,
+        ("pose/seed_3/asian", "../seed_3/asian"),
+        "path out of the folder .*: second: row 4",
+    ),
+    ("pairs", CP, ("pose/seed_3/asian_male_y_0.png", ""), "missing value: second: row 4: ''"),
+    ("conversations", J, ("", None), "No such file"),
+    ("conversations", J, ("", ""), "the whole file: expected Casual Conversations v2 .*truncated"),
+    ("conversations", J, ("", CONVERSATIONS[:-9]), "the whole file: .*truncated"),
+    ("conversations", J, ("", CONVERSATIONS[1:-1]), "the whole file: .*"),
+    ("conversations", J, ("", '{"a": []}'), "the whole file: .*Expected `array`, got `object`"),
+    ("conversations", J, ("", "[1]"), "the whole file: .*Expected `object`, got `int`"),
+    ("conversations", J, ("", "[]"), "the whole file: .*, found no record with subject_id"),
+    (
+        "conversations",
+        J,
+        ('"scale"', '"Scale"'),
+        "missing value: monk_skin_tone.scale: record 4: nan",
+    ),
+    (
+        "conversations",
+        J,
+        ('"subject_id": "0003"', '"x": 1'),
+        "missing value: identity: record 4: nan",
+    ),
+    ("conversations", J, ("0003", "3"), "person without frames: identity: record 4: '3'"),
+    (
+        "conversations",
+        J,
+        ('"type iv"', "null"),
+        "missing value: fitzpatrick_skin_tone.type: record 4",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "file", "change", "sentence"), DAMAGED)
+def test_damage_is_told_in_one_sentence(read, name, file, change, sentence):
+    text, (old, new) = READERS[name][0][file], change
+    if old:  # what stands last in the file is changed, for a list of pairs what stands first
+        assert old in text
+        new = text.replace(old, new, 1) if name == "rfw" else new.join(text.rsplit(old, 1))
+    try:
+        frame, card, dropped = read(name, {file: new})
+    except (ValueError, FileNotFoundError) as error:
+        told, kept = [str(error)], None
+    else:
+        lost = dropped[["reason", "field", "place", "found"]].astype("str")
+        told, kept = lost.agg(": ".join, axis=1).tolist(), len(frame)
+        whole = {"rfw": 6000, "conversations": 4}.get(name, 3)
+        assert card["kept"] == kept == whole - 1 and sum(card["dropped"].values()) == 1
+        assert json.loads(json.dumps(card)) == card
+    assert any(pd.Series(told).str.contains(sentence)), told
+    assert "\n" not in told[0] and (kept or file in told[0])
+
+
+def test_every_reader_is_damaged_in_ten_ways():
+    assert pd.Series([name for name, *_ in DAMAGED]).value_counts().reindex([*READERS]).ge(10).all()
