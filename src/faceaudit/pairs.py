@@ -16,6 +16,7 @@ import torch
 from faceaudit.answers import NO_FACE, Answers, ask_and_keep, require_answers
 from faceaudit.examples import make_example
 from faceaudit.models import check_model, model_of
+from faceaudit.people import people_compared
 from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
@@ -125,26 +126,34 @@ def ask_recogniser(
     pixels = synthesize_to_store(pictures, codes, folder / "images.npy")
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
-    model, seed = model_of(specification, device=device), specification.design.seed
+    model, design = model_of(specification, device=device), specification.design
+    drawn, more = draw_pairs(frame, design.impostors, design.seed), {}
     check_model(model, pixels)
+    if "people" in specification.model_fields_set:
+        drawn["same"], said = people_compared(pixels, drawn, specification, folder)
+        drawn = drawn.dropna().astype({"same": int})
+        say(f"people: {said['people']} people gave {said['answers']:,} answers about pairs")
+        more["people"] = [said]
     answers = ask_and_keep(model, pixels, folder / "answers")
     require_answers(answers.values, model.name)
     silent = int((answers.reasons != "").sum())
     say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
-    data = from_embeddings(answers, frame, specification)
+    data = from_embeddings(answers, frame, drawn, specification)
     say(f"pairs: {len(data.frame):,}, and {data.left_out:,} left out for want of an embedding")
-    doubts = doubts_of_preparation(model, pixels, frame["identity"], seed)
-    return data, {"model": model.card(), "generator": pictures.card, "doubts": doubts}
+    doubts = doubts_of_preparation(model, pixels, frame["identity"], design.seed)
+    more |= {"model": model.card(), "generator": pictures.card, "doubts": doubts}
+    return data, more
 
 
-def from_embeddings(answers: Answers, images: pd.DataFrame, specification: Specification) -> Pairs:
-    """Pairs of images (rows as of `open_faces`) with the cosine similarity of their embeddings.
+def from_embeddings(
+    answers: Answers, images: pd.DataFrame, drawn: pd.DataFrame, specification: Specification
+) -> Pairs:
+    """Drawn pairs of images (rows as of `open_faces`) with the cosine similarity of embeddings.
 
     A face without an embedding is a failure to enrol, and its pairs are left out.
     """
     source, enrolled = str(specification.beside(specification.images)), answers.reasons == ""
     vectors = np.where(enrolled[:, None], answers.values, 1.0)
-    drawn = draw_pairs(images, specification.design.impostors, specification.design.seed)
     whole = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
     frame = drawn[whole].reset_index(drop=True)
     frame["similarity"] = similarity(vectors, frame[["first", "second"]].to_numpy())

@@ -251,6 +251,7 @@ class Design(Strict):
     seed: int = Field(1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
     impostors: int = Field(10_000, ge=1)  # pairs of two people in a group, at most
+    consensus: Share = 0.3  # highest HCIC of people at which a pair is of one person
 
 
 class Target(Strict):

@@ -10,13 +10,12 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -34,9 +33,11 @@ from helpers.annotations.class_page import write_page
 from helpers.annotations.ground_truth import MANIFEST
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import labelling_config
-from helpers.annotations.schema import ATTRIBUTES, heading
+from helpers.annotations.pairs import PAIR_SCALES, read_pair_export, side_by_side
+from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
+from helpers.verification import is_match
 
 ON_A_PAGE = 100
 """Images of one page: what a person answers about in an hour, and a phone can hold."""
@@ -181,7 +182,8 @@ def people_said(
             place.mkdir(parents=True, exist_ok=True)
         single = people.kind == "ground-truth" or not place.is_dir()  # an export is of all images
         rows = range(len(names)) if single else np.flatnonzero(silent[worst])
-        todo = write_tasks(images[[*rows]], [names[row] for row in rows], attributes, people, tasks)
+        questions = {one: ATTRIBUTES[one] for one in attributes}
+        todo = write_tasks(images[[*rows]], [names[row] for row in rows], questions, people, tasks)
         told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
         raise PeopleNeeded(*wording.told("people_needed", *told))
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
@@ -189,6 +191,53 @@ def people_said(
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
     error = pd.DataFrame(squared, answered).reindex(names)
     return Said(scores, _about(people, ingest, frame, counts, files), limits, error)
+
+
+def people_compared(
+    images: np.ndarray, drawn: pd.DataFrame, audit: Specification, folder: Path
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Whether people take the two faces of a pair for one person, by the HCIC of Liang et al. 2023.
+
+    A pair is of one person if its consensus, a trimmed mean of all ratings, is at most
+    `design.consensus`. Both faces are shown in one picture.
+
+    Args:
+        images: uint8 (n, 3, height, width).
+        drawn: pairs, as of `faceaudit.pairs.draw_pairs`; `same` is what was meant.
+        audit: whose `people` are asked.
+        folder: of the audit's artifacts.
+
+    Returns:
+        1 or 0 of each pair (m,), NaN where fewer people answered than were asked for; and what the
+        report says of the people.
+
+    Raises:
+        PeopleNeeded: too many pairs have too few ratings.
+        ValueError: an export that is none, or whose ratings are reversed.
+    """
+    people, own = audit.people, folder / "people"
+    place = own / "answers" if people.export is None else audit.beside(people.export)
+    shown = side_by_side(images, drawn)
+    names = hidden_names(shown)
+    meant = pd.Series(np.where(drawn["same"] == 1, "positive", "negative"), names)
+    same, about = np.full(len(names), np.nan), {}
+    if files := _exports(people.kind, place, {*names}):
+        table = meant[~meant.index.duplicated()].to_frame("kind")
+        ratings, report, answered = read_pair_export(files, table, people.raters)
+        found = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
+        same = found.astype(float).reindex(names).to_numpy()
+        ingest = report.query("count > 0")[["reason", "unit", "count", "dropped"]]
+        about = {"people": answered, "answers": ratings.size, "ingest": ingest.to_dict("records")}
+        about["files"] = {file.name: file_hash(file) for file in files}
+    missing = int(np.isnan(same).sum())
+    if missing > UNANSWERED * len(names):
+        if people.export is None:
+            place.mkdir(parents=True, exist_ok=True)
+        tasks = own / "tasks"
+        todo = write_tasks(shown, names, PAIR_SCALES, people, tasks)
+        told = (missing, len(names), "the two faces"), tasks, todo, place, place.is_file()
+        raise PeopleNeeded(*wording.told("people_needed", *told))
+    return same, about | {"kind": people.kind, "wanted": people.raters, "stage": "pairs of images"}
 
 
 def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
@@ -232,7 +281,7 @@ def hidden_names(images: np.ndarray) -> list[str]:
 
 
 def write_tasks(
-    images: np.ndarray, names: list[str], attributes: Sequence[str], people: Export, folder: Path
+    images: np.ndarray, names: list[str], questions: Questions, people: Export, folder: Path
 ) -> str:
     """Write what people need to answer about images (n, 3, height, width), for the file's tool.
 
@@ -240,7 +289,7 @@ def write_tasks(
     """
     rows = {name: row for row, name in enumerate(names)}
     shown = {name: images[rows[name]].transpose(1, 2, 0) for name in sorted(rows)}
-    questions, pages = {one: ATTRIBUTES[one] for one in attributes}, 0
+    pages = 0
     folder.mkdir(parents=True, exist_ok=True)
     if people.kind == "page":
         pages = _write_pages(shown, questions, folder)
@@ -259,7 +308,7 @@ def _task_files(names: list[str], questions: Questions, people: Export) -> dict[
     form = partial(wording.rendered, "form.html.j2", questions=questions)
     if people.kind == "label-studio":
         tasks = [{"data": {"image": f"{SERVED}{name}.png", "image_id": name}} for name in names]
-        config = _config(questions)
+        config = labelling_config(questions)
         project = PROJECT | {"label_config": config, "maximum_annotations": people.raters}
         texts = {"tasks.json": json.dumps(tasks, indent=1), "config.xml": config}
         return texts | {"project.json": json.dumps(project, indent=1)}
@@ -270,15 +319,6 @@ def _task_files(names: list[str], questions: Questions, people: Export) -> dict[
     lines = "".join(json.dumps({"source-ref": address}) + "\n" for address in addresses)
     source = "{{ task.input.taskObject | grant_read_access }}"
     return {"input.manifest": lines, "template.liquid.html": form(source=source)}
-
-
-def _config(attributes: Iterable[str]) -> str:
-    """Label Studio's configuration, with the questions that are asked alone."""
-    view, unasked = ElementTree.fromstring(labelling_config()), {*ATTRIBUTES} - {*attributes}
-    for one in [*view[1]]:  # a heading and its choices for every question
-        if one.get("name") in unasked or one.get("value") in map(heading, unasked):
-            view[1].remove(one)
-    return ElementTree.tostring(view, encoding="unicode") + "\n"
 
 
 def _write_pages(shown: dict[str, np.ndarray], questions: Questions, folder: Path) -> int:

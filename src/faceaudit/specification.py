@@ -27,8 +27,8 @@ READ = {
     CLASSIFICATION: "axes attribute classes placebos annotated images target generator people "
     "calibration columns.image columns.unit columns.label columns.answers columns.score "
     "columns.decision design.transects design.power design.incomplete",
-    IMAGES: "images reference columns.image columns.identity columns.group columns.unit "
-    "design.impostors",
+    IMAGES: "images reference people columns.image columns.identity columns.group columns.unit "
+    "design.impostors design.consensus",
     PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
     "columns.similarity",
 }
@@ -188,6 +188,10 @@ class Specification(parts.Strict):
         if asked and model.threshold is not None:
             fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
             require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
+        if "people" in self.model_fields_set:
+            kinds, people = ("label-studio", "page"), self.people
+            require(people.kind in kinds, "people.kind", people.kind, " or ".join(kinds))
+            require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
         unused = getattr(model, "output", parts.Output()).model_fields_set - {"name"}
         require(not unused, "model.output", "more than a name", "no index or activation")
 

@@ -62,7 +62,7 @@ def test_a_pair_that_loses_a_rating_is_dropped_and_both_are_counted(tmp_path, ba
     pairs = pairs_table()
     annotations = full(pairs)
     annotations[pairs.index[2]] = [*usual("positive", 8), bad]
-    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
+    ratings, report, _ = read_pair_export(export(tmp_path, annotations), pairs)
     assert ratings.index.tolist() == pairs.index[[0, 1, 3]].tolist()
     assert counts(report) == {reason: 1, "missing raters": 1}
     where = report.set_index("reason")
@@ -80,10 +80,10 @@ def test_of_more_ratings_the_first_by_time_are_kept(tmp_path):
     annotations[pairs.index[0]] = [
         annotation(LEVELS[level], rater) for rater, level in enumerate(levels, start=1)
     ]
-    ratings, report = read_pair_export(export(tmp_path, annotations), pairs)
+    ratings, report, _ = read_pair_export(export(tmp_path, annotations), pairs)
     assert ratings.loc[pairs.index[0]].tolist() == [1, *[0] * 8]
     assert counts(report) == {"surplus rating": 2}
-    fewer, _ = read_pair_export(tmp_path / "pairs.json", pairs, n_raters=3)
+    fewer, *_ = read_pair_export(tmp_path / "pairs.json", pairs, n_raters=3)
     assert fewer.shape == (4, 3)
 
 

@@ -8,9 +8,12 @@ from onnx_made import means
 from PIL import Image
 
 import faceaudit
-from faceaudit.pairs import draw_pairs
+from faceaudit.pairs import draw_pairs, open_faces
+from faceaudit.people import hidden_names
 from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
+from faceaudit.specification import read_specification
+from helpers.annotations.pairs import annotate_pairs, side_by_side, write_pair_export
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4
 ONNX = {"kind": "onnx", "path": "recogniser.onnx", "input": {"size": SIZE}, "threshold": 0.8}
@@ -192,3 +195,31 @@ def test_a_fault_of_the_table_is_one_sentence(write, home, change, told):
     with pytest.raises(ValueError, match=told) as raised:
         plan_audit(write())
     assert "faces.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_people_say_which_pairs_are_of_one_person(write, home):
+    draw(home)
+    kept = home / "artifacts/audits/faces"
+    path = write(people={"kind": "page", "raters": 9}, design={"tolerance": 0.05, "impostors": 40})
+    with pytest.raises(faceaudit.PeopleNeeded, match="368 of 368 images .* about the two faces"):
+        run_audit(path)
+    page_of_tasks = (kept / "people/tasks/page-1.html").read_text(encoding="utf-8")
+    assert "One person?" in page_of_tasks and "Possibly different" in page_of_tasks
+    frame, _, _ = open_faces(read_specification(path))
+    pairs = draw_pairs(frame, 40, 1)
+    shown = side_by_side(np.load(kept / "images.npy"), pairs)
+    pairs.index = hidden_names(shown)
+    # To people all pairs of one person in group b look like two, and no other pair does.
+    one = (pairs["same"] == 1) & (pairs["group"] == "a")
+    apart = pd.Series(np.where(one, 0.0, 3.0), pairs.index)
+    apart[0:4] = 3.0  # of group a: less than half of its pairs, so that polarity is plain
+    answers = annotate_pairs(apart, 0 * apart, 9, seed=1, stage="test")
+    write_pair_export(answers, kept / "people/answers/said.json", pairs)
+    report = run_audit(path)
+    good = answers[answers["status"] == "accepted"].groupby("pair_id")["identity"]
+    trimmed = good.apply(lambda levels: np.sort(levels)[2:-2].mean() / 4)
+    matches = (trimmed[pairs.index] <= 0.3).groupby(pairs["group"].to_numpy()).sum()
+    assert {row.group: row.positives for row in report.match_rates} == matches.to_dict()
+    assert abs(matches["a"] - (one.sum() - 4)) < 4 > matches["b"]
+    (said,) = report.people
+    assert said.answers == 368 * 9 and said.stage == "pairs of images"

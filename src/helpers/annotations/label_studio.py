@@ -56,11 +56,14 @@ class Task(msgspec.Struct):
     drafts: Any = ()
 
 
-def labelling_config() -> str:
-    """Write the labelling configuration: the image, and beside it a required choice per attribute.
+def labelling_config(questions: Scales = ATTRIBUTES) -> str:
+    """Write the labelling configuration: the image, and beside it a required choice per question.
 
     On a screen of 1366 × 768 pixels all eight questions stand beside the image without scrolling;
     on a lower one the image stays in sight.
+
+    Args:
+        questions: attribute → names of its levels from low to high.
 
     Returns:
         XML, as Label Studio's labelling interface takes it.
@@ -68,12 +71,12 @@ def labelling_config() -> str:
     view = ElementTree.Element("View", style="display:flex; gap:16px; align-items:flex-start")
     left = ElementTree.SubElement(view, "View", style="flex:0 0 256px; position:sticky; top:0")
     ElementTree.SubElement(left, "Image", name="img", value="$image", width="256px")
-    questions = ElementTree.SubElement(view, "View", style="flex:1; line-height:1.2")
-    for attribute, labels in ATTRIBUTES.items():
+    right = ElementTree.SubElement(view, "View", style="flex:1; line-height:1.2")
+    for attribute, labels in questions.items():
         title = {"value": heading(attribute), "size": "5", "style": "margin:0"}
-        ElementTree.SubElement(questions, "Header", title)
+        ElementTree.SubElement(right, "Header", title)
         about = {"name": attribute, "toName": "img", "choice": "single-radio", "required": "true"}
-        choices = ElementTree.SubElement(questions, "Choices", about, showInline="true")
+        choices = ElementTree.SubElement(right, "Choices", about, showInline="true")
         for label in labels:
             ElementTree.SubElement(choices, "Choice", value=label)
     ElementTree.indent(view)
@@ -159,6 +162,7 @@ def read_export(
 ) -> None:
     """Add an export about any kind of item, whose id is `<item>_id` or the file name in `<item>`.
 
+    Where items were shown as images, `image` stands in the place of the item.
     `doubtful` names, in the data of a flat export, might be those of questions.
     """
     export.begin(path, asked)
@@ -271,8 +275,8 @@ def _add(export: Export, place: str, task: Task, item: str) -> None:
         export.add(
             (answer for answer in answers if answer[1] != ()),
             place=here,
-            named=task.data.get(f"{item}_id"),
-            address=task.data.get(item),
+            named=task.data.get(f"{item}_id", task.data.get("image_id")),
+            address=task.data.get(item, task.data.get("image")),
             annotator=person,
             email=email,
             seconds=annotation.lead_time,

@@ -17,6 +17,7 @@ between demographic groups were found (Fig. 4), so there are none here. The nois
 first; all else is assumed.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,10 +54,12 @@ class PairRatings(NamedTuple):
             column is not a person.
         report: as `Ingest.report`, with the reasons "surplus rating" (counted in answers) and
             "missing raters" (in pairs) added.
+        people: how many people answered.
     """
 
     ratings: pd.DataFrame
     report: pd.DataFrame
+    people: int
 
 
 def pair_ids(pairs: pd.DataFrame) -> pd.Index:
@@ -84,6 +87,35 @@ def pair_ids(pairs: pd.DataFrame) -> pd.Index:
     occurrence = names.groupby(names).cumcount() + 1
     names = names.where(occurrence == 1, names + "." + occurrence.astype("str"))
     return pd.Index(names, name="pair_id")
+
+
+def side_by_side(images: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
+    """One picture of each pair, its first face at the left: what tools for images can ask about.
+
+    With `PAIR_SCALES` as the questions of `write_page` or `labelling_config`, people's answers are
+    read by `read_pair_export`.
+
+    Args:
+        images: uint8 (n, 3, height, width).
+        pairs: columns `first` and `second`, row numbers of the images, (m, …).
+
+    Returns:
+        uint8 (m, 3, height, 2 * width + gap), the gap white.
+
+    Raises:
+        ValueError: the table lacks a column.
+
+    Example:
+        >>> import numpy as np, pandas as pd
+        >>> from helpers.annotations import pairs as pair_tasks
+        >>> faces = np.zeros((2, 3, 32, 32), np.uint8)
+        >>> pair_tasks.side_by_side(faces, pd.DataFrame({"first": [0], "second": 1})).shape
+        (1, 3, 32, 66)
+    """
+    require_columns(pairs, ["first", "second"])
+    gap = np.full((len(pairs), *images.shape[1:3], images.shape[3] // 16), 255, np.uint8)
+    first, second = (images[pairs[side].to_numpy()] for side in ("first", "second"))
+    return np.concatenate([first, gap, second], axis=3)
 
 
 def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFrame) -> None:
@@ -118,7 +150,9 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     write_export(answers, path, "pair", "first", PAIR_SCALES, data)
 
 
-def read_pair_export(path: str | Path, pairs: pd.DataFrame, n_raters: int = 9) -> PairRatings:
+def read_pair_export(
+    path: str | Path | Sequence[Path], pairs: pd.DataFrame, n_raters: int = 9
+) -> PairRatings:
     """Read a Label Studio export about pairs: full JSON, JSON_MIN or CSV.
 
     The rules of `ingest.validate` apply, with these additions:
@@ -129,7 +163,7 @@ def read_pair_export(path: str | Path, pairs: pd.DataFrame, n_raters: int = 9) -
       one of six do not mean the same.
 
     Args:
-        path: the export.
+        path: the export, or several, as people save them of a page.
         pairs: the pairs table that was annotated.
         n_raters: ratings of every pair; Liang et al. (2023) have 9 (section 3.5).
 
@@ -155,7 +189,9 @@ def read_pair_export(path: str | Path, pairs: pd.DataFrame, n_raters: int = 9) -
     check_whole("n_raters", n_raters, 1)
     labels, export = pairs.index.map(str), Export("label_studio")
     require_columns(pairs, ["kind"])
-    read_export(export, Path(path), "pair", list(PAIR_SCALES))
+    paths = [Path(path)] if isinstance(path, str | Path) else path
+    for one in paths:
+        read_export(export, one, "pair", list(PAIR_SCALES))
     frame, report = validate(export, "pairs", None, labels, PAIR_SCALES, numbered=False)
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
@@ -165,16 +201,16 @@ def read_pair_export(path: str | Path, pairs: pd.DataFrame, n_raters: int = 9) -
     ratings[row[kept], seat[kept]] = frame["level"].to_numpy()[kept]
     complete = (ratings >= 0).all(axis=1)
     ratings = pd.DataFrame(ratings[complete], index=pairs.index[complete])
-    _require_polarity(path, ratings, pairs["kind"][complete])
+    _require_polarity(paths[0], ratings, pairs["kind"][complete])
     report["reason"] = report["reason"].str.replace("image", "pair")
     lost = [
         ("surplus rating", "answer", labels[row[~kept]]),
         ("missing raters", "pair", labels[~complete]),
     ]
     for reason, unit, names in lost:
-        first = (Path(path).name, None, f"pair_id {names[0]}") if len(names) else (None,) * 3
+        first = (paths[0].name, None, f"pair_id {names[0]}") if len(names) else (None,) * 3
         report.loc[len(report)] = (reason, unit, len(names), True, 0, *first)
-    return PairRatings(ratings, report)
+    return PairRatings(ratings, report, int(frame["annotator_id"].nunique()))
 
 
 def _require_polarity(path: str | Path, ratings: pd.DataFrame, kind: pd.Series) -> None:

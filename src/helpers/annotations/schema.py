@@ -43,7 +43,7 @@ COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitt
 
 def heading(attribute: str) -> str:
     """What stands above a question: how people look is *perceived*, and never who somebody is."""
-    words = attribute.replace("_", " ")
+    words = "one person?" if attribute == "identity" else attribute.replace("_", " ")
     if attribute in ATTRIBUTES and attribute != "fakeness":
         words = f"perceived {words}"
     return words[:1].upper() + words[1:]
