@@ -283,8 +283,8 @@ Markdown(
 # (erratum-bootstrap)=
 # ### Bars for independent images
 #
-# The paper's bars come from resampling images one by one, as if each were a new face. Eight images
-# of a transect are one face. Where errors of one face hang together, two things can go wrong,
+# The paper bootstraps its data set. We infer that it resamples images one by one, as if each were a
+# new face; the text does not say so. Eight images of a transect are one face. Where errors of one face hang together, two things can go wrong,
 # in opposite directions. For an attribute that was manipulated, each face serves as its own control,
 # and the bars can be too *wide*. For an attribute that belongs to the face, such as age or smiling,
 # a handful of faces pretends to be many, and the bars can be too *narrow*. How much depends on the
