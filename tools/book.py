@@ -108,7 +108,7 @@ def papers_text(path: Path) -> str:
     rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     counts = pd.crosstab(rows["paper"], rows["state"], margins=True, margins_name="all")
     order = [*rows["paper"].unique(), "all"]
-    text = counts.loc[order, [*STATES, "all"]].rename_axis(None).to_markdown()
+    text = counts.loc[order, [*STATES, "all"]].to_markdown()
     rows["here"] = "**" + rows["state"] + "**: " + rows["where"] + " " + rows["reason"]
     for paper, some in rows.groupby("paper", sort=False):
         listed = some[["id", "place", "what", "number", "here"]]

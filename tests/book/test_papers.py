@@ -47,7 +47,7 @@ def test_its_places_exist(goals, row):
 def test_counts_add_up_and_every_row_is_on_the_page():
     counts, *papers = re.split(r"^## .*$", book.papers_text(TABLE), flags=re.MULTILINE)
     head, _, *table = [re.findall(r"[^|\s]+", line) for line in counts.strip().splitlines()]
-    assert head == [*book.STATES, "all"]
+    assert head == ["paper", *book.STATES, "all"]
     for name, *found in table:
         own = [row["state"] for row in ROWS if name in (row["paper"], "all")]
         assert [*map(int, found)] == [*map(own.count, book.STATES), len(own)]
