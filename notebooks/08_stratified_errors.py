@@ -403,11 +403,12 @@ pd.DataFrame(moved).style.format("{:.1%}")
 # ## Age, perceived gender, and the threshold
 #
 # Figure 16 of the paper shows errors by age and perceived gender at a decision threshold of 0.5 and
-# again at 0.8, "chosen to minimize overall error". It was chosen on the very images on which the
-# errors were then counted. A threshold tuned on the test set cannot do worse there than any other,
-# whatever it does elsewhere, so the improvement proves nothing. We tune on held-out faces of each
-# model's own training population instead.
-#
+# again at 0.8, "chosen to minimize overall error". The text names no other images, so we infer that
+# it was chosen on the very images on which the errors were then counted. A threshold tuned on the
+# test set cannot do worse there than any other, whatever it does elsewhere, so the improvement proves
+# nothing. We tune on held-out faces of each model's own training population instead.
+
+# %% [markdown]
 # Tuned means: least balanced error, the mean of both genders' error rates. A threshold is put halfway
 # between two neighbouring scores, since nothing tells the values between them apart, and of several
 # equally good ones the nearest to one half is taken.

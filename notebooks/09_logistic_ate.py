@@ -118,7 +118,7 @@ assert X.shape[1] == 17
 
 # %% [markdown]
 # One L2-penalised logit per model, with penalty parameter one as in the paper, and two bootstraps.
-# The first resamples images, as the paper does. The second resamples whole transects and is
+# The first resamples images, as the paper probably does. The second resamples whole transects and is
 # explained below. Both come from one batched fit, which equals a loop over scikit-learn fits to
 # many digits and takes a second instead of minutes.
 
@@ -147,7 +147,7 @@ _ = stage.save("paper_logit.parquet", logit.reset_index())
 # age matter, and that skin colour is negligible. Here is the same figure for the two ordinary
 # models. The levels are sorted by the size of their coefficients, averaged over both.
 
-# %% mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled, as in the paper). After Figure 15 of the paper."}}
+# %% mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). After Figure 15 of the paper."}}
 ORDINARY, CONTROLS = MODELS[:2], MODELS[2:]
 size = logit["estimate"].abs()[list(ORDINARY)].groupby(["attribute", "level"]).mean()
 order = size.sort_values(ascending=False).index
@@ -283,13 +283,13 @@ Markdown(
 # (erratum-bootstrap)=
 # ### Bars for independent images
 #
-# The paper's bars come from resampling images one by one, as if each were a new face. Eight images
-# of a transect are one face. Where errors of one face hang together, two things can go wrong,
-# in opposite directions. For an attribute that was manipulated, each face serves as its own control,
-# and the bars can be too *wide*. For an attribute that belongs to the face, such as age or smiling,
-# a handful of faces pretends to be many, and the bars can be too *narrow*. How much depends on the
-# model, as the table below shows. The remedy is to resample whole transects
-# {cite:p}`cluster-bootstrap`.
+# The paper bootstraps its data set. We infer that it resamples images one by one, as if each were a
+# new face; the text does not say so. Eight images of a transect are one face. Where errors of one
+# face hang together, two things can go wrong, in opposite directions. For an attribute that was
+# manipulated, each face serves as its own control, and the bars can be too *wide*. For an attribute
+# that belongs to the face, such as age or smiling, a handful of faces pretends to be many, and the
+# bars can be too *narrow*. How much depends on the model, as the table below shows. The remedy is
+# to resample whole transects {cite:p}`cluster-bootstrap`.
 
 # %% [markdown]
 # The null control lets us check which bars are honest. Its errors can be drawn again and again, on

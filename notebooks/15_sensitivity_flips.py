@@ -496,13 +496,16 @@ claims.told(
 )
 
 # %% [markdown]
+# (erratum-penalty)=
 # ## A generator that was learned
 #
 # The generator is a small Wasserstein GAN with gradient penalty {cite}`wgan-gp`, normalised as
 # progressive GANs are {cite}`progressive`. Two critics teach it, one of the whole picture and one of
 # the face: an earlier one that had a single critic drew heads without mouths. It saw renders of the
 # CelebA-like population, and nothing but the pixels. Its code has many coordinates, all standard
-# normal. The card that travels with the weights says how they came about.
+# normal. The penalty is subtracted from what the critic maximises; the paper prints it added, which
+# would reward a critic for breaking the constraint. The card that travels with the weights says how
+# they came about.
 
 # %%
 generator = generators.WGANGenerator(device, image_size)
@@ -581,9 +584,10 @@ glue("unlike_renders", f"{unlike(drawn_first):.2f}", display=False)
 # knows them by heart.
 
 # %%
-real, other = np.array_split(renders[unseen][: 2 * n_codes], 2)
+n_each = min(n_codes, n_heldout // 2)  # clouds of unequal size would not compare
+real, other = np.split(renders[unseen][: 2 * n_each], 2)
 blurred = gaussian_filter(other, (0, 0, 0.02 * image_size, 0.02 * image_size))
-sets = {"other renders": other, "renders, blurred": blurred, "samples": samples}
+sets = {"other renders": other, "renders, blurred": blurred, "samples": samples[:n_each]}
 
 # %% [markdown]
 # An image lies *among* others if it is nearer to one of them than that one's third neighbour is.

@@ -206,11 +206,11 @@ held_out.drop(columns="fmr").round(4)
 # vector machine for gender and one per group against the rest. The labels thus carry the
 # classifier's own habits. We do the same with a logistic classifier on the vectors of the balanced
 # network, and once more with labels of the same faces from the simulated crowd, and compare both
-# with the world's true directions. A crowd needs no rendering here, so it can label more samples;
-# those planes are used below.
+# with the world's true directions. A crowd needs no rendering here, so it labels all samples; those
+# planes are used below.
 
 # %%
-codes = generator.sample(n_directions, seed + 2).cpu()
+codes = generator.sample(max(n_directions, n_labelled), seed + 2).cpu()
 parameters = generator.parameters(codes)
 labelled = verification.store_heads(
     parameters[:n_labelled], image_size, stage.path("labelled.npy"), device
@@ -232,7 +232,7 @@ said_group = pd.Index(ANCESTRIES).get_indexer(said_group)
 
 # %%
 asked = {"n_raters": n_raters, "seed": seed, "stage": DRAWS}
-everybody = range(n_directions)
+everybody = range(len(codes))
 gender = crowd_scores(parameters, ["gender"], everybody, **asked)["gender"]
 group = perceived_ancestry(parameters, everybody, **asked)
 
@@ -406,11 +406,14 @@ _ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, verification.ATTRIBUTES)
 # charged to age below. The manipulation check that follows is there to find such things.
 
 # %% [markdown]
+# (erratum-annotations)=
 # ## What people see in single images
 #
 # The crowd rates every image for perceived gender, age, expression, skin colour and how fake it
 # looks. This is the manipulation check: do the ratings follow the steps, and by as much in every
-# group? Images that look uncanny are left out, as in the paper, together with their pairs.
+# group? Images that look uncanny are left out, as in the paper, together with their pairs. How many
+# answers the paper's own check has is not clear: its total is no multiple of its images times the
+# nine answers that each is said to get for an attribute.
 
 # %%
 SEEN = ["gender", "age", "smiling", "skin_colour", "fakeness"]

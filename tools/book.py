@@ -23,6 +23,7 @@ from helpers.utils.parallel import alone
 
 BOOK = lineage.ROOT / "book"
 BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
+STATES = ["right", "differs", "part", "refused", "missing"]  # of what the papers have
 TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
@@ -43,6 +44,7 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         (source / f"_{record.stem}.txt").write_text(text, encoding="utf-8")
     for drawing in BENCHMARKS.glob("*.svg"):
         shutil.copy2(drawing, source / f"_{drawing.name}")
+    (source / "_papers.txt").write_text(papers_text(source / "papers.csv"), encoding="utf-8")
     api_reference.write(source)
     for page in contents(book):
         if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
@@ -97,6 +99,22 @@ def benchmark_text(record: dict) -> str:
     facts = [*record["facts"].items(), ("machine", machine)]
     tables = [*head, *rows], [("what was measured", ""), ("---", "---"), *facts]
     return "\n".join("".join(f"| {' | '.join(map(str, r))} |\n" for r in rows) for rows in tables)
+
+
+def papers_text(path: Path) -> str:
+    """What the papers have, counted and listed, for book/what-of-the-papers.md to include."""
+    import pandas as pd  # the runner, which imports this module, does without
+
+    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
+    counts = pd.crosstab(rows["paper"], rows["state"], margins=True, margins_name="all")
+    order = [*rows["paper"].unique(), "all"]
+    text = counts.loc[order, [*STATES, "all"]].to_markdown()
+    rows["here"] = "**" + rows["state"] + "**: " + rows["where"] + " " + rows["reason"]
+    for paper, some in rows.groupby("paper", sort=False):
+        listed = some[["id", "place", "what", "number", "here"]]
+        table = listed.to_markdown(index=False, disable_numparse=True)
+        text += f"\n\n## {paper.capitalize()}\n\n{table}"
+    return text
 
 
 def _shown(value: float | str) -> str:

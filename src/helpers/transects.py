@@ -164,7 +164,8 @@ def grid(
     cells have exactly the requested decision values, for any ‖v‖, ‖n‖ and b. With other directions
     a step is exact along its own axis but shifts the decision values of the other axes.
 
-    To hold an attribute at a value (the paper holds age at 0.5), give it an axis of one level.
+    To hold an attribute at a value, give it an axis of one level. We infer that the paper holds age
+    at 0.5; its text does not say so.
 
     Args:
         w: latents (n, D).

@@ -125,7 +125,7 @@ def bootstrap_paper_logit(
     C: float = 1.0,
     chunk: int = 250,
 ) -> np.ndarray:
-    """`paper_logit` of many resamples: of images, as in the paper, or of whole clusters.
+    """`paper_logit` of many resamples: of images, as the paper probably has them, or of clusters.
 
     Args:
         X: (n, p) covariates.

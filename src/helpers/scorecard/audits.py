@@ -303,7 +303,7 @@ def logit_audits(
         audits: complete ones.
         attributes: names of the axes.
         with_: an attribute that interacts with all others; None for main effects only.
-        resample: "images", as the paper does, or "transects".
+        resample: "images", as the paper probably does, or "transects".
         n_boot: resamples.
         seed: of the resamples.
 

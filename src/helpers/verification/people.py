@@ -293,7 +293,7 @@ def store_heads(parameters: Tensor, size: int, path: Path, device: str) -> np.nd
         parameters: of the renderer, (n, P).
         size: height and width in pixels.
         path: the `.npy` file that keeps the images.
-        device: that renders, "cpu" or "cuda".
+        device: "cpu" or "cuda", where parameters lie; the processor renders either way.
 
     Returns:
         uint8 (n, 3, size, size), a memory map of the file.
@@ -326,7 +326,7 @@ def render_people(
         size: height and width in pixels.
         path: the `.npy` file that keeps the images.
         seed: of the draws.
-        device: that renders, "cpu" or "cuda".
+        device: "cpu" or "cuda", where parameters lie; the processor renders either way.
 
     Returns:
         Their images, a row each, with person and group.

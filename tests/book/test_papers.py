@@ -1,0 +1,56 @@
+"""The page that says of every row of the papers where it is here."""
+
+import csv
+import importlib.util
+import re
+
+import pytest
+
+import book
+from helpers.artifacts.lineage import NOTEBOOKS, ROOT
+
+TABLE = book.BOOK / "papers.csv"
+ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
+LABEL = re.compile(r'^(?:# )?\(([\w-]+)\)=$|"name": "(fig-[\w-]+)"', re.MULTILINE)
+LINK, SPAN = re.compile(r"\]\(#?([^)]+)\)"), re.compile(r"(?:\{([\w:]+)\})?`([^`]+)`")
+
+
+@pytest.fixture(scope="module")
+def goals() -> set[str]:
+    """Pages of the book, and labels in them."""
+    sources = [*NOTEBOOKS.glob("[!.]*.py"), *book.BOOK.glob("*.md")]
+    found = (LABEL.findall(path.read_text(encoding="utf-8")) for path in sources)
+    labels = {name for some in found for pair in some for name in pair if name}
+    return {*book.contents(), *labels}
+
+
+def test_every_row_is_told_once_and_whole():
+    assert len({row["id"] for row in ROWS}) == len(ROWS) == 175
+    for row in ROWS:
+        assert row["state"] in book.STATES and row["what"].endswith((".", "?")), row["id"]
+        assert bool(row["reason"]) == (row["state"] != "right"), row["id"]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["id"])
+def test_its_places_exist(goals, row):
+    spans = [*((None, name) for name in LINK.findall(row["where"])), *SPAN.findall(row["where"])]
+    assert spans or row["state"] == "missing"
+    for role, name in spans:
+        if role == "py:mod":
+            assert importlib.util.find_spec(name)
+        elif role == "":
+            assert (ROOT / name).is_file()
+        else:
+            assert name in goals
+
+
+def test_counts_add_up_and_every_row_is_on_the_page():
+    counts, *papers = re.split(r"^## .*$", book.papers_text(TABLE), flags=re.MULTILINE)
+    head, _, *table = [re.findall(r"[^|\s]+", line) for line in counts.strip().splitlines()]
+    assert head == ["paper", *book.STATES, "all"]
+    for name, *found in table:
+        own = [row["state"] for row in ROWS if name in (row["paper"], "all")]
+        assert [*map(int, found)] == [*map(own.count, book.STATES), len(own)]
+    assert len(papers) == len(table) - 1 and table[-1][-1] == "175"
+    told = re.findall(r"^\| ([A-Z]\d+) ", "".join(papers), re.MULTILINE)
+    assert told == [row["id"] for row in ROWS]
