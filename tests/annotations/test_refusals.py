@@ -72,7 +72,12 @@ def utf16(text: str) -> bytes:
         (read_label_studio, "[]", "nothing usable in 0 assignments", ""),
         (read_label_studio, FULL.replace("image_id", "pair_id"), "nothing usable", "missing image"),
         (read_label_studio, FULL.replace("gender", "sex"), "nothing usable", "is sex; known are g"),
-        (read_pairs, FULL, "nothing usable in 2 assignments", "2 × (missing pair|missing image|unknown image)"),
+        (
+            read_pairs,
+            FULL,
+            "nothing usable in 2 assignments",
+            "2 × (missing pair|missing image|unknown image)",
+        ),
         (read_mturk, "", "row 1", "an empty file"),
         (read_mturk, utf16(BATCH), "row 1", "no CSV"),
         (read_mturk, BATCH.replace("Answer.", ""), "row 1", r"no column Answer\.\*"),
