@@ -10,7 +10,6 @@ on faces of all ages. It takes twenty minutes of one core; networks stay in `bui
 
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 from record import write_rows
 
@@ -96,16 +95,15 @@ def main() -> None:
     base = populations.sample(ORIGIN, N_TRUTH, seed=1000).parameters
     base = do(base[observers.loose_hair(base)], **HELD)
     everybody = drawn("all ages", AGES, N_AGES, seed=1001)
-    rows = []
+    told = {}
     for name in REMEDIES:
-        found = []
-        for seed in SEEDS:
-            model = trained(name, seed)
-            found.append(under_do(model, base) | by_age(model, everybody))
-            print(name, seed, {what: round(value, 1) for what, value in found[-1].items()})
-        found = pd.DataFrame(found)
-        told = [f"{m:.1f} ± {s:.1f}" for m, s in zip(found.mean(), found.std(), strict=True)]
-        rows.append({"what": name, **dict(zip(found, told, strict=True))})
+        found = pd.DataFrame(
+            under_do(model, base) | by_age(model, everybody)
+            for model in (trained(name, seed) for seed in SEEDS)
+        )
+        pairs = zip(found.mean(), found.std(), strict=True)
+        told[name] = dict(zip(found, (f"{m:.1f} ± {s:.1f}" for m, s in pairs), strict=True))
+    rows = [{"what": what, **row.to_dict()} for what, row in pd.DataFrame(told).iterrows()]
     facts = {
         "trainings of each": len(SEEDS),
         "faces learnt from": f"{N_TRAIN:,}",
