@@ -12,6 +12,7 @@ from helpers.effects.paper import (
     PAPER_LEVELS,
     bootstrap_paper_logit,
     interaction_columns,
+    linear_effects,
     log_odds_ratios,
     paper_columns,
     paper_logit,
