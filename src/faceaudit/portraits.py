@@ -97,11 +97,13 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     bad = pd.concat([*bad, rows.frame[[identity, *own.covariates]].isna()], axis=1)
     at = bad.idxmax(axis=1)[bad.any(axis=1)]
     left_out = pd.DataFrame({"column": at, "value": [rows.frame.loc[one] for one in at.items()]})
+    left_out = left_out.fillna("").astype(str).value_counts().reset_index()
     rows = Rows(rows.frame.drop(at.index), rows.source)
     frame = pd.DataFrame({"image_id": names.drop(at.index), "identity": rows.texts(identity)})
     if (people := frame["identity"].nunique()) < 2:
-        told = f"{len(bad)} rows leave portraits of {people} people, two or more were expected"
-        raise ValueError(f"{rows.source}: {told}; look at the columns {', '.join(bad)}")
+        told = (f"; {one} is {value!r} in {n} rows" for one, value, n in left_out.to_numpy()[:3])
+        found = f"portraits of {people} people are left, two or more were expected{''.join(told)}"
+        raise ValueError(f"{rows.source}: {found}")
     for axis, two in own.axes.items():
         level = rows.code(axis, two)[0].astype(int)
         for name in {*two} - {*np.take(two, level)}:
@@ -113,7 +115,6 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
         frame["no_answer"] = frame["error"].isna().astype(float)
     else:
         frame["label"] = rows.labels(labels, own.classes)
-    left_out = left_out.fillna("").astype(str).value_counts().reset_index()
     matched = _read_transects(own) if own.transects else None
     found = Portraits(frame.reset_index(drop=True), rows.source, left_out, matched)
     return found if asked or columns.error else _answered(found, scores(rows, own).to_numpy(), own)
@@ -136,8 +137,7 @@ def ask_about_portraits(
     model = model_of(own)
     check_model(model, pixels)
     score = ask(model, pixels, folder / "answers")
-    silent = np.isnan(score).sum()
-    say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
+    say(f"model: answers about {np.isfinite(score).sum():,} of {len(score):,} portraits")
     doubts = doubts_of_preparation(model, pixels, found.frame["label"], own.design.seed)
     more = {"model": model.card(), "generator": pictures.card, "doubts": doubts}
     return _answered(found, score, own), more

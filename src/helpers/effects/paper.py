@@ -89,7 +89,7 @@ def linear_effects(
     values, keep = np.full((4, X.shape[1]), np.nan), independent_columns(X)
     if not alike:
         form = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
-        fit = OLS(error, X[:, keep]).fit(**form)
+        fit = OLS(error, X[:, keep]).fit("qr", **form)
         values[:, keep] = fit.params, *fit.conf_int().T, fit.pvalues
     table = pd.DataFrame(values.T[-len(arms) :], columns=["estimate", "low", "high", "p"])
     table = table.assign(n=len(known), clusters=len(set(groups)))
