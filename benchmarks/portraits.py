@@ -8,7 +8,6 @@ that of the population which the portraits were drawn from. Wilson's intervals, 
 for independent, stand beside those by people.
 """
 
-import numpy as np
 import pandas as pd
 from record import write_rows
 from scipy.special import expit

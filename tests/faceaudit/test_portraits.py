@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from pretended_audits import OF_TABLE, pretended_table
+from pretended_audits import pretended_table
 from pydantic import ValidationError
 from statsmodels.stats.proportion import proportion_confint
 
@@ -199,10 +199,8 @@ def test_rates_have_wilson_s_interval_and_a_wider_one_by_people(tables, portrait
     frame, rates = data.frame, found["rates"].set_index("group")
     part = frame[(frame["skin"] == "dark") & (frame["hair"] == "short")]
     row, errors = rates.loc["dark, short"], part["error"].sum()
-    assert (row["images"], row["errors"], row["identities"]) == (
-        *(len(part), errors),
-        part["identity"].nunique(),
-    )
+    expected = [len(part), errors, part["identity"].nunique()]
+    assert row[["images", "errors", "identities"]].tolist() == expected
     expected = proportion_confint(errors, len(part), method="wilson")
     np.testing.assert_allclose(row[["low", "high"]].astype(float), expected)
     # Copies of portraits tell nothing new: by people the interval stays, Wilson's shrinks.
@@ -218,7 +216,7 @@ def test_rates_have_wilson_s_interval_and_a_wider_one_by_people(tables, portrait
 
 
 def test_differences_are_high_minus_low_in_the_order_of_the_file(tables):
-    data, plan, found = tables
+    data, _, found = tables
     rate = found["rates"].set_index("group")["rate"]
     by_cell = found[GAPS_BY_CELL].set_index(["axis", "cell"])
     assert np.isclose(
@@ -229,15 +227,9 @@ def test_differences_are_high_minus_low_in_the_order_of_the_file(tables):
     assert np.isclose(whole["estimate"], means["long"] - means["short"])
     assert (whole["reference_rate"], whole["rate"]) == (means["short"], means["long"])
     assert whole["high"] < -0.2 and whole["verdict"] == "exceeds"
-    made = {
-        name: [[*pair] for pair in found[name][["axis", "cell"]].to_numpy()]
-        for name in found
-        if name in plan["families"]
-    }
-    assert made == plan["families"]
 
 
-def test_an_adjustment_takes_out_what_goes_with_skin(tables):
+def test_an_adjustment_takes_out_what_goes_with_skin(tables, portraits):
     """Hair moves the errors, skin does not, and in this world dark skin goes with short hair."""
     data, _, found = tables
     counted = found[GAPS].set_index("axis").loc["skin"]
@@ -248,13 +240,10 @@ def test_an_adjustment_takes_out_what_goes_with_skin(tables):
         assert adjusted.loc[(model, "hair"), "high"] < -0.2
     alone = linear_effects(data.frame, "error", ["skin", "hair"], ["age", "smile"], "identity")
     assert np.isclose(adjusted.loc[("linear", "skin"), "estimate"], alone.loc["skin", "estimate"])
-    one = analysed(
-        data.frame.rename(columns={"error": "wrong"}),
-        covariates=[],
-        axes={"skin": ("light", "dark")},
-        columns={"error": "wrong"},
-    )
-    assert "adjusted" not in one[2] and GAPS_BY_CELL not in one[2]
+    single = {"covariates": [], "axes": {"skin": ("light", "dark")}}
+    one = analysed(portraits, **single)[2]
+    assert "adjusted" not in one and GAPS_BY_CELL not in one
+    assert carried(portraits, matched(40), **single)["missing"].tolist() == [0]
 
 
 def test_a_model_that_is_silent_on_dark_portraits_does_not_pass():
@@ -266,7 +255,7 @@ def test_a_model_that_is_silent_on_dark_portraits_does_not_pass():
     report = build_report(data, found, plan, plan)
     code, lines = faceaudit.gate(report)
     assert code == 1 and "gives no answer on 0.0 of 100 portraits listed as “light”" in lines[0]
-    assert "share without an answer" in page(report) or "without an answer" in page(report)
+    assert "Difference of the share of images without an answer" in page(report)
 
 
 # --- what matched images predict
@@ -307,7 +296,6 @@ def test_the_word_follows_from_the_share(portraits):
     assert found.loc["skin", "word"] == "little" and found.loc["hair", "word"] == "most"
     both = found_table(6000, hair=0, skin=0.3), matched(4000, hair=0, skin=0.3)
     assert carried(*both).loc["skin", "word"] == "most"
-    assert carried(both[0], both[1]).loc["hair", "word"] != "most"
     assert carried(portraits, matched(60)).loc["skin", "word"] == "undecided"
 
 
@@ -346,9 +334,7 @@ def test_an_audit_with_matched_faces_leaves_what_portraits_are_held_against(home
     path = home / "found.yml"
     path.write_text(json.dumps(FILE | change), encoding="utf-8")
     report = run_audit(path)
-    assert [row.axis for row in report.carried] == ["skin", "gender"] and OF_TABLE[
-        "name"
-    ] == "small"
+    assert [row.axis for row in report.carried] == ["skin", "gender"]
 
 
 @pytest.mark.parametrize(
@@ -366,7 +352,7 @@ def test_faults_of_the_matched_images_are_told_before_the_plan(files, home, chan
     assert not (home / "artifacts" / "audits" / "found" / "plan.json").exists()
 
 
-def test_a_model_is_asked_about_the_pictures_that_are_kept(home, module, monkeypatch):
+def test_a_model_is_asked_about_the_pictures_that_are_kept(home, module):
     module("reader_of_test", FUNCTION)
     drawn = populations.sample("ppb-like", 60, seed=4)
     images = render_to_store(drawn.parameters, 32, home / "faces.npy")

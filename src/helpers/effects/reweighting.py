@@ -171,7 +171,9 @@ def transport(
     parts = {"all": target}
     if by:
         parts |= {", ".join(map(str, key)): part for key, part in target.groupby(by)}
-    mixes = [pd.MultiIndex.from_frame(p[strata]).value_counts() / len(p) for p in parts.values()]
+    # As objects, since categories that do not occur have no share.
+    rows = (part[strata].astype(object) for part in parts.values())
+    mixes = [part.value_counts(normalize=True) for part in rows]
     shares = np.array([mix.reindex(cells, fill_value=0) for mix in mixes])
     covered = shares.sum(axis=1, keepdims=True)
     found = standardise(shares / np.where(covered > 0, covered, np.nan), experiment, level)
