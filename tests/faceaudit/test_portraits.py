@@ -232,8 +232,7 @@ def test_differences_are_high_minus_low_in_the_order_of_the_file(tables):
 def test_an_adjustment_takes_out_what_goes_with_skin(tables, portraits):
     """Hair moves the errors, skin does not, and in this world dark skin goes with short hair."""
     data, _, found = tables
-    counted = found[GAPS].set_index("axis").loc["skin"]
-    assert counted["low"] > 0.03
+    assert found[GAPS].set_index("axis").loc["skin", "low"] > 0.03
     adjusted = found["adjusted"].set_index(["model", "axis"])
     for model in ("linear", "logistic"):
         assert adjusted.loc[(model, "skin"), "low"] < 0 < adjusted.loc[(model, "skin"), "high"]
@@ -241,8 +240,7 @@ def test_an_adjustment_takes_out_what_goes_with_skin(tables, portraits):
     alone = linear_effects(data.frame, "error", ["skin", "hair"], ["age", "smile"], "identity")
     assert np.isclose(adjusted.loc[("linear", "skin"), "estimate"], alone.loc["skin", "estimate"])
     single = {"covariates": [], "axes": {"skin": ("light", "dark")}}
-    one = analysed(portraits, **single)[2]
-    assert "adjusted" not in one and GAPS_BY_CELL not in one
+    assert not {"adjusted", GAPS_BY_CELL} & {*analysed(portraits, **single)[2]}
     assert carried(portraits, matched(40), **single)["missing"].tolist() == [0]
 
 
