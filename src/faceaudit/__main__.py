@@ -7,7 +7,7 @@ python -m faceaudit compare old.yml new.yml   two versions of a model, on the sa
 python -m faceaudit schema                    the JSON schema of report.json
 
 Files to copy: audits/example.yml (a classifier), audits/verification.yml (a recogniser),
-audits/table.yml (answers that are there already).
+audits/table.yml (answers that are there already), audits/portraits.yml (found portraits).
 
 exit codes, of gate:
   0  passed: the last line says how many comparisons are undecided

@@ -234,6 +234,7 @@ class Columns(Strict):
     answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
     score: str = "score"
     decision: str | None = None  # 0 or 1, in place of a score
+    error: str | None = None  # 0 or 1, in place of both and the label
     group: str = "group"
     identity: str = "identity"
     first: str = "first"

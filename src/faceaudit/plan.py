@@ -32,6 +32,8 @@ LEVEL, EXPECTED_ERROR = 0.05, 0.1
 of the model's error rate, for the sizes only."""
 FLOOR = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
+LITTLE, MOST = 0.2, 0.8
+"""Shares of a gap among portraits: the rule of chapter 10 for what an effect explains of it."""
 LEAK, SPREAD = 0.15, 0.03
 """Most that an axis may move what is held, in standard deviations of sampled faces, and that faces
 may lie apart within a level, in scores: upper limits of a calibration's gate."""
@@ -40,12 +42,14 @@ RATERS_OF_NEUTRAL, SPARE = 30, 1.25
 SECONDS, PRICE = MEDIAN_SECONDS / len(ATTRIBUTES), 0.02
 """Of an answer, for the sizes only: what the simulated crowd takes, and a fee without a source."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
+GAPS, GAPS_BY_CELL = "differences between levels", "differences by cell"
+UNANSWERED = "differences in having no answer"
 NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "error rates by group"
 THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 """Looked at besides the audit's own, outside of the families of tests."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 ENROLMENT, FTE = "failures to enrol by group", "FTE"
-JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT)
+JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT, GAPS, GAPS_BY_CELL, UNANSWERED)
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
 COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
 """Of the audit file, into the plan."""
@@ -77,7 +81,11 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
         return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
     cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
-    found, means = {CELLS: cells}, [[axis, "all faces"] for axis in axes]
+    means = [[axis, "all faces"] for axis in axes]
+    if specification.kind == "portraits":
+        by_cell = {GAPS_BY_CELL: cells} if len(axes) > 1 else {}
+        return {GAPS: means, **by_cell, UNANSWERED: means}
+    found = {CELLS: cells}
     if len(axes) > 1:  # of one axis, the cell is the average
         found |= {AVERAGES: means, INTERACTIONS: [[*pair] for pair in combinations(axes, 2)]}
     controls = [[axis, "all faces"] for axis in specification.placebos]
@@ -111,6 +119,9 @@ def make_plan(
         content |= {"reference": own.reference, "fmr": own.model.fmr}
         if own.route == IMAGES:
             content["impostors"] = own.design.impostors
+    elif own.kind == "portraits":
+        content |= {"threshold": own.model.cut, "classes": [*own.classes], "little": LITTLE}
+        content |= {"most": MOST, "covariates": own.covariates, "transects": bool(own.transects)}
     else:
         content |= {"threshold": own.model.cut, "sizes": _sizes(own, units), "attribute": None}
         content["classes"] = list(own.classes)

@@ -65,7 +65,7 @@ def doubts_of_images(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mappi
     rate = frame["error"].mean()
     if rate > MOST_ERRORS:
         yield _doubt("reversed" if rate > REVERSED else "errors", rate)
-    for row in tables["manipulation"].itertuples():
+    for row in tables["manipulation"].itertuples() if "manipulation" in tables else ():
         if not abs(row.estimate) >= MOVED:
             yield _doubt("manipulation", rate, row)
     for name, changed in CHANGED.items() if plan["placebos"] else ():

@@ -26,6 +26,7 @@ from faceaudit import wording
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan
 from faceaudit.plausibility import doubts_of_images, doubts_of_pairs
+from faceaudit.portraits import Portraits
 from faceaudit.tables import Audited
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
@@ -33,7 +34,7 @@ PASSED, FAILED, UNDECIDED, BROKEN = 0, 1, 2, 3
 """Exit codes of the gate; the last where a run or a report is none."""
 STATES = ("exceeds", "inconclusive")
 """Verdicts on which a gate may be told to fail."""
-JUDGED = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol")
+JUDGED = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol", "gaps")
 """Parts of a report whose comparisons decide whether a model passes."""
 Tables = Mapping[str, pd.DataFrame]
 
@@ -51,7 +52,8 @@ Carry = Literal["rate", "difference"]
 Held = dict[str, int]
 Texts, Anything = list[str], dict[str, Any]
 Hashes, Counts = dict[str, str], dict[str, float | int | str | None]
-Kind, Version = Literal["classification", "verification"], Literal["2.0"]
+Kind, Version = Literal["classification", "verification", "portraits"], Literal["2.0"]
+Word = Literal["little", "partly", "most", "undecided"]
 Count = int | None
 Number = Annotated[float | None, BeforeValidator(_finite)]
 
@@ -118,8 +120,47 @@ class AtThreshold(_row("threshold: float, axis: str, estimate, low, high, rate")
     """The average effect of an axis where the score is cut at a threshold."""
 
 
-class Rate(_row("group: str, images: int, answered: int, errors: int, rate")):
-    """Images and errors of one combination of levels."""
+RATE = (
+    "group: str, images: int, answered: int, errors: int, rate, low = None, high = None, "
+    "cluster_low = None, cluster_high = None, identities: Count = None"
+)
+
+
+class Rate(_row(RATE)):
+    """Images and errors of one combination of levels; of found portraits, intervals as well.
+
+    Attributes:
+        low, high: Wilson's interval, of independent portraits.
+        cluster_low, cluster_high: with identities as units, where one has several portraits.
+    """
+
+
+GAP = (
+    "family: str, axis: str, group: str, reference: str, cell: str, held: Held, rate, "
+    "reference_rate, estimate, low, high, p, p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, "
+    "identities: int, reason: str, sentence: str = ''"
+)
+
+
+class Gap(_row(GAP)):
+    """A difference of rates between found portraits of two levels of an axis; no effect."""
+
+
+class Adjusted(
+    _row("axis: str, model: str, estimate, low, high, p, n: int, identities: int, reason: str")
+):
+    """A difference after a linear or logistic regression on the other axes and the covariates."""
+
+
+CARRIED = "axis: str, estimate, low, high, mix, mix_low, mix_high, missing, gap, share, share_low"
+
+
+class Predicted(_row(f"{CARRIED}, share_high, word: Word")):
+    """What matched images say of a difference; see `faceaudit.analyse_portraits`."""
+
+
+class LeftOut(_row("column: str, value: str, count: int")):
+    """Rows of a table of portraits that cannot be used, by a value that was not expected."""
 
 
 class Leak(_row("axis: str, attribute: str, estimate, low, high")):
@@ -206,6 +247,8 @@ class Report(Part):
         match_rates, disparities: of a verification.
         enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
             from the reference; the latter only where there is a failure.
+        gaps: of found portraits, differences in a column of errors or of missing answers.
+        adjusted, carried, left_out: of found portraits, see `faceaudit.analyse_portraits`.
         people: who said what the images show, a row for each stage that asked them.
         calibration: of a generator of somebody's own, where the audit file has one.
         limits: what the report does not say, a sentence each.
@@ -244,6 +287,10 @@ class Report(Part):
     disparities: list[Disparity] = []
     enrolment: list[Enrolment] = []
     failures_to_enrol: list[Disparity] = []
+    gaps: list[Gap] = []
+    adjusted: list[Adjusted] = []
+    carried: list[Predicted] = []
+    left_out: list[LeftOut] = []
     people: list[Answers] = []
     calibration: Calibrated | None = None
     limits: Texts
@@ -251,7 +298,7 @@ class Report(Part):
     provenance: Anything
 
     @property
-    def judged(self) -> list[Effect] | list[Disparity]:
+    def judged(self) -> list[Effect] | list[Disparity] | list[Gap]:
         """The comparisons that decide whether the model passes, of all families together."""
         return [row for name in JUDGED for row in getattr(self, name)]
 
@@ -260,7 +307,7 @@ class Report(Part):
 
 
 def build_report(
-    data: Audited | Pairs,
+    data: Audited | Pairs | Portraits,
     tables: Tables,
     plan: Plan,
     now: Plan,
@@ -275,8 +322,8 @@ def build_report(
     """The report of an analysis.
 
     Args:
-        data: images or pairs.
-        tables: of `analyse` or `analyse_pairs`.
+        data: images, pairs or portraits.
+        tables: of `analyse`, `analyse_pairs` or `analyse_portraits`.
         plan: that was made first, of `keep_plan`.
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `helpers.scorecard.truth.effects`, in the known-truth world.
@@ -294,7 +341,10 @@ def build_report(
         parts, limits = _of_pairs(data, tables, now)
         found = doubts_of_pairs(data.frame)
     else:
-        parts, limits = _of_images(data, tables, now, truth)
+        own = isinstance(data, Portraits)
+        parts, limits = (
+            _of_found(data, tables, now) if own else _of_images(data, tables, now, truth)
+        )
         found = doubts_of_images(data.frame, tables, now)
     departures = plans.departures(plan, now, _made(tables, plan, now))
     kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
@@ -497,6 +547,26 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], 
     return parts, wording.told("limits_of_pairs", parts, counts, plan, int(failed_calls))
 
 
+def _of_found(data: Portraits, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """The parts of a report that found portraits have, and its limits."""
+    frame = data.frame.assign(label=data.frame.get("label", 0))
+    counts = {"images": len(frame), "identities": frame["identity"].nunique()}
+    counts |= {"no_answer": int(frame["no_answer"].sum()), "source": Path(data.source).name}
+    counts |= {"no_label": int(frame["label"].isna().sum()), "labelled_by": "table", "tells": None}
+    counts |= {"answers": " or ".join(plan["classes"]), "error_rate": frame["error"].mean()}
+    # Without a missing answer there is no difference in having none.
+    made = [name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED]
+    gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index("family")
+    gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
+    parts = {"threshold": plan["threshold"], "data": counts, "gaps": _rows("gaps", gaps)}
+    for row in parts["gaps"]:
+        row.sentence = wording.told("gap", row, plan["tolerance"], _together(gaps))[0]
+    for name in ("rates", "adjusted", "carried"):
+        parts[name] = _rows(name, tables.get(name))
+    parts["left_out"] = _rows("left_out", data.left_out)
+    return parts, wording.told("limits_of_portraits", parts, counts, plan)
+
+
 def _effects(
     table: pd.DataFrame | None, plan: Plan, truth: pd.DataFrame | None = None, does: str = "errs on"
 ) -> list[Effect]:
@@ -544,12 +614,15 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     rows = [row for name in JUDGED for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
     # Of one axis, the cell of all faces is the average.
-    averages = parts.get("averages") or [row for row in parts.get("effects", []) if not row.held]
+    shown = parts.get("effects") or parts.get("gaps", [])
+    averages = parts.get("averages") or [row for row in shown if not row.held]
+    averages = [row for row in averages if getattr(row, "family", plans.GAPS) == plans.GAPS]
     beyond = [row for row in rows if row.verdict == "exceeds"]
     beyond.sort(key=lambda row: -abs(row.estimate or 0))
     rest = "within" if counts["within"] == len(rows) else "inconclusive"
     verdict = "exceeds" if beyond else rest
-    lines = wording.told("answer", verdict, averages, beyond, counts, len(rows), tolerance)
+    said = averages, beyond, counts, len(rows), tolerance, parts.get("carried", ())
+    lines = wording.told("answer", verdict, *said)
     return {"verdict": verdict, "answer": "\n".join(lines)}
 
 

@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from faceaudit import wording
-from faceaudit.plan import cell_name, write_text
-from faceaudit.report import Disparity, Effect, Report
+from faceaudit.plan import UNANSWERED, cell_name, write_text
+from faceaudit.report import Disparity, Effect, Gap, Report
 from faceaudit.wording import ORDER, spaced
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from helpers.figures import BLACK, BLUE, GREY, VERMILION
@@ -34,7 +34,7 @@ LOOK = dict.fromkeys((f"axes.spines.{side}" for side in ("top", "right", "left")
 LOOK |= {"font.size": 10, "svg.hashsalt": "audit", "svg.fonttype": "path"}
 ROWS, SIDE, GAP = 4, 96, 2
 """Faces of a contact sheet, and the height and width of an image and of the gaps, in pixels."""
-Row = Effect | Disparity
+Row = Effect | Disparity | Gap
 
 
 def write_html(report: Report, path: Path, sheet: Mapping[str, Any] | None = None) -> Path:
@@ -49,7 +49,7 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
         axes.setdefault(_subject(row), []).append(row)
     ranks = {id(row): n for n, row in enumerate(row for rows in axes.values() for row in rows)}
     ordered = partial(sorted, key=lambda row: ranks[id(row)])
-    effects = report.disparities or report.effects
+    effects = report.disparities or report.effects or _gaps(report, of_answers=False)
     return wording.rendered(
         "report.html.j2",
         report=report,
@@ -125,13 +125,14 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
 
 def _figures(report: Report, rows: Sequence[Row]) -> dict[str, Markup]:
     drawn = {"forest": (rows, "error rate")}
-    if apart := report.failures_to_enrol or report.no_answer:
+    if apart := report.failures_to_enrol or report.no_answer or _gaps(report, of_answers=True):
         drawn["apart"] = apart, "share without an answer"
     figures = {}
     with mpl.rc_context(LOOK):
         for name, (rows, of) in drawn.items():
             names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
-            figure = forest(rows, names, report.tolerance, f"change of the {of} (points)")
+            change = "difference" if report.gaps else "change"
+            figure = forest(rows, names, report.tolerance, f"{change} of the {of} (points)")
             figures[name] = _svg(figure, name)
     return figures
 
@@ -152,11 +153,17 @@ def _subject(row: Row) -> str:
     return row.measure if isinstance(row, Disparity) else row.axis
 
 
+def _gaps(report: Report, of_answers: bool) -> list[Gap]:
+    return [row for row in report.gaps if (row.family == UNANSWERED) == of_answers]
+
+
 def _place(report: Report, row: Row) -> str:
     """What a comparison of an axis or a rate is about."""
     if isinstance(row, Disparity):
         return row.group
-    if any(row is one for one in report.no_answer):  # an equal one can stand in another family
+    if any(
+        row is one for one in [*report.no_answer, *_gaps(report, of_answers=True)]
+    ):  # an equal one can stand in another family
         return "having no answer"
     return row.cell if row.held else "on average"
 

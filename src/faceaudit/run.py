@@ -19,18 +19,19 @@ from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
 from faceaudit.pairs import Pairs, ask_recogniser, from_pairs, open_faces
 from faceaudit.parts import Http, Images
-from faceaudit.plan import keep_plan, make_plan
+from faceaudit.plan import keep_plan, make_plan, write_text
 from faceaudit.plausibility import doubts_of_preparation
+from faceaudit.portraits import Portraits, analyse_portraits, ask_about_portraits, from_portraits
 from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import contact_sheet, write_html
 from faceaudit.specification import Specification, read_specification
-from faceaudit.tables import Audited, from_table, judged, target_population, transported
+from faceaudit.tables import Audited, from_table, in_words, judged, target_population, transported
 from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT, load_profile
 from helpers.utils.parallel import alone
 
 Say = Callable[[str], None]
-WRITTEN = ("report.json", "report.html", "model_card.md")
+WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
 REPORTED = "reported"
 """Mark in an audit's folder that a run ended."""
 
@@ -117,22 +118,28 @@ def _report(
     for sentence in powers(specification):
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
-    if data is None and own.kind == "verification":
-        data, more = ask_recogniser(own, folders(own)[0], say, device)
+    asks = {"verification": ask_recogniser, "portraits": ask_about_portraits}
+    if data is None and own.kind in asks:
+        data, more = asks[own.kind](own, folders(own)[0], say, device)
     elif data is None:
         data, more, sheet = _with_a_model(own, now, say, device)
-    tables = (analyse_pairs if isinstance(data, Pairs) else analyse)(data, now)
+    analyses = {Pairs: analyse_pairs, Portraits: analyse_portraits}
+    tables = analyses.get(type(data), analyse)(data, now)
+    if isinstance(data, Audited):  # which an audit of portraits can be held against
+        images = in_words(data.frame, own.axes)
+        write_text(folders(own)[1] / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n"))
     if own.target is not None:
         tables["target"] = transported(data.frame, own)
     return build_report(data, tables, plan, now, **more), sheet
 
 
-def _tabled(own: Specification) -> Audited | Pairs | None:
+def _tabled(own: Specification) -> Audited | Pairs | Portraits | None:
     """What stands in the file's table, if the answers do."""
     if own.pairs is not None:
         return from_pairs(own.beside(own.pairs), own)
-    if own.kind == "classification" and own.images is not None:
-        return from_table(own.beside(own.images), own)
+    if own.images is not None and own.model.kind == "table":
+        read = from_portraits if own.kind == "portraits" else from_table
+        return read(own.beside(own.images), own)
     return None
 
 
@@ -211,6 +218,9 @@ def _plan(own: Specification) -> dict[str, Any]:
         tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
     elif own.images is not None and own.kind == "verification":
         open_faces(own)
+    elif own.kind == "portraits":
+        from_portraits(own.beside(own.images), own)
+        tables.append(own.transects)
     elif isinstance(data := _tabled(own), Audited):
         # The table is read for its faces alone; its answers do not enter the plan.
         units = data.frame["unit"].nunique()

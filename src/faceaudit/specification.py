@@ -18,9 +18,11 @@ from faceaudit.parts import Export, Http, Images, KnownTruth, Name, Reader, Tabl
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.effects.labels import LEVEL_NAMES
 
+OWN = ("image_id", "identity", "label", "score", "error", "no_answer")
+"""Columns of a table of portraits once it is read."""
 MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
-CLASSIFICATION = "classification"
+CLASSIFICATION, PORTRAITS = "classification", "set of portraits"
 IMAGES, PAIRS = "verification of images", "verification of pairs"
 EVERY = "name kind question columns model design accept design.tolerance design.seed "
 READ = {
@@ -29,6 +31,8 @@ READ = {
     "columns.decision design.transects design.power design.incomplete",
     IMAGES: "images reference people columns.image columns.identity columns.group columns.unit "
     "design.impostors design.consensus",
+    PORTRAITS: "axes classes covariates images transects columns.image columns.identity "
+    "columns.label columns.answers columns.score columns.decision columns.error",
     PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
     "columns.similarity",
 }
@@ -49,7 +53,7 @@ class Specification(parts.Strict):
 
     Attributes:
         name: of the audit and its folder.
-        kind: "classification" or "verification".
+        kind: "classification", "verification", or "portraits": pictures that somebody found.
         question: what the audit asks, in words.
         generator: of the faces, by kind.
         people: who says what the faces show, by kind.
@@ -59,13 +63,16 @@ class Specification(parts.Strict):
         columns: names of columns in the user's tables.
         design: tolerance, sizes and seed.
         axes: attribute → names of its low and its high level; a list of attributes of the book
-            takes the names from `LEVEL_NAMES`.
+            takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are made by.
+        covariates: of portraits, columns that differences are adjusted for besides the axes.
         attribute: what the model tells, which people are asked about too.
         classes: names of the answers 0 and 1.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         images: table with images' names, labels and scores, in place of a generator and people; of
             a verification, table with the files of images, identities and groups.
+        transects: of portraits, `images.csv` beside the report of an audit with matched images,
+            whose effects the differences are held against.
         pairs: table of pairs with similarities, of a verification without a model.
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
@@ -79,14 +86,16 @@ class Specification(parts.Strict):
     """
 
     name: Name
-    kind: Literal["classification", "verification"] = "classification"
+    kind: Literal["classification", "verification", "portraits"] = "classification"
     question: Text
     axes: dict[str, parts.Levels] = Field({})
+    covariates: parts.Names = Field([])
     attribute: str = "gender"
     classes: parts.Levels = ("0", "1")
     placebos: dict[str, parts.Levels] = Field({})
     annotated: parts.Names = Field([])
     images: Path | None = None
+    transects: Path | None = None
     pairs: Path | None = None
     columns: parts.Columns = parts.Columns()
     reference: str | None = None
@@ -116,6 +125,8 @@ class Specification(parts.Strict):
             raise ValueError(f"{other} is given, a {self.route} takes {', '.join(known)}")
         if self.kind == "verification":
             self._recogniser_fits()
+        elif self.kind == "portraits":
+            self._portraits_fit()
         elif self.images is None:
             self._people_fit()
         else:
@@ -123,7 +134,7 @@ class Specification(parts.Strict):
             require(kind == "table", "model.kind", kind, "table, with images")
             found = "given besides generator, people or calibration"
             require(not self.model_fields_set & own, "images", found, "one or the other")
-        if self.kind == "classification":
+        if self.kind != "verification":
             self._classifier_fits()
         return self
 
@@ -140,6 +151,17 @@ class Specification(parts.Strict):
         require(not both, "columns.decision", "given besides columns.score", "one of the two")
         for name in self.target.by if self.target else []:
             require(name in axes, "target.by", repr(name), "one of the axes")
+
+    def _portraits_fit(self) -> None:
+        """Raise ValueError where it is not clear which portraits count, or what the model says."""
+        require(self.images is not None, "images", "missing", "the table of portraits")
+        every = [*self.axes, *self.covariates, *OWN]
+        expected = f"names that differ from each other and from {', '.join(OWN)}"
+        require(len({*every}) == len(every), "axes or covariates", "a name twice", expected)
+        given = {"score", "decision", "error"} & self.columns.model_fields_set
+        asked, field = self.model.kind != "table", f"columns.{min(given, default='')}"
+        require(not given or not asked, field, "given besides a model", "one of the two")
+        require(len(given) < 2, field, f"one of {len(given)}", "score, decision or error alone")
 
     def _people_fit(self) -> None:
         """Raise ValueError where these people cannot say what the audit needs."""
@@ -198,8 +220,8 @@ class Specification(parts.Strict):
     @property
     def route(self) -> str:
         """Which way through an audit the file takes, a key of `READ`."""
-        if self.kind == "classification":
-            return CLASSIFICATION
+        if self.kind != "verification":
+            return PORTRAITS if self.kind == "portraits" else CLASSIFICATION
         return PAIRS if self.images is None else IMAGES
 
     @property

@@ -74,15 +74,19 @@ class Rows:
         """A column as numbers, NaN where a cell is none."""
         return pd.to_numeric(self.frame[column], errors="coerce")
 
-    def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
-        """Cells that say 0 or 1, or name one of two things: 0.0, 1.0, NaN where empty."""
+    def code(self, column: str, names: Sequence[str]) -> tuple[pd.Series, str]:
+        """Cells that say 0 or 1, or name one of two things: 0.0, 1.0, NaN of others; the two."""
         plain = [name.removesuffix(".0") for name in names]
         # Names come before codes: where one of them is "0" or "1", no codes stand beside them.
         codes = plain if {"0", "1"} & {*plain} else ["0", "1"]
         code = dict(zip([*codes, *plain], [0.0, 1.0] * 2, strict=True))
         found = self.frame[column].astype(str).str.strip().str.removesuffix(".0").map(code)
         pairs = zip(names, codes, strict=True)
-        either = " or ".join(repr(name) + f" ({code})" * (code != name) for name, code in pairs)
+        return found, " or ".join(repr(one) + f" ({code})" * (code != one) for one, code in pairs)
+
+    def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
+        """The same of a column in which others are faults; NaN where a cell is empty."""
+        found, either = self.code(column, names)
         bad = found.isna() & self.frame[column].notna()
         self.refuse(bad, column, expected.format(either))
         return found
@@ -188,13 +192,13 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     images = {"image_id": names, "unit": rows.texts(columns.unit, "the name of a matched face")}
     images |= rows.levels(axes)
     images["label"] = rows.labels(labelled, specification.classes)
-    images["score"] = _scores(rows, specification)
+    images["score"] = scores(rows, specification)
     images = pd.DataFrame(images | rows.shares(specification.annotated))
     require_complete(images, axes, specification.design.incomplete, rows.source)
     return judged(images, specification.model.cut, columns.decision is None, rows.source)
 
 
-def _scores(rows: Rows, specification: Specification) -> pd.Series:
+def scores(rows: Rows, specification: Specification) -> pd.Series:
     """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
     columns = specification.columns
     if columns.decision is not None:
@@ -259,6 +263,12 @@ def require_complete(
         )
 
 
+def in_words(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Image, unit, error, and the levels of the axes by their names, of images with answers."""
+    named = {axis: np.take(names, frame[f"{axis}_level"]) for axis, names in axes.items()}
+    return frame[["image_id", "unit", "error"]].assign(**named)
+
+
 # --- the population that is named in the file
 
 
@@ -278,7 +288,5 @@ def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFra
     and matters for errors. Rows are those of `helpers.effects.transport`.
     """
     people, axes = target_population(specification), specification.axes
-    known = frame[frame["error"].notna()]
-    named = {axis: np.take(names, known[f"{axis}_level"]) for axis, names in axes.items()}
-    images = known[["unit", "error"]].assign(**named)
+    images = in_words(frame[frame["error"].notna()], axes)
     return effects.transport(images, "error", [*axes], people, "unit", specification.target.by)

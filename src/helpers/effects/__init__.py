@@ -12,6 +12,7 @@ from helpers.effects.paper import (
     PAPER_LEVELS,
     bootstrap_paper_logit,
     interaction_columns,
+    linear_effects,
     log_odds_ratios,
     paper_columns,
     paper_logit,
@@ -19,6 +20,6 @@ from helpers.effects.paper import (
     summarize_draws,
 )
 from helpers.effects.planning import Design, power, rogan_gladen, transects_needed
-from helpers.effects.reweighting import ratio_interval, transport
+from helpers.effects.reweighting import ratio_interval, share_of_gap, transport
 from helpers.effects.risks import direct_effects, risk_differences, score_interval
 from helpers.effects.verdicts import holm, max_t_intervals, mde, verdict

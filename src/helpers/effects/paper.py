@@ -1,5 +1,5 @@
-"""The paper's regression of errors on attribute levels (transects, section 5.5, Fig 15), with its
-bootstrap and the interactions that it lacks (chapter 9).
+"""The paper's regressions of errors on attribute levels: linear (transects, equation 2), and the
+logit of section 5.5 and Fig 15, with its bootstrap and the interactions that it lacks (chapter 9).
 
 Effects of opposite sign in two groups cancel in its coefficients; `helpers.effects.matched` reports
 effects by cell.
@@ -10,8 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from statsmodels.regression.linear_model import OLS
 
-from helpers.effects.risks import fit_logits, pattern_counts
+from helpers.effects.risks import (
+    code_levels,
+    complete_rows,
+    fit_logits,
+    independent_columns,
+    pattern_counts,
+)
 from helpers.errors import AGE_GROUPS, STRATA, age_group, discretize
 from helpers.resampling import as_codes, as_resamples, resampled_sums
 from helpers.utils.checks import as_finite, as_rates, refuse, require_columns, require_present
@@ -27,6 +34,74 @@ PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
 """Attribute → cuts of its score, and names of the levels (Fig 15). Chapter 09 gives the reasons."""
 PAPER_AGES = AGE_GROUPS[2:]
 """Levels of age; the young are pruned before (transects, section 5.4)."""
+
+
+def linear_effects(
+    frame: pd.DataFrame,
+    outcome: str,
+    treatments: Sequence[str],
+    adjust: Sequence[str] = (),
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """Covariate-adjusted ATEs: slopes of one linear regression of errors on attributes.
+
+    e = β₀ + Σ βⱼ xⱼ (transects, equation 2), by least squares. Standard errors are the sandwich's
+    of whole clusters, intervals are Student's with one degree of freedom fewer than there are
+    clusters (Cameron & Miller, Journal of Human Resources 50 (2015) 317-372, section II). The
+    slopes are effects only if the regression takes in everything that goes with an attribute and
+    moves the errors, and if contributions add up.
+
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1, or of rates in between.
+        treatments: columns of two levels each, which all enter; high minus low is estimated.
+        adjust: categorical columns, which enter as well.
+        cluster: column of the units of inference; None: rows are independent.
+
+    Returns:
+        A row per treatment: estimate, low and high (95 % interval), p, n (images), clusters, and
+        reason, which says why something is not estimable (NaN). Rows without an outcome, a
+        treatment or a cluster are left out.
+
+    Raises:
+        ValueError: an empty frame, a missing column, a missing level of `adjust`, an outcome
+            outside of [0, 1], or more than two levels of a treatment.
+
+    Example:
+        >>> from helpers import effects
+        >>> dark, error = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1]
+        >>> frame = pd.DataFrame({"dark": dark, "error": error})
+        >>> effects.linear_effects(frame, "error", ["dark"])["estimate"].round(3).tolist()
+        [0.5]
+    """
+    needed = [outcome, *treatments] + [cluster] * (cluster is not None)
+    known = frame[complete_rows(frame, needed, adjust)]
+    arms, levels = zip(*(code_levels(known[column]) for column in treatments), strict=True)
+    for column, present in zip(treatments, levels, strict=True):
+        if len(present) > 2:
+            raise ValueError(f"column {column!r} has the levels {present}: keep two of them")
+    codes = (code_levels(known[column])[0] for column in adjust)
+    dummies = [code == k for code in codes for k in range(1, code.max(initial=0) + 1)]
+    X = np.column_stack([np.ones(len(known)), *dummies, *arms]).astype(float)
+    error = as_rates(known[outcome])
+    groups = as_codes(None if cluster is None else known[cluster], len(known))
+    alike = "one cluster" if len(set(groups)) < 2 else "all err alike" if np.ptp(error) == 0 else ""
+    values, keep = np.full((4, X.shape[1]), np.nan), independent_columns(X)
+    if not alike:
+        form = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
+        fit = OLS(error, X[:, keep]).fit("qr", **form)
+        values[:, keep] = fit.params, *fit.conf_int().T, fit.pvalues
+    table = pd.DataFrame(values.T[-len(arms) :], columns=["estimate", "low", "high", "p"])
+    table = table.assign(n=len(known), clusters=len(set(groups)))
+    told = [independent_columns(np.roll(X, k, axis=1))[-1] for k in range(len(arms))][::-1]
+    constant = [len(present) < 2 for present in levels]
+    table["reason"] = np.select(
+        [np.full(len(arms), alike != ""), constant, ~np.array(told)],
+        [alike, "constant treatment", "confounded with the covariates"],
+        "",
+    )
+    table.loc[table["reason"] != "", ["estimate", "low", "high", "p"]] = np.nan
+    return table.set_index(pd.Index(treatments, name="treatment"))
 
 
 def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:

@@ -171,7 +171,9 @@ def transport(
     parts = {"all": target}
     if by:
         parts |= {", ".join(map(str, key)): part for key, part in target.groupby(by)}
-    mixes = [pd.MultiIndex.from_frame(p[strata]).value_counts() / len(p) for p in parts.values()]
+    # As objects, since categories that do not occur have no share.
+    rows = (part[strata].astype(object) for part in parts.values())
+    mixes = [part.value_counts(normalize=True) for part in rows]
     shares = np.array([mix.reindex(cells, fill_value=0) for mix in mixes])
     covered = shares.sum(axis=1, keepdims=True)
     found = standardise(shares / np.where(covered > 0, covered, np.nan), experiment, level)
@@ -247,6 +249,34 @@ def ratio_interval(
     middle = a * b - Z**2 * covariance
     root = np.sqrt(max(middle**2 - square * (a**2 - ((high_a - low_a) / 2) ** 2), 0))
     return (middle - root) / square, (middle + root) / square
+
+
+def share_of_gap(
+    effect: Sequence[float], gap: Sequence[float], little: float, most: float
+) -> dict[str, float | str]:
+    """What an effect is of a counted gap between two groups, by the rule of chapter 10.
+
+    Args:
+        effect: estimate, low and high of the effect.
+        gap: those of the gap, from other faces.
+        little: share below which the gap is hardly the effect's.
+        most: share above which it is nearly all the effect's.
+
+    Returns:
+        share, share_low and share_high (Fieller's interval, see `ratio_interval`; infinite where
+        the gap itself may be chance) and word: "little" or "most" if the whole interval is below
+        `little` or above `most`, "partly" if it lies between 0 and 1, else "undecided".
+
+    Example:
+        >>> share_of_gap((0.005, -0.01, 0.014), (0.1, 0.08, 0.12), 0.2, 0.8)["word"]
+        'little'
+    """
+    effect, gap = tuple(effect), tuple(gap)
+    low, high = ratio_interval(effect, gap)
+    states = {"little": high < little, "most": low > most, "partly": low > 0 and high < 1}
+    word = next((name for name, holds in states.items() if holds), "undecided")
+    share = effect[0] / gap[0] if gap[0] else np.nan
+    return {"share": share, "share_low": low, "share_high": high, "word": word}
 
 
 def _labelled_level(

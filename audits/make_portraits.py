@@ -1,0 +1,44 @@
+"""The tables of `audits/portraits.yml`: numbers of the book's face world, without its pictures.
+
+    python audits/make_portraits.py
+
+makes them again from a laptop run: `portraits.csv`, what people see on the PPB-like test set of
+chapter 1 and what the celeba-like model answers, as if somebody had found these portraits; and
+`portraits-matched.csv`, the errors of the same model on the matched faces of chapter 8.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from helpers.artifacts import root
+from helpers.effects.labels import LEVEL_NAMES
+from helpers.errors import STRATA, age_group
+
+MODEL, PORTRAITS = "celeba-like", 3000
+HERE = Path(__file__).parent
+
+
+def make_tables() -> None:
+    """Write both tables beside this file."""
+    run = root() / "laptop"
+    seen = pd.read_parquet(run / "01_observational_audit" / "ppb.parquet").iloc[:PORTRAITS]
+    found = pd.DataFrame({"image_id": seen.index})
+    for axis, names in LEVEL_NAMES.items():
+        found[axis] = np.take(names, (seen[axis] >= STRATA[axis][0][0]).to_numpy(int))
+    found["age_group"] = age_group(seen["age"]).to_numpy()
+    found["smiling"] = seen["smiling"].round(2).to_numpy()
+    found["says"] = np.take(LEVEL_NAMES["gender"], seen["label"])
+    found["p_male"] = seen[f"score_{MODEL}"].round(4).to_numpy()
+    found.to_csv(HERE / "portraits.csv", index=False)
+
+    made = pd.read_parquet(run / "08_stratified_errors" / "audit.parquet")
+    matched = pd.DataFrame({"unit": made["transect"], "error": made[f"error_{MODEL}"]})
+    for axis, names in LEVEL_NAMES.items():
+        matched[axis] = np.take(names, made[f"{axis}_level"])
+    matched.to_csv(HERE / "portraits-matched.csv", index=False)
+
+
+if __name__ == "__main__":
+    make_tables()

@@ -1,0 +1,263 @@
+"""Found portraits: pictures of people that somebody collected, such as PPB, FairFace or FHIBE.
+
+No face is there twice, so whatever goes with an attribute goes into a difference of its levels.
+What is counted here is association: rates of strata, differences of rates, and the same after
+adjustment for covariates. How much of a difference is an effect, an audit with matched images says:
+its effects are carried over to the portraits' mix, and held against the difference.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from faceaudit import plan as plans
+from faceaudit.analysis import beyond_by_interval, settle_together
+from faceaudit.models import ask, check_model, model_of
+from faceaudit.plan import Plan, cell_name, held_levels
+from faceaudit.plausibility import doubts_of_preparation
+from faceaudit.specification import Specification
+from faceaudit.tables import Rows, judged, scores
+from helpers import effects, errors
+from helpers.generators.batches import synthesize_to_store
+from helpers.generators.image_set import ImageSet
+
+PARTS = 5
+"""Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
+Biometrics 24 (1968) 295-313)."""
+WRONG = ("False", "True"), "1 (an error), 0, or an empty cell without an answer"
+
+
+INTERVAL = ["estimate", "low", "high"]
+
+
+# --- reading
+
+
+@dataclass(frozen=True)
+class Portraits:
+    """Portraits with labels and answers, ready for the analysis.
+
+    Attributes:
+        frame: a row per portrait: image_id, identity, a column per axis (a categorical of both
+            levels, the low one first) and per covariate (text), label (0, 1 or NaN where raters
+            tie), and of those with answers no_answer (0 or 1) and error (0, 1 or NaN).
+        source: of the table.
+        left_out: rows that cannot be used: column, value ("" for an empty cell) and their count.
+        transects: matched images of another audit, if the file names some: unit, error (0 or 1),
+            and the levels of some of the axes, by the same names.
+    """
+
+    frame: pd.DataFrame
+    source: str
+    left_out: pd.DataFrame
+    transects: pd.DataFrame | None = None
+
+
+def from_portraits(table: str | Path | pd.DataFrame, specification: Specification) -> Portraits:
+    """Read a table of portraits, as the audit file describes it.
+
+    Rows without a covariate, an identity, a label or one of the two levels of an axis are left out.
+
+    Args:
+        table: a `.csv` or `.parquet` file, or a frame.
+        specification: whose `columns`, `axes`, `covariates`, `classes`, `transects` and threshold
+            count.
+
+    Returns:
+        The portraits; without errors if the model is still to be asked.
+
+    Raises:
+        ValueError: a column that is missing, an image twice, a level that no row has, an answer
+            that is none, or portraits of fewer than two people.
+
+    Example:
+        >>> one = Specification(
+        ...     name="mine", question="?", kind="portraits", axes={"skin": ("light", "dark")},
+        ...     images="found.csv", columns={"error": "wrong"}, design={"tolerance": 0.1},
+        ... )
+        >>> found = {"image_id": [*"abcd"], "skin": ["light", "dark", "?", "dark"]}
+        >>> data = from_portraits(pd.DataFrame(found | {"wrong": [0, 1, 1, None]}), one)
+        >>> data.frame["error"].tolist(), data.left_out.values.tolist()
+        ([0.0, 1.0, nan], [['skin', '?', 1]])
+    """
+    rows, own, columns = Rows.read(table), specification, specification.columns
+    asked = own.model.kind != "table"
+    labels = [] if columns.error else columns.answers or [columns.label]
+    identity = columns.identity if "identity" in columns.model_fields_set else columns.image
+    said = [] if asked else [columns.error or columns.decision or columns.score]
+    rows.require([columns.image, identity, *own.axes, *own.covariates, *labels, *said])
+    names = rows.texts(columns.image, "the name of an image")
+    rows.refuse(names.duplicated(), columns.image, "an image once; remove one row")
+    coded = [*own.axes.items(), *((labels[0], own.classes) for _ in labels if len(labels) == 1)]
+    bad = [rows.code(*one)[0].isna().rename(one[0]) for one in coded]
+    bad = pd.concat([*bad, rows.frame[[identity, *own.covariates]].isna()], axis=1)
+    at = bad.idxmax(axis=1)[bad.any(axis=1)]
+    left_out = pd.DataFrame({"column": at, "value": [rows.frame.loc[one] for one in at.items()]})
+    left_out = left_out.fillna("").astype(str).value_counts().reset_index()
+    rows = Rows(rows.frame.drop(at.index), rows.source)
+    frame = pd.DataFrame({"image_id": names.drop(at.index), "identity": rows.texts(identity)})
+    if (people := frame["identity"].nunique()) < 2:
+        told = (f"; {one} is {value!r} in {n} rows" for one, value, n in left_out.to_numpy()[:3])
+        found = f"portraits of {people} people are left, two or more were expected{''.join(told)}"
+        raise ValueError(f"{rows.source}: {found}")
+    for axis, two in own.axes.items():
+        level = rows.code(axis, two)[0].astype(int)
+        for name in {*two} - {*np.take(two, level)}:
+            raise ValueError(f"{rows.source}: column {axis!r} has no {name!r} in a row of use")
+        frame[axis] = pd.Categorical.from_codes(level, [*two], ordered=True)
+    frame = frame.join(rows.frame[own.covariates].apply(_categories))
+    if columns.error:
+        frame["error"] = rows.coded(columns.error, *WRONG)
+        frame["no_answer"] = frame["error"].isna().astype(float)
+    else:
+        frame["label"] = rows.labels(labels, own.classes)
+    matched = _read_transects(own) if own.transects else None
+    found = Portraits(frame.reset_index(drop=True), rows.source, left_out, matched)
+    return found if asked or columns.error else _answered(found, scores(rows, own).to_numpy(), own)
+
+
+def ask_about_portraits(
+    specification: Specification, folder: Path, say: Callable[[str], None], device: str = "cpu"
+) -> tuple[Portraits, dict[str, Any]]:
+    """Ask the model of an audit file about the portraits; what the report says of the model.
+
+    Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
+    """
+    own, table = specification, specification.beside(specification.images)
+    found, name = from_portraits(table, own), own.columns.image
+    pictures = ImageSet(table, {}, unit=name, file=name, size=getattr(own.model, "size", None))
+    chosen = pd.Index(pictures.index["image_id"]).get_indexer(found.frame["image_id"])
+    folder.mkdir(parents=True, exist_ok=True)
+    pixels = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
+    say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")
+    model = model_of(own, device=device)
+    check_model(model, pixels)
+    score = ask(model, pixels, folder / "answers")
+    say(f"model: answers about {np.isfinite(score).sum():,} of {len(score):,} portraits")
+    doubts = doubts_of_preparation(model, pixels, found.frame["label"], own.design.seed)
+    more = {"model": model.card(), "generator": pictures.card, "doubts": doubts}
+    return _answered(found, score, own), more
+
+
+def _read_transects(own: Specification) -> pd.DataFrame:
+    rows = Rows.read(own.beside(own.transects))
+    common = {axis: names for axis, names in own.axes.items() if axis in rows.frame}
+    rows.require(["unit", "error", *(common or own.axes)])
+    levels, wrong = rows.levels(common), rows.coded("error", *WRONG)
+    words = {axis: np.take(common[axis], levels[f"{axis}_level"]) for axis in common}
+    return pd.DataFrame({"unit": rows.texts("unit"), "error": wrong} | words).dropna()
+
+
+def _categories(values: pd.Series) -> pd.Series:
+    """Text; of numbers with more than five values, in which fifth of the portraits they are."""
+    number = pd.to_numeric(values, errors="coerce")
+    if number.nunique() > PARTS and number.notna().all():
+        values = pd.qcut(number, PARTS, labels=False, duplicates="drop")
+    return values.astype(str)
+
+
+def _answered(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:
+    images = judged(data.frame.assign(score=score), own.model.cut, True, data.source)
+    return replace(data, frame=images.frame)
+
+
+# --- the tables of the report
+
+
+def analyse_portraits(data: Portraits, plan: Plan) -> dict[str, pd.DataFrame]:
+    """All tables of a report about found portraits.
+
+    Args:
+        data: the portraits.
+        plan: of `faceaudit.make_plan`.
+
+    Returns:
+        The families of the plan, each with a row per difference (high minus low level of an axis,
+        in one cell of the others or over all portraits, intervals with identities as units);
+        "rates": error rates with Wilson's intervals, and with those of identities where one has
+        several portraits; "adjusted": the differences after linear (transects, equation 2) and
+        logistic regression on the other axes and the covariates; with transects "carried": the
+        effect of each axis by the portraits' mix of the others (estimate, low, high), the
+        difference if the others go along as among the portraits (mix, mix_low, mix_high: chapter
+        13), the share of portraits in strata that the transects lack (missing), and of the counted
+        gap the effect's share, share_low, share_high and word (`helpers.effects.share_of_gap`).
+
+    Raises:
+        ValueError: no portrait has both a label and an answer.
+    """
+    frame, axes = data.frame, plan["axes"]
+    known = frame[frame["error"].notna()]
+    if known.empty:
+        raise ValueError(f"{data.source}: no portrait has both a label and an answer")
+    found = {plans.GAPS: _gaps(frame, "error", plan)}
+    if len(axes) > 1:
+        found[plans.GAPS_BY_CELL] = _gaps(frame, "error", plan, by_cell=True)
+    families = [*found]
+    found[plans.UNANSWERED] = _gaps(frame, "no_answer", plan)
+    # Without a missing answer no test of them can reject, and none takes a share of the level.
+    families += [plans.UNANSWERED] * bool(frame["no_answer"].any())
+    found = settle_together(found, families, plan["level"])
+    found["rates"] = _strata(frame, known, axes)
+    if len(axes) + len(plan["covariates"]) > 1:
+        found["adjusted"] = _adjusted(known, [*axes], plan["covariates"])
+    if data.transects is not None:
+        found["carried"] = _carried(known, data.transects, found[plans.GAPS], plan)
+    return found
+
+
+def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) -> pd.DataFrame:
+    tables, axes, told = [], plan["axes"], {"tolerance": plan["tolerance"]}
+    for axis in axes:
+        held = held_levels(axes, axis) if by_cell else [{}]
+        table = effects.risk_differences(frame, outcome, axis, [*held[0]], "identity", **told)
+        rates = frame.groupby([*held[0], axis], observed=False)[outcome].mean()
+        table["reference_rate"], table["rate"] = rates.to_numpy().reshape(-1, 2).T
+        tables.append(table.assign(axis=axis, held=held, cell=[cell_name(axes, k) for k in held]))
+    table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
+    df = (table["identities"] - 1).clip(lower=1)
+    beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
+    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=beyond)
+
+
+def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -> pd.DataFrame:
+    strata = frame.groupby([*axes], observed=False)
+    table = errors.stratified_errors(known, [*axes]).rename(columns={"n": "answered"})
+    table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
+    table.index = [", ".join(np.atleast_1d(key)) for key in table.index]
+    if known["identity"].duplicated().any():
+        own = effects.transport(known, "error", [*axes], known, "identity", [*axes]).iloc[1:]
+        own = own[own["kind"] == "rate"].set_index("group")[["low", "high"]]
+        table = table.join(own.add_prefix("cluster_"))
+    return table.rename_axis("group").reset_index()
+
+
+def _adjusted(known: pd.DataFrame, axes: list[str], covariates: list[str]) -> pd.DataFrame:
+    linear = effects.linear_effects(known, "error", axes, covariates, "identity")
+    rows = []
+    for axis in axes:
+        others = [one for one in [*axes, *covariates] if one != axis]
+        rows.append(effects.risk_differences(known, "error", axis, None, "identity", others))
+    both = {"linear": linear, "logistic": pd.concat(rows).set_axis(axes)}
+    table = pd.concat(both, names=["model", "axis"]).reset_index()
+    return table.rename(columns={"clusters": "identities"})
+
+
+def _carried(
+    known: pd.DataFrame, transects: pd.DataFrame, gaps: pd.DataFrame, plan: Plan
+) -> pd.DataFrame:
+    axes, rows = [one for one in plan["axes"] if one in transects], []
+    for axis, gap in gaps.set_index("axis").loc[axes].iterrows():
+        row, kind = {"axis": axis, "gap": gap["estimate"]}, known[axis].dtype
+        both = pd.concat(known.assign(**{axis: one}) for one in kind.categories)
+        for prefix, target in (("mix_", known), ("", both.astype({axis: kind}))):
+            here = transects, "error", axes, target[axes], "unit", [axis]
+            told = effects.transport(*here).iloc[-1]  # the low level minus the high one
+            turned = [-told[one] for one in ("estimate", "high", "low")]
+            row |= {prefix + one: value for one, value in zip(INTERVAL, turned, strict=True)}
+        row |= effects.share_of_gap(turned, gap[INTERVAL], plan["little"], plan["most"])
+        rows.append(row | {"missing": told["missing"]})
+    return pd.DataFrame(rows).rename(columns={"mix_estimate": "mix"})

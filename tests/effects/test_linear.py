@@ -1,0 +1,77 @@
+"""The linear regression of errors on attributes, equation 2 of the transects paper."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy.stats import t
+
+from helpers import effects
+from helpers.world import populations
+
+AXES = ["dark", "long"]
+
+
+@pytest.fixture(scope="module")
+def portraits():
+    """Faces of the PPB-like world, up to three portraits each, whose errors hang on hair alone."""
+    people = populations.sample("ppb-like", 500, seed=3).frame
+    frame = people.loc[people.index.repeat(people["item"] % 3 + 1)].reset_index(drop=True)
+    frame["dark"] = np.where(frame["skin_colour"] > 0.5, "dark", "a light one")
+    frame["long"] = (frame["hair_length"] > 0.4).astype(int)
+    frame["age"] = pd.cut(frame["age"], 4, labels=False).astype(str)
+    drawn = np.random.default_rng(5)
+    own = 0.3 * drawn.random(500)[frame["item"]]
+    frame["error"] = (drawn.random(len(frame)) < own + 0.3 * (1 - frame["long"])).astype(int)
+    return frame
+
+
+@pytest.mark.parametrize("cluster", ["item", None])
+def test_slopes_and_intervals_are_those_of_statsmodels(portraits, cluster):
+    found = effects.linear_effects(portraits, "error", AXES, ["age", "gender"], cluster)
+    groups = portraits["item"] if cluster else np.arange(len(portraits))
+    ols = smf.ols("error ~ C(dark) + long + C(age) + C(gender)", portraits)
+    fit = ols.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    names = ["C(dark)[T.dark]", "long"]
+    expected = pd.concat([fit.params, fit.conf_int(), fit.pvalues], axis=1).loc[names]
+    np.testing.assert_allclose(found[["estimate", "low", "high", "p"]], expected, rtol=1e-8)
+    assert found["n"].eq(len(portraits)).all() and found["clusters"].eq(len(set(groups))).all()
+    assert (
+        found.loc["dark", "low"] < 0 < found.loc["dark", "high"] and found.loc["long", "high"] < 0
+    )
+
+
+def test_the_sandwich_is_that_of_the_textbook(portraits):
+    """Cameron & Miller (2015), equations 10 to 12, in plain numpy."""
+    X = np.column_stack([np.ones(len(portraits)), portraits["long"]])
+    error = portraits["error"].to_numpy(float)
+    bread = np.linalg.inv(X.T @ X)
+    slope = bread @ X.T @ error
+    scores = pd.DataFrame(X * (error - X @ slope)[:, None]).groupby(portraits["item"]).sum()
+    n, G = len(X), len(scores)
+    variance = G / (G - 1) * (n - 1) / (n - 2) * bread @ scores.T.to_numpy() @ scores @ bread
+    found = effects.linear_effects(portraits, "error", ["long"], cluster="item").loc["long"]
+    half = (found["high"] - found["low"]) / 2
+    assert np.isclose(half, t.ppf(0.975, G - 1) * np.sqrt(variance.to_numpy()[1, 1]))
+    assert np.isclose(found["estimate"], np.diff(portraits.groupby("long")["error"].mean())[0])
+
+
+def test_what_cannot_be_estimated_says_why(portraits):
+    def reason(treatment="dark", adjust=(), **changed):
+        frame = portraits.assign(**changed)
+        row = effects.linear_effects(frame, "error", [treatment, "long"], adjust).loc[treatment]
+        assert np.isnan(row[["estimate", "low", "high", "p"]].astype(float)).all()
+        return row["reason"]
+
+    assert reason(adjust=["copy"], copy=portraits["dark"]) == "confounded with the covariates"
+    assert reason(dark="dark") == "constant treatment"
+    assert reason(error=0) == "all err alike"
+    with pytest.raises(ValueError, match="column 'age' has the levels .* keep two"):
+        effects.linear_effects(portraits, "error", ["age"])
+
+
+def test_rows_without_an_outcome_are_left_out(portraits):
+    missing = portraits.assign(error=portraits["error"].where(portraits.index % 4 > 0))
+    found = effects.linear_effects(missing, "error", AXES, ["age"], "item")
+    kept = effects.linear_effects(missing[missing.index % 4 > 0], "error", AXES, ["age"], "item")
+    pd.testing.assert_frame_equal(found, kept)

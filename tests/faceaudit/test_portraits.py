@@ -1,0 +1,372 @@
+"""Found portraits: rates, differences that are no effects, and what matched images predict."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from pretended_audits import pretended_table
+from pydantic import ValidationError
+from statsmodels.stats.proportion import proportion_confint
+
+import faceaudit
+from faceaudit import Specification, analyse_portraits, build_report, from_portraits, make_plan
+from faceaudit.examples import write_faces
+from faceaudit.plan import GAPS, GAPS_BY_CELL, UNANSWERED
+from faceaudit.report_page import page
+from faceaudit.run import run_audit
+from faceaudit.specification import read_specification
+from helpers.effects import linear_effects
+from helpers.world import populations
+from helpers.world.batches import render_to_store
+
+FILE = {
+    "name": "found",
+    "kind": "portraits",
+    "question": "Does the model err more often on portraits of darker skin?",
+    "images": "found.csv",
+    "columns": {"identity": "person", "label": "said", "score": "p_male"},
+    "axes": {"skin": ("light", "dark"), "hair": ("short", "long")},
+    "covariates": ["age", "smile"],
+    "classes": ("female", "male"),
+    "design": {"tolerance": 0.05},
+}
+ASKED = {"kind": "python", "function": "reader_of_test:answer", "version": "1"}
+ASKED |= {"input": {"size": 32}}
+FUNCTION = """
+def answer(images):
+    '''How light the middle of the picture is; of a dark corner no answer.'''
+    return images[:, :, 12:20, 12:20].mean((1, 2, 3)).clip(0.01, 0.99)
+"""
+
+
+def found_table(people: int, seed: int = 1, hair: float = 0.3, skin: float = 0.0) -> pd.DataFrame:
+    """Portraits of the PPB-like world, one to three of a person, and a model's scores.
+
+    The model errs on one in ten, more often by `hair` with short and by `skin` with dark skin.
+    """
+    drawn = populations.sample("ppb-like", people, seed).frame
+    table = drawn.loc[drawn.index.repeat(drawn["item"] % 3 + 1)].reset_index(drop=True)
+    random = np.random.default_rng(seed)
+    dark, short = table["skin_colour"] >= 0.5, table["hair_length"] < 0.4
+    wrong = random.random(len(table)) < 0.1 + hair * short + skin * dark
+    said = np.where(table["gender"] == 1, "male", "female")
+    score = np.where((said == "male") != wrong, 0.9, 0.1) - 0.05 * random.random(len(table))
+    columns = {"image_id": [f"{n}.png" for n in table.index], "person": table["item"]}
+    columns |= {"skin": np.where(dark, "dark", "light"), "hair": np.where(short, "short", "long")}
+    columns |= {"age": table["age"], "smile": random.choice(["yes", "no"], len(table))}
+    return pd.DataFrame(columns | {"said": said, "p_male": score})
+
+
+def own(**changes) -> Specification:
+    return Specification(**(FILE | changes))
+
+
+def matched(faces: int, hair: float = 0.3, skin: float = 0.0, seed: int = 2) -> pd.DataFrame:
+    """Matched images with errors at the same rates."""
+    random, levels = np.random.default_rng(seed), [("light", "dark"), ("short", "long")]
+    index = pd.MultiIndex.from_product([range(faces), *levels], names=["unit", "skin", "hair"])
+    table = index.to_frame(index=False)
+    risk = 0.1 + hair * (table["hair"] == "short") + skin * (table["skin"] == "dark")
+    return table.assign(error=(random.random(len(table)) < risk).astype(int))
+
+
+def analysed(table, **changes):
+    specification = own(**changes)
+    data, plan = from_portraits(table, specification), make_plan(specification)
+    return data, plan, analyse_portraits(data, plan)
+
+
+@pytest.fixture(scope="module")
+def portraits():
+    return found_table(1500)
+
+
+@pytest.fixture(scope="module")
+def tables(portraits):
+    return analysed(portraits)
+
+
+@pytest.fixture
+def files(home, portraits):
+    """An audit file with its table and matched images beside it; written again with changes."""
+    portraits.to_csv(home / "found.csv", index=False)
+    matched(400).to_csv(home / "matched.csv", index=False)
+
+    def written(**changes):
+        path = home / "found.yml"
+        path.write_text(json.dumps(FILE | changes), encoding="utf-8")
+        return path
+
+    return written
+
+
+# --- reading
+
+
+def test_scores_decisions_errors_and_raters_are_read_alike(portraits):
+    score = from_portraits(portraits, own()).frame
+    wrong = (portraits["p_male"] > 0.5) != (portraits["said"] == "male")
+    assert score["error"].tolist() == wrong.tolist() and score["no_answer"].sum() == 0
+    table = portraits.assign(
+        decided=np.where(portraits["p_male"] > 0.5, "male", "female"), error=wrong, other=1
+    )
+    table["third"] = table["said"]
+    for columns in ({"decision": "decided"}, {"error": "error"}):
+        read = from_portraits(table, own(columns={"identity": "person", "label": "said"} | columns))
+        assert read.frame["error"].tolist() == wrong.tolist()
+    raters = {"identity": "person", "answers": ["said", "other", "third"], "score": "p_male"}
+    assert from_portraits(table, own(columns=raters)).frame["error"].tolist() == wrong.tolist()
+
+
+def test_rows_of_no_use_are_left_out_and_counted_by_their_first_fault(portraits):
+    table = portraits.astype({"person": object}).copy()
+    table.loc[0, ["skin", "said"]] = ["medium", None]
+    table.loc[[1, 2], "skin"] = "medium"
+    table.loc[3, "said"] = "unsure"
+    table.loc[4, "person"] = None
+    table.loc[5, "age"] = None
+    table.loc[6, "p_male"] = None
+    data = from_portraits(table, own())
+    counted = {tuple(row[:2]): row[2] for row in data.left_out.to_numpy().tolist()}
+    expected = {("skin", "medium"): 3, ("said", "unsure"): 1, ("person", ""): 1, ("age", ""): 1}
+    assert counted == expected
+    assert data.frame["image_id"].tolist() == [f"{n}.png" for n in range(6, len(table))]
+    assert np.isnan(data.frame["error"][0]) and data.frame["no_answer"].sum() == 1
+
+
+def test_covariates_of_many_numbers_become_fifths_and_others_stay(portraits):
+    frame = from_portraits(portraits, own()).frame
+    assert sorted(frame["age"].unique()) == [*"01234"] and frame["smile"].isin(["yes", "no"]).all()
+    means = portraits["age"].groupby(frame["age"].to_numpy()).agg(["min", "max", "size"])
+    assert (means["max"].iloc[:-1].to_numpy() <= means["min"].iloc[1:].to_numpy()).all()
+    assert means["size"].min() > 0.19 * len(frame)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"skin": "dark"}, "column 'skin' has no 'light' in a row of use"),
+        (
+            {"hair": "bob"},
+            "0 people are left, two or more were expected; hair is 'bob' in 3000 rows",
+        ),
+        ({"image_id": "one.png"}, "row 3 is 'one.png', an image once"),
+        ({"person": 7}, "portraits of 1 people are left, two or more were expected"),
+        ({"p_male": "high"}, "column 'p_male', row 2 is 'high', a number"),
+        ({"p_male": 3.5}, "a score from 0 to 1 .are these logits"),
+    ],
+)
+def test_a_fault_of_the_table_is_one_sentence(portraits, change, sentence):
+    with pytest.raises(ValueError, match=sentence) as told:
+        from_portraits(portraits.assign(**change), own())
+    assert "\n" not in str(told.value) and str(told.value).startswith("the table: ")
+
+
+def test_missing_columns_and_errors_that_are_none_are_named(portraits):
+    with pytest.raises(ValueError, match="no column 'age'; it has image_id, person"):
+        from_portraits(portraits.drop(columns="age"), own())
+    wrong = portraits.assign(wrong=2)
+    with pytest.raises(ValueError, match="'wrong', row 2 is 2, 1 .an error., 0, or an empty cell"):
+        from_portraits(wrong, own(columns={"error": "wrong"}))
+    silent = from_portraits(portraits.assign(wrong=None), own(columns={"error": "wrong"}))
+    with pytest.raises(ValueError, match="no portrait has both a label and an answer"):
+        analyse_portraits(silent, make_plan(own()))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"images": None}, "images is missing, the table of portraits"),
+        ({"covariates": ["skin"]}, "axes or covariates is a name twice"),
+        ({"covariates": ["error"]}, "axes or covariates is a name twice"),
+        ({"columns": {"score": "a", "error": "b"}}, "score, decision or error alone"),
+        ({"model": ASKED}, "columns.score is given besides a model"),
+        ({"reference": "light"}, "reference is given, a set of portraits takes"),
+        ({"axes": {}}, "axes is of 0 attributes"),
+    ],
+)
+def test_a_fault_of_the_file_names_its_field(change, sentence):
+    with pytest.raises(ValidationError, match=sentence):
+        own(**change)
+
+
+# --- rates and differences
+
+
+def test_rates_have_wilson_s_interval_and_a_wider_one_by_people(tables, portraits):
+    data, _, found = tables
+    frame, rates = data.frame, found["rates"].set_index("group")
+    part = frame[(frame["skin"] == "dark") & (frame["hair"] == "short")]
+    row, errors = rates.loc["dark, short"], part["error"].sum()
+    expected = [len(part), errors, part["identity"].nunique()]
+    assert row[["images", "errors", "identities"]].tolist() == expected
+    expected = proportion_confint(errors, len(part), method="wilson")
+    np.testing.assert_allclose(row[["low", "high"]].astype(float), expected)
+    # Copies of portraits tell nothing new: by people the interval stays, Wilson's shrinks.
+    copies = pd.concat([portraits.assign(image_id=f"{k}-" + portraits["image_id"]) for k in "ab"])
+    twice = analysed(copies)[2]["rates"].set_index("group").loc["dark, short"]
+    by_people, wilson = (
+        (twice[f"{of}high"] - twice[f"{of}low"]) / (row[f"{of}high"] - row[f"{of}low"])
+        for of in ("cluster_", "")
+    )
+    assert abs(by_people - 1) < 0.03 and abs(wilson - 0.5**0.5) < 0.02
+    single = analysed(portraits, columns={"label": "said", "score": "p_male"})[2]["rates"]
+    assert "cluster_low" not in single
+
+
+def test_differences_are_high_minus_low_in_the_order_of_the_file(tables):
+    data, _, found = tables
+    rate = found["rates"].set_index("group")["rate"]
+    by_cell = found[GAPS_BY_CELL].set_index(["axis", "cell"])
+    assert np.isclose(
+        by_cell.loc[("skin", "short"), "estimate"], rate["dark, short"] - rate["light, short"]
+    )
+    means = data.frame.groupby("hair", observed=True)["error"].mean()
+    whole = found[GAPS].set_index("axis").loc["hair"]
+    assert np.isclose(whole["estimate"], means["long"] - means["short"])
+    assert (whole["reference_rate"], whole["rate"]) == (means["short"], means["long"])
+    assert whole["high"] < -0.2 and whole["verdict"] == "exceeds"
+
+
+def test_an_adjustment_takes_out_what_goes_with_skin(tables, portraits):
+    """Hair moves the errors, skin does not, and in this world dark skin goes with short hair."""
+    data, _, found = tables
+    assert found[GAPS].set_index("axis").loc["skin", "low"] > 0.03
+    adjusted = found["adjusted"].set_index(["model", "axis"])
+    for model in ("linear", "logistic"):
+        assert adjusted.loc[(model, "skin"), "low"] < 0 < adjusted.loc[(model, "skin"), "high"]
+        assert adjusted.loc[(model, "hair"), "high"] < -0.2
+    alone = linear_effects(data.frame, "error", ["skin", "hair"], ["age", "smile"], "identity")
+    assert np.isclose(adjusted.loc[("linear", "skin"), "estimate"], alone.loc["skin", "estimate"])
+    single = {"covariates": [], "axes": {"skin": ("light", "dark")}}
+    assert not {"adjusted", GAPS_BY_CELL} & {*analysed(portraits, **single)[2]}
+    assert carried(portraits, matched(40), **single)["missing"].tolist() == [0]
+
+
+def test_a_model_that_is_silent_on_dark_portraits_does_not_pass():
+    table = found_table(600, hair=0)
+    silent = (table["skin"] == "dark") & (table.index % 2 == 0)
+    data, plan, found = analysed(table.assign(p_male=table["p_male"].mask(silent)))
+    row = found[UNANSWERED].set_index("axis").loc["skin"]
+    assert np.isclose(row["estimate"], silent[table["skin"] == "dark"].mean())
+    report = build_report(data, found, plan, plan)
+    code, lines = faceaudit.gate(report)
+    assert code == 1 and "gives no answer on 0.0 of 100 portraits listed as “light”" in lines[0]
+    assert "Difference of the share of images without an answer" in page(report)
+
+
+# --- what matched images predict
+
+
+def carried(table, transects, **changes):
+    specification = own(**changes)
+    data, plan = from_portraits(table, specification), make_plan(specification)
+    return analyse_portraits(
+        faceaudit.Portraits(data.frame, data.source, data.left_out, transects), plan
+    )["carried"].set_index("axis")
+
+
+def test_effects_are_carried_to_the_portraits_mix(portraits):
+    transects = matched(300, hair=0.3, skin=0.1)
+    row, frame = carried(portraits, transects).loc["skin"], from_portraits(portraits, own()).frame
+    rate = transects.groupby(["hair", "skin"])["error"].mean()
+    mix = frame["hair"].value_counts(normalize=True)
+    effect = sum(mix[h] * (rate[h, "dark"] - rate[h, "light"]) for h in ("short", "long"))
+    assert np.isclose(row["estimate"], effect) and row["low"] < effect < row["high"]
+    there = frame.groupby("skin", observed=True)["hair"].value_counts(normalize=True)
+    gap = sum(
+        k * there[s, h] * rate[h, s]
+        for s, k in (("dark", 1), ("light", -1))
+        for h in ("short", "long")
+    )
+    assert np.isclose(row["mix"], gap) and row["mix"] > row["estimate"]
+    counted = frame.groupby("skin", observed=True)["error"].mean()
+    assert np.isclose(row["share"], effect / (counted["dark"] - counted["light"]))
+    lacking = transects[(transects["hair"] == "short") | (transects["skin"] == "light")]
+    assert np.isclose(carried(portraits, lacking).loc["skin", "missing"], mix["long"])
+
+
+def test_the_word_follows_from_the_share(portraits):
+    """Here the gap of skin is hair's; then it is skin's own."""
+    many = found_table(6000)
+    found = carried(many, matched(4000))
+    assert found.loc["skin", "word"] == "little" and found.loc["hair", "word"] == "most"
+    both = found_table(6000, hair=0, skin=0.3), matched(4000, hair=0, skin=0.3)
+    assert carried(*both).loc["skin", "word"] == "most"
+    assert carried(portraits, matched(60)).loc["skin", "word"] == "undecided"
+
+
+# --- from the file to the report
+
+
+def test_a_file_becomes_a_report_that_speaks_of_association(files, home):
+    report = run_audit(files(transects="matched.csv"))
+    read = faceaudit.read_json(home / "build" / "audits" / "found" / "report.json")
+    assert read == report and report.plan.kept and report.verdict == "exceeds"
+    assert {row.axis for row in report.carried} == {"skin", "hair"}
+    html, card = page(report), faceaudit.report.card(report)
+    for text in (html, card, report.answer):
+        assert "A difference between portraits that were found is an association." in text
+    assert "By the matched images, skin by itself changes the error rate by" in html
+    assert "not an effect" in report.limits[0] and "dark against light, all faces" in card
+    assert faceaudit.gate(report)[0] == 1 and "on average" not in report.answer
+    assert not {"effects", "averages"} & {
+        name for name in read.model_fields_set if getattr(read, name)
+    }
+
+
+def test_an_audit_with_matched_faces_leaves_what_portraits_are_held_against(home, audit_file):
+    assert run_audit(audit_file).averages
+    images = home / "build" / "audits" / "small" / "images.csv"
+    frame, given = pd.read_csv(images), pretended_table(units=80, effect=0.4, seed=1)
+    assert frame["skin"].tolist() == given["skin"].tolist() and frame["error"].isin([0, 1]).all()
+    table = found_table(400).rename(columns={"said": "gender"})
+    table.to_csv(home / "found.csv", index=False)
+    axes = {"skin": ("light", "dark"), "gender": ("female", "male"), "hair": ("short", "long")}
+    change = {
+        "transects": str(images),
+        "axes": axes,
+        "columns": {"label": "gender", "score": "p_male"},
+    }
+    path = home / "found.yml"
+    path.write_text(json.dumps(FILE | change), encoding="utf-8")
+    report = run_audit(path)
+    assert [row.axis for row in report.carried] == ["skin", "gender"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"skin": "black"}, "matched.csv: column 'skin', row 2 is 'black', 'light' .0. or 'dark'"),
+        ({"error": 0.5}, "matched.csv: column 'error', row 2 is '0.5', 1 .an error., 0"),
+        ({"unit": None}, "matched.csv: column 'unit', row 2 is empty"),
+    ],
+)
+def test_faults_of_the_matched_images_are_told_before_the_plan(files, home, change, sentence):
+    matched(20).astype(object).assign(**change).to_csv(home / "matched.csv", index=False)
+    with pytest.raises(ValueError, match=sentence):
+        run_audit(files(transects="matched.csv"))
+    assert not (home / "artifacts" / "audits" / "found" / "plan.json").exists()
+
+
+def test_a_model_is_asked_about_the_pictures_that_are_kept(home, module):
+    module("reader_of_test", FUNCTION)
+    drawn = populations.sample("ppb-like", 60, seed=4)
+    images = render_to_store(drawn.parameters, 32, home / "faces.npy")
+    frame = pd.DataFrame({"skin": np.where(drawn.frame["skin_colour"] > 0.5, "dark", "light")})
+    frame["said"] = np.where(drawn.frame["gender"] == 1, "male", "female")
+    frame.loc[7, "skin"] = "unknown"
+    write_faces(images, frame, home / "found.csv")
+    change = {"model": ASKED, "covariates": [], "axes": {"skin": ("light", "dark")}}
+    change["columns"] = {"image": "file", "label": "said"}
+    path = home / "found.yml"
+    path.write_text(json.dumps(FILE | change), encoding="utf-8")
+    said = []
+    report = run_audit(path, said.append)
+    assert "portraits: 59, and 1 rows left out" in said and report.left_out[0].value == "unknown"
+    score = np.delete(images, 7, 0)[:, :, 12:20, 12:20].mean((1, 2, 3)) / 255
+    wrong = (score > 0.5) != (frame["said"].drop(7) == "male")
+    assert np.isclose(report.data["error_rate"], wrong.mean())
+    assert sum(row.errors for row in report.rates) == wrong.sum()
+    assert read_specification(path).route == "set of portraits" and report.provenance["model"]
