@@ -26,22 +26,22 @@ def main(arguments: list[str]) -> None:
     option("--profile", default="paper", help="whose sizes are taken")
     option("--device", default="cpu", help="where tensors live: cpu or cuda")
     asked = parser.parse_args(arguments)
-    sizes, source = lineage.load_profile(asked.profile), photographs.SETS[asked.set]
+    sizes = lineage.load_profile(asked.profile)
     resolve_device(asked.device)
     folder = manifests.root() / "train" / asked.profile
     path = folder / f"gender-{asked.set}.safetensors"
     with alone(folder / ".lock", tell):
-        table, lost = photographs.readable(source.read(asked.data), asked.data)
+        table, card = photographs.SETS[asked.set](asked.data)
+        table, lost = photographs.readable(table, asked.data)
         space = len(table) * 3 * sizes.image_size**2 / 1e9
         tell(f"{len(table):,} images; as decoded they take {space:.1f} GB in {folder}")
         tell(*photographs.summary(lost), sep="\n", end="\n" * bool(len(lost)))
-        said = {"set": asked.set, "terms": source.terms}
-        said["left_out"] = lost["reason"].value_counts().to_dict()
+        card["left_out"] = lost["reason"].value_counts().to_dict()
         model, errors = photographs.train(
             table,
             asked.data,
             path,
-            said,
+            card,
             architecture=sizes.architecture,
             size=sizes.image_size,
             epochs=sizes.epochs,

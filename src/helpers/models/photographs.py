@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -36,35 +36,30 @@ KNOWN = ["image", "label", "split", "sha256"]  # columns that are no attribute
 tqdm.set_lock(threading.RLock())
 
 
-# --- sets: tables with the columns image, label (1: perceived as male) and split, and attributes
+# --- sets: a table (image, label, which is 1 for perceived as male, split, attributes) and its card
 
 
-def _celeba(folder: Path) -> pd.DataFrame:
-    attributes = pd.read_csv(folder / "list_attr_celeba.txt", sep=r"\s+", skiprows=1)
+def _celeba(folder: Path) -> tuple[pd.DataFrame, dict]:
+    table = pd.read_csv(folder / "list_attr_celeba.txt", sep=r"\s+", skiprows=1) > 0
     place = folder / "list_eval_partition.txt"
     part = pd.read_csv(place, sep=r"\s+", header=None, index_col=0)[1]
-    attributes = (attributes > 0).rename_axis("image").reset_index()
-    split = attributes["image"].map(part).map(dict(enumerate([*SPLITS, "test"])))
-    told = {"label": attributes.pop("Male").astype(int), "split": split}
-    return attributes.assign(image="img_align_celeba/" + attributes["image"], **told)
+    table = table.rename_axis("image").reset_index()
+    split = table["image"].map(part).map(dict(enumerate([*SPLITS, "test"])))
+    told = {"label": table.pop("Male").astype(int), "split": split}
+    table = table.assign(image="img_align_celeba/" + table["image"], **told)
+    return table, {"source": "CelebA", "terms": "research"}
 
 
-def _fairface(folder: Path) -> pd.DataFrame:
+def _fairface(folder: Path) -> tuple[pd.DataFrame, dict]:
     files = zip(SPLITS, ("train", "val"), strict=True)
     parts = {s: pd.read_csv(folder / f"fairface_label_{name}.csv") for s, name in files}
     table = pd.concat(parts, names=["split"]).reset_index("split")
     table = table.rename(columns={"file": "image"}).drop(columns="service_test")
-    return table.assign(label=table.pop("gender").map({"Female": 0, "Male": 1}))
+    table = table.assign(label=table.pop("gender").map({"Female": 0, "Male": 1}))
+    return table, {"source": "FairFace", "terms": "CC BY 4.0"}
 
 
-class Source(NamedTuple):
-    """A data set: how the folder becomes a table, and the terms of its use."""
-
-    read: Callable[[Path], pd.DataFrame]
-    terms: str
-
-
-SETS = {"celeba": Source(_celeba, "research"), "fairface": Source(_fairface, "CC BY 4.0")}
+SETS = {"celeba": _celeba, "fairface": _fairface}
 
 
 # --- images
