@@ -52,7 +52,7 @@ def write_weights(network: nn.Module, path: Path, card: Card) -> None:
     _write(safetensors.torch.save(state), Path(path), card)
 
 
-def copy(source: Path, path: Path, **more: Any) -> None:
+def copy(source: Path, path: Path, /, **more: Any) -> None:
     """Copy weights with their card, to which `more` is added."""
     weights, card = read_weights(source, "network")
     _write(weights, path, card | more)
