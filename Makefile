@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan chapter why claims serve clean
+.PHONY: help env lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -113,6 +113,14 @@ audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its 
 
 audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
 	@$(PYTHON) -m faceaudit plan $(AUDIT_FILE) $(CAPPED)
+
+# The paper's sizes, unless another profile is asked for by name.
+SIZES = $(if $(filter file,$(origin PROFILE)),paper,$(PROFILE))
+PHOTOGRAPHS = $(and $(SET),$(DATA),$(SET) "$(DATA)")
+
+train: $(ENV)  ## train the papers' gender classifier on a data set of yours, DATA=folder SET=celeba|fairface
+	@$(PYTHON) tools/train.py $(or $(PHOTOGRAPHS),$(error which ones? for example `make $@ \
+	  DATA=celeba SET=celeba DEVICE=cuda`)) --profile $(SIZES) --device $(DEVICE)
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
 	@$(RUN) --stage $(NAMED)

@@ -102,6 +102,8 @@ def _on_cpu(call, args: tuple, kwargs: dict) -> tuple:
     """The call as the CPU can do it, and the device that it asked for, if any."""
     if call is Tensor.cuda:
         return Tensor.cpu, GPU, args[:1], {}
+    if call is Tensor.pin_memory:  # what lies in memory of its own for the way there
+        return Tensor.detach, None, args, {}
     if call is Tensor.cpu:
         return call, CPU, args, kwargs
     device = kwargs.get("device")

@@ -56,7 +56,7 @@ def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_pat
         models.train(*toy(1200), path, seed=3, epochs=3)
     assert not path.exists()
     epochs = []
-    monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[-1]) or real(*a))
+    monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[5]) or real(*a))
     models.train(*toy(1200), path, seed=3, epochs=3)
     assert epochs == [2]
     assert path.read_bytes() == reference.read_bytes()
@@ -80,7 +80,7 @@ def test_what_other_code_settings_or_data_left_is_replaced(tmp_path, monkeypatch
     models.train(*toy(60), **settings)
     change(monkeypatch)
     epochs, real = [], training.train_epoch
-    monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[-1]) or real(*a))
+    monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[5]) or real(*a))
     for _ in range(2):
         models.train(*toy(60), **settings | asked)
     assert epochs == [0]

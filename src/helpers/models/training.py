@@ -11,6 +11,8 @@ import io
 import json
 import math
 import os
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -24,6 +26,7 @@ import pandas as pd
 import safetensors.torch
 import torch
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from helpers.artifacts import atomic, kept, manifests
 from helpers.utils import seeding
@@ -34,6 +37,7 @@ SHIPPED = Path(__file__).with_name("shipped")
 """The networks that the book's text speaks of, trained by the laptop's recipes."""
 BATCH = 32  # asked at a time: of 64 pictures the C library gives memory back after each layer
 GPU_BATCH = 1024
+KEEP_EVERY = 300  # seconds between two checkpoints within an epoch, where there are any
 FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
 
 Card = dict[str, Any]
@@ -49,7 +53,7 @@ def write_weights(network: nn.Module, path: Path, card: Card) -> None:
     _write(safetensors.torch.save(state), Path(path), card)
 
 
-def copy(source: Path, path: Path, **more: Any) -> None:
+def copy(source: Path, path: Path, /, **more: Any) -> None:
     """Copy weights with their card, to which `more` is added."""
     weights, card = read_weights(source, "network")
     _write(weights, path, card | more)
@@ -128,6 +132,9 @@ def two_steps(progress: float) -> float:
 
 
 Loss = tuple[Tensor, Tensor]
+Variation = tuple[np.ndarray, ...]
+"""How a batch is shown, for `augment`: shifts (2, n, 1) and mirrored or not (n, 1); where colours
+change, float32 factors of exposure and cast (n, 3, 1, 1) and of contrast (n, 1, 1, 1)."""
 Data = tuple["np.ndarray | Lazy", np.ndarray]
 """Images, uint8 (n, 3, size, size), and labels (n, …)."""
 
@@ -158,10 +165,30 @@ class Recipe:
 
     recolour: ClassVar[bool] = True
     """Whether colours and exposure are augmented, see `augment`."""
+    long: ClassVar[bool] = False
+    """Whether an epoch may take hours. Each image is then varied by draws of its own, so that an
+    epoch can be taken up in its middle; a GPU computes in bfloat16, and progress is told."""
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Rows of one epoch, in the order in which they are shown."""
         return generator.permutation(len(labels))
+
+    def variation(
+        self, rows: np.ndarray, size: int, generator: np.random.Generator, key: tuple[int, str]
+    ) -> Variation:
+        """How the images of these rows are shown, by draws for the batch or, if `long`, by row."""
+        if not self.long:
+            return vary(len(rows), size, generator, self.recolour)
+        u = seeding.uniforms(*key, rows, 8)
+        reach = size // 20
+        moved = np.floor(u[:, :2] * (2 * reach + 1)).astype(np.int64) - reach
+        exposure, cast, contrast = (
+            0.8 + 0.4 * u[:, 3:4],
+            0.93 + 0.14 * u[:, 4:7],
+            0.8 + 0.4 * u[:, 7:],
+        )
+        colours = ((exposure * cast)[..., None, None], contrast[..., None, None])
+        return moved.T[..., None], u[:, 2:3] < 0.5, *(c.astype(np.float32) for c in colours)
 
 
 @dataclass(frozen=True)
@@ -313,17 +340,28 @@ class Trained:
         # Fused: its square roots are rounded alike on all processors, those of the default are not.
         decay = task.weight_decay
         optimizer = torch.optim.AdamW(network.parameters(), weight_decay=decay, fused=True)
-        rows, checkpoint = [], path.with_suffix(".checkpoint")
+        rows, seen, checkpoint = [], [], path.with_suffix(".checkpoint")
         if (saved := read_checkpoint(checkpoint)) and saved["training"] == asdict(training):
-            rows = saved["rows"]
+            rows, seen = saved["rows"], [step.to(device) for step in saved["seen"]]
             network.load_state_dict(saved["network"])
             optimizer.load_state_dict(saved["optimizer"])
+        kept_at = time.monotonic()
+
+        def keep(every: float = 0.0) -> None:
+            nonlocal kept_at
+            if time.monotonic() - kept_at < every:
+                return
+            state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
+            state |= {"training": asdict(training), "rows": rows, "seen": seen}
+            write_checkpoint(checkpoint, state)
+            kept_at = time.monotonic()
+
         for epoch in range(len(rows), training.epochs):
-            rows.append(train_epoch(network, optimizer, data, task, training, epoch))
+            rows.append(train_epoch(network, optimizer, data, task, training, epoch, seen, keep))
+            seen = []
             if unseen is not None:
                 rows[-1] |= cls(network, training, pd.DataFrame(rows)).report(task, *unseen)
-            state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-            write_checkpoint(checkpoint, state | {"training": asdict(training), "rows": rows})
+            keep()
         trained = cls(network.eval(), training, pd.DataFrame(rows))
         trained.write(path)
         checkpoint.unlink(missing_ok=True)
@@ -364,57 +402,93 @@ def _alone(train: Callable[..., Done], job: dict) -> Done:
 
 
 def train_epoch(
-    network: nn.Module, optimizer: Any, data: Data, task: Recipe, settings: Settings, epoch: int
+    network: nn.Module,
+    optimizer: Any,
+    data: Data,
+    task: Recipe,
+    settings: Settings,
+    epoch: int,
+    seen: list[Tensor],
+    keep: Callable[[float], None],
 ) -> dict:
-    """One pass; its draws depend on (seed, epoch) alone."""
+    """One pass, or the rest of it after the steps `seen`; its draws depend on (seed, epoch) alone.
+
+    What each step saw (loss and accuracy) is added to `seen`; in a long task `keep` is called after
+    it, with the seconds that may go by between two checkpoints.
+    """
     images, labels = data
     generator = seeding.rng(settings.seed, "training", epoch)
     order = task.order(labels, generator)
     size = min(task.batch_size, len(order))
     batches = order[: len(order) // size * size].reshape(-1, size)
     device = next(network.parameters()).device
+    on_gpu, key = device.type == "cuda", (settings.seed, f"training: images of epoch {epoch}")
     network.train()
-    seen = []
-    for step, batch in enumerate(batches):
+    steps = range(len(seen), len(batches))
+    if task.long:
+        bar = {"desc": f"epoch {epoch + 1} of {settings.epochs}", "total": len(batches)}
+        bar |= {"initial": len(seen), "unit": " images", "unit_scale": size}
+        steps = tqdm(steps, **bar, mininterval=1 if sys.stderr.isatty() else 60)
+    for step in steps:
+        batch = batches[step]
         progress = (epoch + step / len(batches)) / settings.epochs
         rate = task.learning_rate * task.schedule(progress)
         optimizer.param_groups[0]["lr"] = rate
         target = torch.from_numpy(labels[batch]).to(device)
-        x = augment(images[batch], generator, task.recolour).to(device)
-        loss, accuracy = task.loss(network, x, target, progress)
+        shown = torch.from_numpy(images[batch])
+        if on_gpu:  # it takes pinned memory while it still computes the step before
+            shown = shown.pin_memory().to(device, non_blocking=True)
+        x = augment(shown, task.variation(batch, images.shape[-1], generator, key))
+        with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu and task.long):
+            loss, accuracy = task.loss(network, x, target, progress)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        seen.append((loss.detach(), accuracy.detach()))
+        seen.append(torch.stack([loss.detach(), accuracy.detach()]))
+        if task.long:
+            if step % 50 == 0:  # a GPU waits for it
+                steps.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
+            keep(KEEP_EVERY)
     loss, accuracy = (torch.stack(each).mean().item() for each in zip(*seen, strict=True))
     return {"epoch": epoch + 1, "loss": loss, "accuracy": accuracy}
 
 
-def augment(images: np.ndarray, generator: np.random.Generator, recolour: bool = True) -> Tensor:
-    """Random mirror, shift by up to 1/20 of the width, exposure, contrast and colour cast.
-
-    Images are uint8 (n, 3, size, size), what comes of them float32 in [0, 1]. Without `recolour`
-    the last three are left out, for tasks in which colour is what is asked.
-    """
-    count, _, _, size = images.shape
+def vary(count: int, size: int, generator: np.random.Generator, recolour: bool = True) -> Variation:
+    """Random variation of so many images; without `recolour` colours stay, see `augment`."""
     reach = size // 20
-    pixels = np.arange(size)
-    down, right = generator.integers(-reach, reach + 1, (2, count, 1))
-    rows = np.clip(pixels + down, 0, size - 1)
-    columns = np.clip(pixels + right, 0, size - 1)
+    moved = generator.integers(-reach, reach + 1, (2, count, 1))
     mirrored = generator.random((count, 1)) < 0.5
-    columns = np.where(mirrored, columns[:, ::-1], columns)
-    # Pixels with their channels, which come out last, are the rows that one gather takes.
-    place = (np.arange(count)[:, None, None] * size + rows[:, :, None]) * size + columns[:, None, :]
-    shown = torch.from_numpy(images).permute(0, 2, 3, 1).reshape(-1, 3)
-    moved = shown.index_select(0, torch.from_numpy(place.ravel()))
-    x = moved.reshape(count, size, size, 3).permute(0, 3, 1, 2).float().div_(255)
     if not recolour:
-        return x
+        return moved, mirrored
     exposure = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
     cast = generator.uniform(0.93, 1.07, (count, 3, 1, 1))
-    contrast = torch.from_numpy(generator.uniform(0.8, 1.2, (count, 1, 1, 1)).astype(np.float32))
-    x.mul_(torch.from_numpy((exposure * cast).astype(np.float32)))
+    contrast = generator.uniform(0.8, 1.2, (count, 1, 1, 1))
+    return moved, mirrored, (exposure * cast).astype(np.float32), contrast.astype(np.float32)
+
+
+def augment(images: Tensor, variation: Variation) -> Tensor:
+    """Mirror, shift by up to 1/20 of the width, change exposure, contrast and colour cast.
+
+    Images are uint8 (n, 3, size, size), what comes of them float32 in [0, 1], on their device.
+    The last three are left out for tasks in which colour is what is asked.
+    """
+    count, _, _, size = images.shape
+    (down, right), mirrored, *colours = variation
+    pixels = np.arange(size)
+    rows = np.clip(pixels + down, 0, size - 1)
+    columns = np.clip(pixels + right, 0, size - 1)
+    columns = np.where(mirrored, columns[:, ::-1], columns)
+    here = (torch.from_numpy(each).to(images.device) for each in (rows, columns, *colours))
+    rows, columns, *colours = here
+    # Pixels with their channels, which come out last, are the rows that one gather takes.
+    first = torch.arange(count, device=images.device)[:, None, None] * size
+    place = (first + rows[:, :, None]) * size + columns[:, None, :]
+    moved = images.permute(0, 2, 3, 1).reshape(-1, 3).index_select(0, place.ravel())
+    x = moved.reshape(count, size, size, 3).permute(0, 3, 1, 2).float().div_(255)
+    if not colours:
+        return x
+    factors, contrast = colours
+    x.mul_(factors)
     mean = x.mean((1, 2, 3), keepdim=True)
     return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
 

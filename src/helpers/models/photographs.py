@@ -1,0 +1,229 @@
+"""Train the papers' gender classifier on photographs that lie on disk (transects, section 5.1).
+
+Images are decoded once, by processes, into sets of one size that a training maps into memory. Those
+for training are shown to a network; those for validation choose no weights, and say how often the
+network errs. What is learnt is *perceived* gender, as the set's annotators saw it.
+"""
+
+import hashlib
+import io
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import PIL
+from joblib import delayed
+from PIL import Image, ImageOps
+from tqdm import tqdm
+
+from helpers import data
+from helpers.artifacts import kept, manifests
+from helpers.errors import stratified_errors
+from helpers.models import classifiers, training
+from helpers.models.classifiers import RECIPES, BinaryTask, predict
+from helpers.utils.parallel import cpu_count, processes
+
+CHUNK = 1024  # images that a process reads at a time
+GENDERS = ("female", "male")
+SPLITS = ("train", "validation")
+KNOWN = ["image", "label", "split", "sha256"]  # columns that are no attribute
+
+# tqdm's own lock is for several processes, and a process that is killed leaves it to the system.
+tqdm.set_lock(threading.RLock())
+
+
+# --- sets: a table (image, label, which is 1 for perceived as male, split, attributes) and its card
+
+
+def _celeba(folder: Path) -> tuple[pd.DataFrame, dict]:
+    table, card, _ = data.read_celeba(folder)
+    split = table.pop("partition").map(dict(enumerate([*SPLITS, "test"])))
+    images = table.pop("image")
+    table = table.drop(columns="identity", errors="ignore") > 0
+    told = {"label": table.pop("Male").astype(int), "split": split}
+    return table.assign(image="img_align_celeba/" + images, **told), card
+
+
+def _fairface(folder: Path) -> tuple[pd.DataFrame, dict]:
+    files = [folder / f"fairface_label_{name}.csv" for name in ("train", "val")]
+    parts = {s: data.read_fairface(file) for s, file in zip(SPLITS, files, strict=True)}
+    table = pd.concat({s: part.frame for s, part in parts.items()}, names=["split"])
+    table = table.reset_index("split").drop(columns="service_test")
+    table = table.assign(label=(table.pop("gender") == "Male").astype(int))
+    return table, parts["train"].card | {s: part.card for s, part in parts.items()}
+
+
+SETS = {"celeba": _celeba, "fairface": _fairface}
+
+
+# --- images
+
+
+def readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rows of training and validation with the SHA-256 of their files, and those without an image.
+
+    The second table has the columns reason and image.
+
+    Raises:
+        ValueError: a split in which women or men have no image.
+    """
+    table = table[table["split"].isin(SPLITS)].reset_index(drop=True)
+    files = (str(folder) + "/" + table["image"]).to_list()
+    parts = [files[at : at + CHUNK] for at in range(0, len(files), CHUNK)]
+    found = _shared(_examined, parts.__getitem__, len(parts))
+    said = [row for _, part in sorted(found) for row in part]
+    table = table.assign(**pd.DataFrame(said, columns=["sha256", "reason"], index=table.index))
+    lost = table.loc[table["reason"] != "", ["reason", "image"]]
+    table = table[table.pop("reason") == ""].reset_index(drop=True)
+    counts = table.groupby(["split", "label"]).size()
+    for split, (label, gender) in [(s, g) for s in SPLITS for g in enumerate(GENDERS)]:
+        if (split, label) not in counts:
+            words = f"{folder}: no image of people perceived as {gender} for {split}"
+            raise ValueError("; ".join([words + ", at least one was expected", *summary(lost)]))
+    return table, lost
+
+
+def summary(lost: pd.DataFrame) -> list[str]:
+    """What was left out, in words: a sentence without a full stop for each reason."""
+    found = lost.groupby("reason")["image"].agg(["size", "first"])
+    return [
+        f"{n} left out, {reason} (the first: {image})" for reason, n, image in found.itertuples()
+    ]
+
+
+def _examined(files: Sequence[str]) -> list[tuple[str, str]]:
+    """SHA-256 of each file, or why it is no image."""
+    found = []
+    for file in files:
+        try:
+            content = Path(file).read_bytes()
+            with Image.open(io.BytesIO(content)) as image:
+                image.load()
+            found.append((hashlib.sha256(content).hexdigest(), ""))
+        except FileNotFoundError:
+            found.append(("", "no such file"))
+        except (OSError, SyntaxError, EOFError, Image.DecompressionBombError):
+            found.append(("", "damaged or no image"))
+    return found
+
+
+def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
+    """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`."""
+    files = (str(folder) + "/" + table["image"]).to_numpy(str)
+    content = table["sha256"].to_numpy("S64")
+    key = kept.content_key(content, size=size, pillow=PIL.__version__)
+    make, shape = partial(_squares, size=size), (3, size, size)
+    return kept.fill(path, files, make, shape, key=key, chunk=CHUNK, share=_shared)
+
+
+def _squares(files: np.ndarray, size: int) -> np.ndarray:
+    pixels = np.empty((len(files), 3, size, size), np.uint8)
+    for row, file in zip(pixels, files, strict=True):
+        with Image.open(file) as image:
+            # As audits shrink the images that they show.
+            square = ImageOps.fit(image.convert("RGB"), (size, size), Image.Resampling.BILINEAR)
+        row[:] = np.asarray(square).transpose(2, 0, 1)
+    return pixels
+
+
+def _shared(work: Callable, chunk: Callable[[int], Any], count: int) -> Iterator[tuple[int, Any]]:
+    """Results of chunks by their number, from processes."""
+    pool = processes(min(cpu_count(), count) or 1, return_as="generator_unordered")
+    yield from pool(delayed(_numbered)(work, number, chunk(number)) for number in range(count))
+
+
+def _numbered(work: Callable, number: int, chunk: Any) -> tuple[int, Any]:
+    return number, work(chunk)
+
+
+# --- training
+
+
+class PhotographTask(BinaryTask):
+    """Tell perceived genders apart, shown equally often, with draws of each image's own."""
+
+    long = True
+
+
+@dataclass(frozen=True)
+class PhotographTraining(classifiers.ClassifierTraining):
+    """What fixes a classifier that was trained on photographs."""
+
+
+class PhotographModel(classifiers.AuditedModel):
+    """A classifier that was trained on photographs."""
+
+    settings = PhotographTraining
+
+
+def train(
+    table: pd.DataFrame,
+    folder: Path,
+    path: Path,
+    said: dict[str, Any],
+    *,
+    architecture: str,
+    size: int,
+    **how: Any,
+) -> tuple[PhotographModel, pd.DataFrame]:
+    """Train on the readable images of a table, or finish a training that was interrupted.
+
+    The images, as decoded, stay beside the weights. The same data, settings and code give the same
+    weights on one processor thread, interrupted or not.
+
+    Args:
+        table: a row for each image, as `readable` gives it: image (a path in the folder), label (0:
+            perceived as female, 1: as male), split, sha256, and attributes.
+        folder: where the images lie.
+        path: of the weights (`.safetensors`); the card (`.json`) stands beside them, and a table of
+            the errors in validation (`.csv`).
+        said: what the card has to say besides.
+        architecture: "small" or "resnet50"; its recipe is that of `models.train`.
+        size: height and width that the network sees, pixels.
+        how: seed, epochs and device, as of `models.train`.
+
+    Returns:
+        The model, and its errors in validation: a row for each perceived gender and each level of
+        an attribute, as `errors.stratified_errors` counts them.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parts = [table[table["split"] == split] for split in SPLITS]
+    places = [path.with_name(f"{path.stem}.{split}.npy") for split in SPLITS]
+    images = [decoded(p, folder, size, place) for p, place in zip(parts, places, strict=True)]
+    shown, unseen = ((i, p["label"].to_numpy()) for i, p in zip(images, parts, strict=True))
+    recipe, more = vars(RECIPES[architecture]), {"architecture": architecture}
+    task = PhotographTask(**recipe)
+    model = PhotographModel.make(shown, path, task, more, held_out=unseen, **how)
+    errors = validation_errors(predict(model, images[1]), parts[1])
+    with manifests.atomic(path.with_suffix(".csv")) as temporary:
+        errors.to_csv(temporary, index=False, lineterminator="\n")
+    content = table[KNOWN].to_csv(index=False).encode()
+    card = {"data_sha256": hashlib.sha256(content).hexdigest(), "pillow": PIL.__version__}
+    card |= {"images": table["split"].value_counts().to_dict()}
+    card |= {"recipe": {name: getattr(v, "__name__", v) for name, v in recipe.items()}}
+    training.copy(path, path, **card, **said)
+    return model, errors
+
+
+def validation_errors(score: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
+    """Error rates by perceived gender, and by it and each attribute, with Wilson intervals.
+
+    Args:
+        score: (n,) P(perceived as male).
+        table: of the same images, with their labels and attributes.
+    """
+    gender = pd.Categorical.from_codes(table["label"], list(GENDERS))
+    wrong = (score > 0.5) != (table["label"] == 1)
+    attributes = table.drop(columns=KNOWN)
+    frame = attributes.assign(gender=gender, error=wrong.astype(int))
+    found = [stratified_errors(frame, "gender").reset_index()]
+    for name in attributes:
+        rows = stratified_errors(frame, ["gender", name]).reset_index()
+        found.append(rows.rename(columns={name: "level"}).assign(attribute=name))
+    columns = ["attribute", "level", *found[0]]
+    return pd.concat(found, ignore_index=True).reindex(columns=columns)
