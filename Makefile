@@ -119,7 +119,7 @@ SIZES = $(if $(filter file,$(origin PROFILE)),paper,$(PROFILE))
 PHOTOGRAPHS = $(and $(SET),$(DATA),$(SET) "$(DATA)")
 
 train: $(ENV)  ## train the papers' gender classifier on a data set of yours, DATA=folder SET=celeba|fairface
-	@$(PYTHON) tools/train.py $(or $(PHOTOGRAPHS),$(error which ones? for example `make $@ \
+	@$(PYTHON) -m faceaudit.train $(or $(PHOTOGRAPHS),$(error which ones? for example `make $@ \
 	  DATA=celeba SET=celeba DEVICE=cuda`)) --profile $(SIZES) --device $(DEVICE)
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages

@@ -200,8 +200,7 @@ def test_a_pretended_gpu_learns_the_same(faces, table, uninterrupted, tmp_path, 
 
 
 def command(faces: Path, artifacts: Path) -> subprocess.Popen:
-    program = Path(__file__).parents[2] / "tools" / "train.py"
-    arguments = [sys.executable, program, "celeba", faces, "--profile", "smoke"]
+    arguments = [sys.executable, "-m", "faceaudit.train", "celeba", faces, "--profile", "smoke"]
     environment = os.environ | {"HELPERS_ARTIFACTS": str(artifacts), "OMP_NUM_THREADS": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(arguments, env=environment, **pipes)
