@@ -782,7 +782,7 @@ _ = drawing.draw_pairs(seen_by["arcface-a"], OTHERS, "similarity", thresholds["a
 # %% tags=["hide-input"]
 PARTS = ["to 0.2", "to 0.4", "to 0.6", "to 0.8", "to 1"]
 SCORE = {"expression": "smiling", "age": "age"}
-part = (5 * perceived[[*SCORE.values()]]).clip(upper=4).astype(int)
+part = np.ceil(5 * perceived[[*SCORE.values()]] - 1e-9).clip(lower=1).astype(int) - 1
 where = {}
 for name, column in SCORE.items():
     rows = perceived[perceived["attribute"].isin([name, "prototype"])]
