@@ -16,6 +16,7 @@ from record import write_rows
 from helpers import models
 from helpers.annotations import observers
 from helpers.artifacts import lineage
+from helpers.claims import with_minus
 from helpers.scorecard import truth
 from helpers.world import do, populations
 from helpers.world.batches import render_to_store
@@ -102,7 +103,11 @@ def main() -> None:
             for model in (trained(name, seed) for seed in SEEDS)
         )
         pairs = zip(found.mean(), found.std(), strict=True)
-        told[name] = dict(zip(found, (f"{m:.1f} ± {s:.1f}" for m, s in pairs), strict=True))
+        told[name] = dict(
+            zip(
+                found, (with_minus(with_minus(f"{m:.1f} ± {s:.1f}")) for m, s in pairs), strict=True
+            )
+        )
     rows = [{"what": what, **row.to_dict()} for what, row in pd.DataFrame(told).iterrows()]
     facts = {
         "trainings of each": len(SEEDS),

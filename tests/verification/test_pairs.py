@@ -33,6 +33,12 @@ def test_paper_pairs_have_the_papers_counts():
     assert set(times[times.index.get_level_values("second") % 17 == 0]) == {4}
     assert set(times[times.index.get_level_values("second") % 17 != 0]) == {1}
     assert len(positive.drop_duplicates(["first", "second"])) == 17 * len(prototypes)
+    partners = negative.drop_duplicates(["prototype_first", "prototype_second"])
+    assert set(partners["prototype_first"].value_counts()) == {3}  # all different, drawn at random
+    assert (partners["prototype_second"].value_counts() > 3).any()
+    own, other = (prototypes.iloc[partners[f"prototype_{side}"]] for side in ("first", "second"))
+    assert (own["group"].to_numpy() == other["group"].to_numpy()).all()
+    assert (own["seed"].to_numpy() != other["seed"].to_numpy()).all()
 
 
 def test_consensus_is_the_mean_of_the_middle_five():

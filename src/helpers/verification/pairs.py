@@ -169,9 +169,10 @@ def image_pairs(prototypes: pd.DataFrame, paper: bool = False, *, seed: int) -> 
         paper: True gives the paper's counts, 20 positives and 60 negatives each (12,000 and 36,000
             of 600 prototypes). A prototype then meets itself in each of the four sequences of five,
             so that a fifth of the positives is trivial and FNMR is deflated by 16/20; its pair with
-            another prototype is repeated four times. By default a prototype has 16 positives and 51
-            negatives, all different.
-        seed: of the order of the ring.
+            another prototype is repeated four times. The others are drawn at random for each
+            prototype, without the ring. By default a prototype has 16 positives and 51 negatives,
+            all different.
+        seed: of the order of the ring, and of what is drawn.
 
     Returns:
         Columns first, second (rows of the images; first is a prototype), kind ("positive",
@@ -181,7 +182,8 @@ def image_pairs(prototypes: pd.DataFrame, paper: bool = False, *, seed: int) -> 
     Raises:
         ValueError: a group of too few prototypes for pairs that differ.
     """
-    own, (first, second) = np.arange(len(prototypes)), _ring_partners(prototypes, seed)
+    partners = _drawn_partners if paper else _ring_partners
+    own, (first, second) = np.arange(len(prototypes)), partners(prototypes, seed)
     same, other = (_SEQUENCES, _SEQUENCES) if paper else (_VARIANTS[1:], _VARIANTS)
     positive = _expand(prototypes, own, own, same, "positive")
     negative = _expand(prototypes, first, second, other, "negative")
@@ -220,12 +222,16 @@ def cross_pairs(prototypes: pd.DataFrame, *, seed: int) -> pd.DataFrame:
 
 def _ring_places(prototypes: pd.DataFrame, seed: int) -> np.ndarray:
     """Place of each prototype's seed in the ring of all seeds, (n,)."""
+    _require_partners(prototypes)
+    seeds, position = np.unique(prototypes["seed"], return_inverse=True)
+    return seeding.rng(seed, "identities: pairs").permutation(len(seeds))[position]
+
+
+def _require_partners(prototypes: pd.DataFrame) -> None:
     sizes, least = prototypes["group"].value_counts(), 2 * OTHERS + 1
     # In a smaller ring two seeds would choose each other.
     if sizes.min() < least:
         raise ValueError(f"group {sizes.idxmin()!r} has fewer than {least} prototypes")
-    seeds, position = np.unique(prototypes["seed"], return_inverse=True)
-    return seeding.rng(seed, "identities: pairs").permutation(len(seeds))[position]
 
 
 def _ring_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -237,6 +243,15 @@ def _ring_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.
         ends += [(ring, np.roll(ring, -shift)) for shift in range(1, OTHERS + 1)]
     ends = np.concatenate(ends, axis=1)
     return tuple(ends[:, np.argsort(ends[0], kind="stable")])
+
+
+def _drawn_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of prototypes and of others of their group, drawn for each without replacement."""
+    _require_partners(prototypes)
+    rows, group = np.arange(len(prototypes)), prototypes["group"].to_numpy()
+    draws = seeding.uniforms(seed, "identities: drawn pairs", rows, len(rows))
+    draws[(group[:, None] != group) | np.eye(len(rows), dtype=bool)] = 1
+    return rows.repeat(OTHERS), draws.argsort(axis=1)[:, :OTHERS].ravel()
 
 
 def _expand(prototypes: pd.DataFrame, first, second, others: pd.DataFrame, kind) -> pd.DataFrame:
