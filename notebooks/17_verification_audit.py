@@ -696,7 +696,8 @@ assert biased.loc["0%", "positives"].sum() == matches[T].sum()
 # The network is the control, and it is the same in every row. What moves is the yardstick: pairs of
 # two people of another group that these raters hold for one become positives, the network rejects
 # most of them, and it is charged with false non-matches. A bias of raters for their own group
-# therefore looks like a network that fails the others.
+# therefore looks like a network that fails the others. An audit of photographs would have the same
+# trouble if all its raters came from one region, and its numbers alone would not show it.
 
 # %% tags=["remove-input"]
 gap = biased.pivot_table("fnmr", "nearer by", "group").diff(axis=1).mul(-1)["own group"]
