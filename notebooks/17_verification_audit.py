@@ -697,7 +697,8 @@ assert biased.loc["0%", "positives"].sum() == matches[T].sum()
 # two people of another group that these raters hold for one become positives, the network rejects
 # most of them, and it is charged with false non-matches. A bias of raters for their own group
 # therefore looks like a network that fails the others. An audit of photographs would have the same
-# trouble if all its raters came from one region, and its numbers alone would not show it.
+# trouble if all its raters came from one region, and its numbers alone would not show it. So ask
+# where raters come from, and look at their answers group by group.
 
 # %% tags=["remove-input"]
 gap = biased.pivot_table("fnmr", "nearer by", "group").diff(axis=1).mul(-1)["own group"]
