@@ -14,7 +14,7 @@ from pathlib import Path
 from helpers.annotations.counts import scores
 from helpers.annotations.ingest import Export, validate, wrong_format
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.data.rows import PAIR, DataSet, Folder, Rows
+from helpers.data.rows import PAIR, DataSet, Folder, Records
 from helpers.utils.checks import require_members
 
 NAME = r"seed_(\d+)(?:_race_|/)([a-z]+)_(?:gender_)?(female|male)_"
@@ -64,7 +64,7 @@ def read_causalface(
         _add(export, Path(path), attribute)
     answers, report = validate(export, "causalface")
     found = scores(answers).add_suffix("_score").reset_index(names="image")
-    rows = Rows(found.set_axis(range(1, len(found) + 1)), next(iter(tables.values())), "image")
+    rows = Records(found.set_axis(range(1, len(found) + 1)), next(iter(tables.values())), "image")
     lost = report[report["dropped"] & (report["count"] > 0)]
     for one in lost.itertuples():
         rows.lost.append((one.reason, one.field or "row", one.count, one.file, one.place, ""))
@@ -93,7 +93,7 @@ def _add(export: Export, path: Path, attribute: str) -> None:
                 export.add([answer], place=number, named=name.strip(), annotator=worker)
 
 
-def _named(rows: Rows, sides: Mapping[str, str]) -> None:
+def _named(rows: Records, sides: Mapping[str, str]) -> None:
     """Add what the names of images say, to columns with a prefix for each side of a pair."""
     for column, prefix in sides.items():
         parts = rows.frame[column].str.extract(NAME).set_axis(["seed", "race", "gender"], axis=1)
@@ -136,7 +136,9 @@ def read_causalface_pairs(
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Rows.read(table, "CausalFace's pairs with the given columns", [first, second, *ratings])
+    rows = Records.read(
+        table, "CausalFace's pairs with the given columns", [first, second, *ratings]
+    )
     rows.frame = rows.frame.rename(columns={first: "first", second: "second"})
     rows.numbers(ratings)
     rows.images(["first", "second"], images)

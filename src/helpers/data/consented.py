@@ -13,7 +13,7 @@ import msgspec
 import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import DataSet, Folder, Rows
+from helpers.data.rows import DataSet, Folder, Records
 
 FHIBE = ["image_id", "filepath", "subject_id", "age", "pronoun", "ancestry", "nationality"]
 FHIBE += ["natural_skin_color", "apparent_skin_color"]
@@ -44,7 +44,7 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Rows.read(table, "FHIBE's table of aligned faces (CSV)", FHIBE)
+    rows = Records.read(table, "FHIBE's table of aligned faces (CSV)", FHIBE)
     rows.frame = rows.frame.rename(columns={"filepath": "image", "subject_id": "identity"})
     rows.present(["identity"])
     rows.numbers(["age"])
@@ -113,7 +113,7 @@ def read_casual_conversations(
         raise ValueError(f"{images}: no such folder of images")
     frame = frame.map(lambda one: _joined(one, str(one)) if isinstance(one, list) else one)
     frame = frame.rename(columns={"subject_id": "identity"})
-    rows = Rows(frame.set_axis(range(1, len(frame) + 1)), path, "record")
+    rows = Records(frame.set_axis(range(1, len(frame) + 1)), path, "record")
     rows.present(["identity", *TONES])
     rows.frame = rows.frame.assign(identity=rows.frame["identity"].astype("str"))
     frames = {one: _frames(Path(images), one) for one in rows.frame["identity"].unique()}

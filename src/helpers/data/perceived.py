@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import DataSet, Folder, Rows
+from helpers.data.rows import DataSet, Folder, Records
 
 ATTRIBUTES, PARTITIONS = 40, ["0", "1", "2"]
 AGES = ["0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70"]
@@ -37,7 +37,7 @@ def read_celeba(
         ValueError: a file is of another form, or was cut; no row can be used.
     """
     path = Path(folder, "list_attr_celeba.txt")
-    rows = Rows.lines(path)
+    rows = Records.lines(path)
     count, header = [*rows.frame["line"].str.strip(), "", ""][:2]
     names, rows.frame = header.split(), rows.frame.iloc[2:]
     if not count.isdecimal():
@@ -55,7 +55,7 @@ def read_celeba(
     more_files = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
     for column, file in more_files.items():
         if (beside := Path(folder, file)).is_file():
-            more = Rows.lines(beside)
+            more = Records.lines(beside)
             _split(more, ["image", column])
             known = more.frame.drop_duplicates("image").set_index("image")[column]
             rows.frame = rows.frame.assign(**{column: rows.frame["image"].map(known)})
@@ -67,7 +67,7 @@ def read_celeba(
     return rows.finish("CelebA", "research", version, order, files)
 
 
-def _split(rows: Rows, columns: list[str]) -> None:
+def _split(rows: Records, columns: list[str]) -> None:
     """Turn lines of words into columns."""
     words = rows.frame["line"].str.split()
     rows.drop(words.str.len() != len(columns), f"not {len(columns)} words", "line")
@@ -108,7 +108,7 @@ def read_fairface(
         {'unknown label: age': 1}
     """
     columns = ["file", "age", "gender", "race", "service_test"]
-    rows = Rows.read(labels, "FairFace's labels (CSV)", columns)
+    rows = Records.read(labels, "FairFace's labels (CSV)", columns)
     rows.frame = rows.frame[columns].rename(columns={"file": "image"})
     known = {"age": AGES, "gender": ["Male", "Female"], "race": RACES}
     for column, values in (known | {"service_test": ["True", "False"]}).items():
@@ -152,7 +152,7 @@ def read_portraits(
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Rows.read(
+    rows = Records.read(
         table, f"a table of portraits with {image}, {gender}, {skin}", [image, gender, skin]
     )
     rows.frame = rows.frame[[image, gender, skin]].rename(columns={image: "image"})

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import PAIR, DataSet, Folder, Rows
+from helpers.data.rows import PAIR, DataSet, Folder, Records
 
 BFW = [
     "fold",
@@ -50,7 +50,7 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Rows.read(table, "BFW's table of pairs (CSV)", BFW)
+    rows = Records.read(table, "BFW's table of pairs (CSV)", BFW)
     names = dict(zip(["p1", "p2", "id1", "id2", "label"], PAIR, strict=True))
     rows.frame = rows.frame.drop(columns="ID", errors="ignore").rename(columns=names)
     rows.present(["first_identity", "second_identity", "att1", "att2"])
@@ -88,7 +88,7 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
     race, rest, _ = path.name.partition("_pairs.txt")
     if not rest:
         raise wrong_format(path, "its name", "<set>_pairs.txt", path.name)
-    rows = Rows.lines(path)
+    rows = Records.lines(path)
     if len(rows.frame) != total:
         found = f"{len(rows.frame):,} lines"
         raise wrong_format(path, "the whole file", f"{total:,} pairs, one a line", found)

@@ -1,4 +1,4 @@
-"""Rows of a source's files: good ones are kept, and each dropped one is counted under a reason.
+"""Records of a source's files: good ones are kept, and each dropped one is counted under a reason.
 
 A file that is not what its reader takes is refused as a whole, by the error of
 `helpers.annotations.ingest.wrong_format`. A row that cannot be used is dropped. Both name the file,
@@ -41,15 +41,15 @@ class DataSet(NamedTuple):
     dropped: pd.DataFrame
 
 
-class Rows:
-    """Rows that may still be dropped; the index holds their numbers in the file."""
+class Records:
+    """Records that may still be dropped; the index holds their numbers in the file."""
 
     def __init__(self, frame: pd.DataFrame, path: str | Path, unit: str = "row") -> None:
         self.frame, self.path, self.unit = frame, Path(path), unit
         self.lost: list[tuple] = []
 
     @classmethod
-    def read(cls, path: str | Path, expected: str, needed: Sequence[str]) -> "Rows":
+    def read(cls, path: str | Path, expected: str, needed: Sequence[str]) -> "Records":
         """The cells of a CSV file as texts; columns without a name are left out."""
         table = read_table(Path(path), expected, needed).drop(columns="", errors="ignore")
         if lacking := [name for name in needed if name not in table]:
@@ -58,7 +58,7 @@ class Rows:
         return cls(frame.set_axis(range(2, len(frame) + 2)), path)
 
     @classmethod
-    def lines(cls, path: str | Path) -> "Rows":
+    def lines(cls, path: str | Path) -> "Records":
         """The lines of a text file that are not empty, in the column `line`."""
         try:
             lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
