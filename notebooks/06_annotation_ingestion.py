@@ -531,7 +531,7 @@ for name, score in seen.items():
 # %%
 walked = stage.load("05_transect_generation", "lines.parquet")
 walked.index = [f"line-{number:02}" for number in range(len(walked))]
-faces = torch.from_numpy(walked[[*facerender.INDEX]].to_numpy("float32"))
+faces = torch.from_numpy(walked[[*facerender.INDEX]].to_numpy("float32", copy=True))
 along = facerender.visible_scores(faces).set_axis(walked.index)
 nine = crowd.annotate(crowd.perceived(along), 9, seed=seed, stage=f"{stage.name}/lines")
 nine = nine[nine["status"] == "accepted"]

@@ -369,7 +369,7 @@ for labels, own in planes.items():
 _, man = verification.split_groups(index["group"])
 ways, true = {}, {}
 for way, ends in reached.items():
-    faces = generator.parameters(torch.from_numpy(ends))
+    faces = generator.parameters(torch.from_numpy(ends)).cpu()
     place = nearest_ancestry(faces[:, [facerender.INDEX[f"ancestry_{axis}"] for axis in "xy"]])
     scores = facerender.visible_scores(faces)
     agree = np.array(ANCESTRIES)[place] + np.where(scores["gender"] >= 0.5, " male", " female")
