@@ -826,7 +826,7 @@ Markdown(
 # same poses.
 
 # %%
-chosen = (prototypes["group"] == REFERENCE).to_numpy()
+chosen = (prototypes["group"] == REFERENCE).to_numpy(copy=True)
 reference, of_seeds = drawn[::IMAGES_EACH][chosen], prototypes.loc[chosen, "seed"]
 ancestry, male = verification.split_groups(GROUPS)
 places = ancestry_point(ancestry)
