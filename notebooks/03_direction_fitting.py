@@ -410,13 +410,13 @@ hair_cosine = leaning["cosine with exact hair length"]
 assert hair_cosine["swayed by hair"] < hair_cosine["crowd"] - 0.05
 
 # %% [markdown]
-# Cross-validation does not warn: it asks how well labels are predicted, and the swayed ones are
-# as lawful as the crowd's. The swayed direction leans further towards short hair, so a walk along
-# it changes hair more. The [next chapter](04_orthogonalization) makes directions independent of
-# each other's planes, and moves this error instead of mending it: a walk in hair that keeps the
-# *swayed* gender constant has to change the perceived one. An audit would report an effect of
-# hair that is partly one of gender. {cite:t}`transects` avoid classifiers as labellers; the later
-# study of face recognition {cite:p}`verification` uses one, on many more samples.
+# Cross-validation need not warn: it asks how well labels are predicted, and not whether they are
+# right. The swayed direction leans further towards short hair, so a walk along it changes hair
+# more. The [next chapter](04_orthogonalization) makes directions independent of each other's
+# planes, and moves this error instead of mending it: a walk in hair that keeps the *swayed*
+# gender constant has to change the perceived one. An audit would report an effect of hair that is
+# partly one of gender. {cite:t}`transects` avoid classifiers as labellers; the later study of
+# face recognition {cite:p}`verification` uses one, on many more samples.
 
 # %% [markdown]
 # ## The question decides the direction

@@ -668,7 +668,7 @@ spread.round(3)
 means = scores.groupby(np.arange(len(scores)) % 8).mean()
 beside = {name: {"goal": goals[name], "mean": means[name]} for name in AXES}
 cell_means = pd.concat({name: pd.DataFrame(columns) for name, columns in beside.items()}, axis=1)
-cell_means.round(3)
+cell_means.rename_axis("cell").round(3)
 
 # %% [markdown]
 # The first two tables have upper limits, one-sided. All must stay below the gate's limit. By

@@ -1016,7 +1016,7 @@ moved = {
 }
 bias = {key: error_sources.sizes(part, seed) for key, part in moved.items()}
 bias = 100 * pd.DataFrame(bias).T.rename_axis(["instrument", "model"])
-bias.round(1)
+bias.style.format("{:.1f}")
 
 # %% tags=["remove-input"]
 pooled = (bias["size"] ** 2).groupby("instrument").mean() ** 0.5
@@ -1038,7 +1038,7 @@ Markdown(
 # %% [markdown]
 # Whether intervals hold their truth is a question for many experiments, not for one. The [benchmark
 # of both instruments](benchmarks) makes the whole experiment anew for ten seeds, with other faces,
-# raters and directions, and counts. An audit of a real generator has neither column. It has the
+# raters and directions, and counts. An audit of a real generator has neither row. It has the
 # gate of [](05_transect_generation), which bounds what it looks at.
 
 # %% [markdown]
