@@ -696,7 +696,10 @@ assert biased.loc["0%", "positives"].sum() == matches[T].sum()
 # The network is the control, and it is the same in every row. What moves is the yardstick: pairs of
 # two people of another group that these raters hold for one become positives, the network rejects
 # most of them, and it is charged with false non-matches. A bias of raters for their own group
-# therefore looks like a network that fails the others.
+# therefore looks like a network that fails the others. The row of the own group never changes, because
+# its pairs are seen as before. With raters of another group the same would befall European-looking
+# people. An audit of a product should therefore ask raters from every group that it compares, and say
+# where they live.
 
 # %% tags=["remove-input"]
 gap = biased.pivot_table("fnmr", "nearer by", "group").diff(axis=1).mul(-1)["own group"]
