@@ -828,7 +828,7 @@ Markdown(
 
 # %%
 chosen = (prototypes["group"] == REFERENCE).to_numpy()
-reference, of_seeds = drawn[::IMAGES_EACH][chosen], prototypes.loc[chosen, "seed"]
+reference, of_seeds = drawn[::IMAGES_EACH][chosen.tolist()], prototypes.loc[chosen, "seed"]
 ancestry, male = verification.split_groups(GROUPS)
 places = ancestry_point(ancestry)
 
