@@ -692,6 +692,18 @@ perceived = pd.concat(
 
 # %% mystnb={"image": {"alt": "Three split violins, for skin colour, hair length and gender: the perceived scores of images intended to be low on the left half and high on the right half. The halves are centred at clearly different heights."}, "figure": {"name": "fig-manipulation", "caption": "Perceived score by intended level, for each axis of the transects. Dashed lines are quartiles; counts are images of both levels."}}
 _ = figures.violins(perceived, "perceived score", by="axis", hue="intended")
+# %% [markdown]
+# One transect makes the plot concrete. Below are the eight images of the first one, which was not
+# selected. Above each stands the gender that was intended and the mean score that raters gave, from
+# zero (female) to one (male). Fig. 9b of {cite:t}`transects` compares the two in the same way.
+
+# %% mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
+one = joined.reset_index()[lambda table: table["transect"] == table["transect"].min()]
+one = one.sort_values("gender_level", kind="stable")
+meant = one["gender_level"].map({0: "female", 1: "male"})
+titles = [f"meant {word}\nseen {seen:.2f}" for word, seen in zip(meant, one["gender"], strict=True)]
+_ = figures.gallery(images[one.index], 4, titles)
+
 # %%
 for axis in AXES:
     others = [f"{other}_level" for other in AXES if other != axis]

@@ -62,6 +62,7 @@
 
 # %%
 from dataclasses import replace
+from itertools import combinations
 from math import hypot
 
 import matplotlib.pyplot as plt
@@ -73,6 +74,7 @@ from IPython.display import Markdown
 from matplotlib.colors import to_rgb
 from myst_nb import glue
 from scipy.ndimage import gaussian_filter
+from statsmodels.stats.weightstats import DescrStatsW
 
 from facerender.parameters import to_frame
 from helpers import claims, effects, errors, figures, generators, models, sensitivity
@@ -773,21 +775,31 @@ claims.told(
 )
 
 # %% [markdown]
-# ### A walk along two vectors
+# ### Walks along single vectors
 #
 # The middle row shows random codes, the rows above and below two units of length along the vector,
-# twice the step of the audit. The two vectors are those that tell held-out codes apart best. Look
-# at the mouth: if it stays as it is while the attribute changes, the vector does its job.
+# twice the step of the audit. First come the two vectors that tell held-out codes apart best, then the
+# two along which the paper walks in its figure. Look at the mouth: if it stays as it is while the
+# attribute changes, the vector does its job.
 
 # %%
 WALKED = accuracy["estimate"].drop("Smiling").nlargest(2).index
 directions = {name: one.direction for name, one in balanced.items()}
 
+
 # %% mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
-walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in WALKED]
-rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])
-named = [["less", f"{name.replace('_', ' ')}\nas is", "more"] for name in WALKED]
-_ = figures.gallery(rows, 8, row_labels=[*named[0], *named[1]])
+def show_walks(names):
+    """Three rows of faces for each vector: less of it, the samples, more of it."""
+    walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in names]
+    rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])
+    named = [["less", f"{name.replace('_', ' ')}\nas is", "more"] for name in names]
+    figures.gallery(rows, 8, row_labels=sum(named, []))
+
+
+show_walks(WALKED)
+
+# %% mystnb={"image": {"alt": "Two grids of eight faces, for the vectors of Young and of Heavy Makeup. In each, the middle row shows random samples; the row above has less of the attribute, the row below more."}, "figure": {"name": "fig-flips-walks-paper", "caption": "The same steps along the vectors of Young and of Heavy Makeup. After Figure 4 of the paper."}}
+show_walks(["Young", "Heavy_Makeup"])
 
 # %% [markdown]
 # ## Is the space in between consistent?
@@ -885,18 +897,27 @@ SHOWN = ("Smiling", "Young", "Heavy_Makeup", "No_Beard", "Long_Hair", "High_Chee
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95 % intervals over codes. Upper panels: score; lower panels: net share of decisions that flip."}}
 PANELS = {"score sensitivity": "score, all codes", "near the boundary": "score, near the boundary"}
 PANELS |= {"net": "net flips, all codes", "net near the boundary": "net flips, near the boundary"}
-figure, axes = plt.subplots(2, 2, figsize=(figures.WIDTH, 6.8), sharex=True)
-for axis, (measure, title) in zip(axes.flat, PANELS.items(), strict=True):
-    for name, look in zip(SHOWN, figures.SPARE, strict=False):
-        line = tables[name][tables[name]["measure"] == measure]
-        band = {"color": look.colour, "alpha": 0.15, "linewidth": 0}
-        axis.fill_between(line["λ"], line["low"], line["high"], **band)
-        mark = {"color": look.colour, "marker": look.marker, "label": name.replace("_", " ")}
-        axis.plot(line["λ"], line["estimate"], **mark)
-    axis.axhline(0, color=figures.BLACK, linewidth=1)
-    axis.set(title=title, xlabel="step λ", ylabel="change")
-handles = axes.flat[0].get_legend_handles_labels()
-_ = figure.legend(*handles, loc="outside upper center", ncol=3)
+
+
+def draw_curves(panels, height):
+    """Lines with bands of measures against the step, a panel each, two in a row."""
+    size = (figures.WIDTH, height)
+    figure, axes = plt.subplots(len(panels) // 2, 2, figsize=size, sharex=True)
+    for axis, (measure, title) in zip(axes.flat, panels.items(), strict=True):
+        for name, look in zip(SHOWN, figures.SPARE, strict=False):
+            line = tables[name][tables[name]["measure"] == measure]
+            band = {"color": look.colour, "alpha": 0.15, "linewidth": 0}
+            axis.fill_between(line["λ"], line["low"], line["high"], **band)
+            mark = {"color": look.colour, "marker": look.marker, "label": name.replace("_", " ")}
+            axis.plot(line["λ"], line["estimate"], **mark)
+        axis.axhline(0, color=figures.BLACK, linewidth=1)
+        axis.set(title=title, xlabel="step λ", ylabel="change")
+    handles = axes.flat[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncol=3)
+    return axes
+
+
+_ = draw_curves(PANELS, 6.8)
 
 # %% [markdown]
 # The paper found nearly straight lines. Straight means say little about single faces: some may
@@ -933,12 +954,9 @@ drawn = seeding.normals(seed, "random directions", range(12), z.shape[1])
 drawn /= np.linalg.norm(drawn, axis=1, keepdims=True)
 
 # %%
-by_chance = np.stack(
-    [
-        score(traverse(generator, chosen, direction, [1.0]))[:, 0] - at_rest[: len(chosen)]
-        for direction in drawn
-    ]
-)
+walks = (traverse(generator, chosen, direction, [1.0])[:, 0] for direction in drawn)
+after_chance = np.stack([score(walk) for walk in walks])
+by_chance = after_chance - at_rest[: len(chosen)]
 
 # %% [markdown]
 # From here on an effect is called *clear* where its interval excludes zero. The intervals are not
@@ -1074,6 +1092,69 @@ axis.grid(axis="y", visible=False)
 axis.xaxis.set_major_formatter(lambda value, _: f"{100 * abs(value):.3g} %")
 axis.set_xlabel("share of codes that flip (joint)")
 _ = axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+
+# %% [markdown]
+# The bars show the two full steps only; the next figure has every step. Its rates are conditional, as in
+# Figure 6 of the later paper: of the codes that start on one side, the share that leaves it. A step can
+# raise the rates of both directions, and then much of it cancels in the net rate.
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of lines with bands against the step along six attribute vectors: on the left the share of codes that flip to smiling, on the right the share that flip away from it. All lines are at zero where no step is taken and rise towards both sides."}, "figure": {"name": "fig-flips-both-ways", "caption": "Flips of both directions against the step along six vectors: of the codes that do not smile, those that flip to smiling (left), and of those that smile, those that flip away (right, on another scale); bands are 95 % intervals over codes. After Figure 6 of the paper."}}
+BOTH_WAYS = {"conditional_01": "flips to smiling", "conditional_10": "flips away from smiling"}
+for axis in draw_curves(BOTH_WAYS, 4.2):
+    axis.set(ylabel="share of codes")
+
+# %% [markdown]
+# ### Two attributes at once
+#
+# The paper leaves open how attributes interact. A step along two vectors at once need not do what both
+# steps do one by one. For each code we take the change of the decision along both vectors, and
+# subtract the changes along either. The mean is the net share of flips *beyond the sum*, with a t
+# interval over codes. Random directions are walked in pairs as well, since the score bends along any
+# path. All pairs are read together, so the intervals are widened by Bonferroni's inequality.
+
+# %%
+CROSSED = ("Young", "Heavy_Makeup", "No_Beard", "Long_Hair")
+pairs = {pair: [directions[name] for name in pair] for pair in combinations(CROSSED, 2)}
+pairs |= {(f"random {k}", f"random {k + 1}"): drawn[k - 1 : k + 1] for k in (1, 3, 5)}
+
+
+# %%
+def decision_changes(after):
+    """Of each code: one if a smile appears, minus one if it goes."""
+    return (after >= SMILES).astype(int) - positive[: len(chosen)]
+
+
+alone = {name: decision_changes(scores[name][: len(chosen), -1]) for name in CROSSED}
+alone |= {f"random {k}": decision_changes(one) for k, one in enumerate(after_chance, 1)}
+walks = {pair: traverse(generator, chosen, sum(two), [1.0])[:, 0] for pair, two in pairs.items()}
+together = {pair: decision_changes(score(walk)) for pair, walk in walks.items()}
+
+# %%
+crossed = {}
+for pair, both in together.items():
+    parts = {name: alone[name].mean() for name in pair}
+    beyond_sum = DescrStatsW(both - alone[pair[0]] - alone[pair[1]])
+    low, high = beyond_sum.tconfint_mean(0.05 / len(together))
+    ends = {"estimate": beyond_sum.mean, "low": low, "high": high}
+    crossed[pair] = dict(zip(("first", "second"), parts.values(), strict=True))
+    crossed[pair] |= {"both": both.mean()} | ends
+crossed = 100 * pd.DataFrame(crossed).T.rename_axis(["first vector", "second vector"])
+
+# %% tags=["hide-input"]
+shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
+shown = shown.assign(**{"beyond the sum, per cent": with_interval(crossed, "+z.1f")})
+shown.rename(lambda name: name.replace("_", " "))
+
+# %% tags=["hide-input"]
+named = crossed.index.get_level_values(0).isin(CROSSED)
+largest = crossed.loc[~named, "estimate"].abs().max()
+found = crossed[named & clear(crossed) & (crossed["estimate"].abs() > largest)]
+told = [f"{listed(pair)} ({size:+z.1f})" for pair, size in found["estimate"].items()]
+Markdown(
+    f"Net flips, in per cent of {len(chosen)} codes. Pairs of random directions go up to "
+    f"{largest:.1f} beyond their sum. Clear of zero and beyond all of them: "
+    f"{'; '.join(told) or 'no pair of attributes'}."
+)
 
 # %% [markdown]
 # ### Which images flip?
@@ -1231,6 +1312,40 @@ shown = {name: table["estimate"].where(clear(table)) for name, table in matrix.i
 estimates = pd.DataFrame(shown).T.rename_axis(index="vector", columns="attribute")
 estimates = estimates.rename(columns={"gender": "perceived gender"})
 figures.heatmap(estimates, limit=float(estimates.abs().max().max())).grid(False)
+
+# %% [markdown]
+# ### Is any difference seen?
+#
+# A mean change can hide changes in both directions, so the paper also gives a binary form: is a
+# difference perceived at all? Here it is perceived where the mean answer of a code moves to another
+# level of its scale. Raters' noise moves answers too. So they see every sample a second time, without a
+# step, and the share of answers that differ then is taken off.
+
+
+# %%
+def differs(scores):
+    """Whether mean answers lie at other levels than those about the samples: codes × attributes."""
+    steps = pd.Series({name: n_levels(name) - 1 for name in rest})
+    return ((scores * steps).round() != (rest * steps).round()).astype(float)
+
+
+twice = differs(perceived(samples[:n_codes], "rest, again"))
+noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_after.items()}
+
+# %% mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95 % interval over codes includes zero are left empty. After the binary form of Equation 4."}}
+shown = {name: table["estimate"].where(clear(table)) for name, table in noticed.items()}
+shares = pd.DataFrame(shown).T.rename_axis(index="vector", columns="attribute")
+shares = shares.rename(columns={"gender": "perceived gender"})
+figures.heatmap(shares, limit=float(shares.abs().max().max())).grid(False)
+
+# %% tags=["hide-input"]
+never = [name for name, table in noticed.items() if not clear(table).any()]
+often = twice.mean().rename({"gender": "perceived gender"})
+Markdown(
+    f"Samples that are seen twice get another answer in {often.min():.0%} (*{often.idxmin().replace('_', ' ')}*) to "
+    f"{often.max():.0%} (*{often.idxmax().replace('_', ' ')}*) of the codes. Along {listed(never) or 'no vector'} "
+    "raters see no difference more often than that in any attribute."
+)
 
 # %% [markdown]
 # ### The smile in the vector

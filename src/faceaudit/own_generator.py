@@ -489,14 +489,12 @@ def write_study(
     network, sizes = load_checkpoint(generator), load_profile(profile)
     content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
     content["name"] = path.stem
-    chosen = network.card.get("psi", convert.PSI)  # where somebody did, at the conversion
-    default = Style.model_fields["truncation"].default
     content["generator"] = {
         "kind": network.kind,
         "weights": os.path.relpath(generator, folder),
         "samples": sizes.n_directions,
         "quantiles": content["generator"]["quantiles"],
-        "truncation": default if chosen == convert.PSI else chosen,
+        "truncation": network.card.get("psi", convert.PSI),  # of the conversion
     }
     content["people"]["raters"] = sizes.n_raters
     if crowd is not None:
