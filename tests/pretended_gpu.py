@@ -11,13 +11,14 @@ dimensions may go with GPU tensors where the operation is elementwise, GPU tenso
 from the CPU, and `copy_` goes anywhere.
 
 More lenient than a GPU: what is pickled and read again is on the CPU; gradients may flow back over
-a move between devices without moving themselves; other threads and processes see no GPU; operations
-that CUDA lacks, or does in no fixed order, work; memory is never short. Stricter: no generator can
-be on the GPU, and of `torch.cuda` only `is_available` and `mem_get_info` speak of it.
+a move between devices without moving themselves; other processes see no GPU; operations that CUDA
+lacks, or does in no fixed order, work; memory is never short. Stricter: no generator can be on the
+GPU, and of `torch.cuda` only `is_available` and `mem_get_info` speak of it.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Thread
 from typing import Any
 from unittest import mock
 
@@ -46,9 +47,22 @@ TAKES_NUMBERS = ("_foreach", "fill_", "masked_fill", "where", "index_put", "_ind
 
 @contextmanager
 def present() -> Iterator[None]:
-    """Let there be a GPU, in this thread."""
+    """Let there be a GPU, in this thread and in those that start now."""
     seen = {"is_available": lambda: True, "mem_get_info": lambda _: (2**30, 2**30)}
-    with mock.patch.multiple(torch.cuda, **seen), _Operations() as calls, _Calls(calls):
+    run = Thread.run
+
+    def seeing(thread: Thread) -> None:
+        with _in_this_thread():
+            run(thread)
+
+    with mock.patch.multiple(torch.cuda, **seen), mock.patch.object(Thread, "run", seeing):
+        with _in_this_thread():
+            yield
+
+
+@contextmanager
+def _in_this_thread() -> Iterator[None]:
+    with _Operations() as operations, _Calls(operations):
         yield
 
 

@@ -1,5 +1,7 @@
 """The pretended GPU is as strict as a GPU, and lets pass what a GPU lets pass."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pretended_gpu
 import pytest
@@ -90,3 +92,8 @@ def test_two_devices_do_not_mix(here, there, mix):
 def test_numpy_cannot_read_it(there, read):
     with pytest.raises(TypeError, match="can't convert cuda:0 device type tensor to numpy"):
         read(there)
+
+
+def test_threads_see_it(here):
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: torch.ones(2, device="cuda").is_cuda).result()
