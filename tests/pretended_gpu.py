@@ -55,9 +55,9 @@ def present() -> Iterator[None]:
         with _in_this_thread():
             run(thread)
 
-    with mock.patch.multiple(torch.cuda, **seen), mock.patch.object(Thread, "run", seeing):
-        with _in_this_thread():
-            yield
+    threads = mock.patch.object(Thread, "run", seeing)
+    with mock.patch.multiple(torch.cuda, **seen), threads, _in_this_thread():
+        yield
 
 
 @contextmanager
