@@ -78,7 +78,7 @@ def make_smaller(path, calibrates=False):
     content["accept"] = ["direction", "gate"]  # so few random images tell no direction
     _ = content["calibration"].update(rounds=1) if calibrates else content.pop("calibration")
     content["model"]["threshold"] = 0.45  # amid the scores
-    content["generator"] |= {"samples": 60, "quantiles": [0.1, 0.9]}
+    content["generator"] |= {"samples": 60, "quantiles": [0.1, 0.9], "truncation": 0.7}
     content["design"]["transects"] = 12
     path.write_text(yaml.safe_dump(content))
 
