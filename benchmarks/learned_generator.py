@@ -3,7 +3,8 @@
 Run `python benchmarks/learned_generator.py FOLDER [--device cuda]`; it takes over an hour on two
 cores, goes on where it was interrupted, and leaves `wgan.safetensors` and `wgan.json` in the
 folder, beside a sheet of samples that shows how far it is. Copied into `src/helpers/generators`
-they are the weights that chapter 15 audits.
+they are the weights that chapter 15 audits. With `--photographs FOLDER` it learns from aligned
+pictures of yours, and no gate is asked.
 
 The critic learns to tell renders from samples as well as a function of slope one can, the generator
 to close the gap (sensitivity, section 4.1, eq 1). There are two critics, of the whole picture and
@@ -38,8 +39,10 @@ from torch import Tensor, nn
 
 import facerender
 from helpers import models
+from helpers.artifacts.lineage import file_hash
 from helpers.generators import realism, wgan
 from helpers.generators.wgan import LATENT_DIM, SIZE, SLOPE, Scaled, face, linear
+from helpers.models.photographs import decoded
 from helpers.models.training import read_checkpoint, write_checkpoint, write_weights
 from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
 from helpers.utils import seeding
@@ -74,6 +77,7 @@ LIKENESS = 5.0
 """Weight of the squared error of renders that come back; the face counts twice."""
 
 CHECKPOINT_SECONDS = 60.0
+KINDS = (".jpg", ".jpeg", ".png")
 
 
 def halve(inputs: int, outputs: int) -> Scaled:
@@ -410,11 +414,17 @@ def _filled(image: np.ndarray, top: int, bottom: int, left: int, right: int) -> 
 # --- the command
 
 
-def main(folder: Path, device: str = "cpu") -> Path:
-    """Train both networks, examine them, and write weights and card; gives the weights' path."""
+def main(folder: Path, device: str = "cpu", photographs: Path | None = None) -> Path:
+    """Train both networks, examine them, and write weights and card; gives the weights' path.
+
+    The gate asks what is known of renders, so a generator of photographs goes through none.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    parameters = populations.sample(POPULATION, FACES, SEED).parameters
-    renders = render_to_store(parameters, SIZE, folder / "renders.npy", device=device)
+    if photographs:
+        renders = squares_of(photographs, folder / "photographs.npy")
+    else:
+        parameters = populations.sample(POPULATION, FACES, SEED).parameters
+        renders = render_to_store(parameters, SIZE, folder / "renders.npy", device=device)
     torch.set_num_threads(os.cpu_count() or 1)
     adversarial = AdversarialTraining(renders, SEED, device=device)
 
@@ -428,12 +438,26 @@ def main(folder: Path, device: str = "cpu") -> Path:
     run(encoding, folder, lambda line: print(line, flush=True))
     path, card = folder / "wgan.safetensors", recipe(adversarial, encoding)
     networks = nn.ModuleList([adversarial.average, encoding.encoder])
+    if photographs:
+        del card["renders"]
+        write_weights(networks, path, card | {"photographs": len(renders)})
+        return path
     write_weights(networks, path, card)
     trained = wgan.WGANGenerator(device, weights=path)
     torch.set_num_threads(1)  # how many there are changes what the gate's networks learn
     gate = examine(trained, folder / "examination", UNSEEN, device)
     write_weights(networks, path, card | {"gate": gate})
     return path
+
+
+def squares_of(photographs: Path, path: Path) -> np.ndarray:
+    """The middle squares of a folder's JPEG and PNG files, uint8 (n, 3, 64, 64)."""
+    files = sorted(f for f in photographs.rglob("*") if f.suffix.lower() in KINDS)
+    if len(files) < BATCH:
+        raise ValueError(f"{photographs}: {len(files)} JPEG or PNG files, {BATCH} were expected")
+    names = [str(file.relative_to(photographs)) for file in files]
+    table = pd.DataFrame({"image": names, "sha256": list(map(file_hash, files))})
+    return decoded(table, photographs, SIZE, path)
 
 
 def recipe(adversarial: AdversarialTraining, encoding: EncoderTraining) -> dict[str, object]:
@@ -465,4 +489,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--device", default="cpu", help="where to train: cpu or cuda")
+    parser.add_argument(
+        "--photographs", type=Path, help="a folder to learn from, in place of renders"
+    )
     main(**vars(parser.parse_args()))

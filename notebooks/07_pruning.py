@@ -175,6 +175,24 @@ marks = [
 _ = figures.gallery(
     portraits, 9, titles=marks, row_labels=[axis.replace("_", " ") for axis in axes]
 )
+
+# %% [markdown]
+# ### What the generator does not produce
+#
+# The paper ends by asking what a generator cannot produce {cite:p}`transects`. A map of what was asked
+# for answers a part of it. Each cell of the table is a combination of the intended levels. The number is the
+# share of its images that survive the rules and that raters see on the intended side of every
+# attribute; level 0 is the lower end of an attribute's scale. A lower number marks a combination that this generator, or this way to walk in it, produces less often.
+
+# %%
+seen, meant = {}, {}
+for axis, level in zip(axes, levels, strict=True):
+    seen[axis] = frame[axis] > PAPER_RULES[axis].mid
+    meant[axis] = frame[level] == frame[level].max()
+frame["as_meant"] = frame["kept"] & (pd.DataFrame(seen) == pd.DataFrame(meant)).all(axis=1)
+produced = frame.pivot_table("as_meant", levels[:2], "gender_level")
+(100 * produced).style.format("{:.0f} %")
+
 # %% [markdown]
 # (erratum-match)=
 # ## What is left of the pairs

@@ -49,6 +49,7 @@
 # and describe nobody. They stand where the paper speaks of race.
 
 # %%
+from functools import partial
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -68,7 +69,7 @@ from helpers.figures import panels, widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
 from helpers.verification import figures as drawing
-from helpers.verification.pairs import cross_pairs, neutral, step_effects, variants
+from helpers.verification import pairs as study
 from helpers.verification.people import ANCESTRIES, draw_sets, nearest_ancestry
 from helpers.verification.prototypes import (
     crowd_scores,
@@ -414,7 +415,7 @@ told(
 
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
-scene = neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
+scene = study.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
 points = facerender.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
 chosen = passed[max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
@@ -443,7 +444,8 @@ told(
 # Each prototype is varied in four attributes, one at a time. Head pose and light are the renderer's
 # own parameters. Expression and age are walked in latent space: the distance at which the face
 # reaches a high score is found first, and two steps of half of it are taken to either side. The score
-# is the renderer's own here, where the paper asks a model.
+# is the renderer's own here. The paper asks a model, and so does the script for a generator of your
+# own ([](audit-a-recogniser)).
 
 # %%
 # Two ancestry groups fix the third, so its plane would be told twice.
@@ -453,7 +455,26 @@ along = {
     "expression": basis[every.names.index("smiling")],
     "age": basis[every.names.index("age")],
 }
-shown, image_table = variants(generator, walked[kept], prototypes, along, TARGETS)
+
+# %% [markdown]
+# The steps of expression are thus as long as a face needs to smile broadly, and those of age as long
+# as it needs to look old: a face that is far from it takes longer steps. That is why seeds whose faces
+# smile broadly or look old already were left out above.
+
+
+# %%
+def score(codes: np.ndarray, name: str) -> pd.Series:
+    return facerender.visible_scores(generator.parameters(torch.from_numpy(codes)))[name]
+
+
+reach = {}
+for name, seen in study.WALKED.items():
+    ways = along[name], partial(score, name=seen), TARGETS[name]
+    reach[name] = study.walk_to_score(walked[kept], *ways)
+made = study.variants(walked[kept], along, reach)
+faces = [study.neutral(generator.parameters(torch.from_numpy(codes))) for codes, _ in made]
+shown = [do(face, **scene) for face, (_, scene) in zip(faces, made, strict=True)]
+shown, image_table = torch.stack(shown, 1).flatten(0, 1), study.image_index(prototypes)
 pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), device)
 image_table.groupby("attribute", sort=False).size().to_frame("images").T
 
@@ -726,7 +747,7 @@ _ = figures.gallery(both, len(places), scores, row_labels=verification.ATTRIBUTE
 # person.
 
 # %%
-crossed = cross_pairs(prototypes, seed=seed)
+crossed = study.cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
 compared = pd.concat([usable, crossed])
@@ -818,7 +839,7 @@ _ = drawing.draw_pairs(seen_by["sphereface"], ALL, "similarity", thresholds["sph
 # %% mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps", "caption": "Effect of a step on similarity, against the next step towards the prototype; first recogniser, 95 % intervals over seeds."}}
 own = usable[usable["kind"] == "positive"]
 own = own.assign(similarity=similarity[names[0]][: len(usable)][usable["kind"] == "positive"])
-moved = step_effects(own)
+moved = study.step_effects(own)
 _ = drawing.draw_step_effects(moved)
 
 # %% [markdown]
@@ -848,7 +869,7 @@ by_hair = {"with hair": hairless, "without": hairless.assign(similarity=shaved)}
 
 # %% tags=["hide-input"]
 cell = ["group", "attribute", "step"]
-by_hair = {name: step_effects(rows).set_index(cell) for name, rows in by_hair.items()}
+by_hair = {name: study.step_effects(rows).set_index(cell) for name, rows in by_hair.items()}
 trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()})
 trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
 trend.loc["all"].style.format("{:+.3f}").format("{:.0f}", subset=["seeds"])

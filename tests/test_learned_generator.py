@@ -7,6 +7,7 @@ import numpy as np
 import pretended_gpu
 import pytest
 import torch
+from PIL import Image
 
 from helpers.generators import wgan
 
@@ -57,3 +58,17 @@ def test_the_command_leaves_weights_and_a_card_with_the_gate(short, tmp_path):
     assert set(gate["parts"]) == {"renders", "no left eye", "no right eye", "no mouth", "samples"}
     assert gate["parts"]["samples"]["n"] == 12
     assert (tmp_path / "contact_sheet.png").stat().st_size > 1000
+
+
+def test_it_learns_from_photographs_of_ones_own(renders, tmp_path, short):
+    for number, pixels in enumerate(renders[:20]):
+        (tmp_path / "own" / "more").mkdir(parents=True, exist_ok=True)
+        picture = Image.fromarray(pixels.transpose(1, 2, 0)).resize((80, 100))
+        picture.save(tmp_path / "own" / ("more" if number % 2 else "") / f"{number}.png")
+    path = made.main(tmp_path / "made", photographs=tmp_path / "own")
+    generator = wgan.WGANGenerator(weights=path)
+    assert generator.card["photographs"] == 20 and "gate" not in generator.card
+    assert generator.synthesize(generator.sample(2, seed=1)).shape == (2, 3, 64, 64)
+    (tmp_path / "none").mkdir()
+    with pytest.raises(ValueError, match="none: 0 JPEG or PNG files, 16 were expected"):
+        made.main(tmp_path / "made", photographs=tmp_path / "none")

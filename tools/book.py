@@ -23,7 +23,7 @@ from helpers.utils.parallel import alone
 
 BOOK = lineage.ROOT / "book"
 BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
-STATES = ["right", "differs", "part", "refused", "missing"]  # of what the papers have
+STATES = ["right", "differs", "part", "refused"]  # of what the papers have
 TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table

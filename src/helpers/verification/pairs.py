@@ -3,7 +3,7 @@
 Every prototype has 17 images in consecutive rows, itself first and then four steps each of pose,
 light, expression and age, in the order of `STEPS`: image row = 17 · prototype + variant (Liang et
 al. 2023, 3.2, 3.4). Pose and light are the renderer's own parameters, as pose is EG3D's; expression
-and age are walked in latent space.
+and age are walked in latent space. `variants` asks codes alone, so any generator can make them.
 
 Nine raters place a pair on five points, 0 "likely same" ... 4 "likely different". The paper drops
 the two highest and the two lowest and averages the other five: the Human Consensus Identity
@@ -12,17 +12,15 @@ within prototypes are effects. Prototypes made from one seed share most of a fac
 unit (Fig 5).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 from torch import Tensor
 
-from facerender.parameters import visible_scores
 from helpers.utils import seeding
 from helpers.utils.checks import check_range, refuse
 from helpers.world import do
@@ -47,6 +45,8 @@ NEUTRAL: Mapping[str, float] = {
 """What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
 LIGHTS = {"up": (0.0, 60.0), "down": (0.0, -40.0), "left": (-65.0, 10.0), "right": (65.0, 10.0)}
 """Azimuth and elevation, in degrees, of the light that comes from there."""
+WALKED: Mapping[str, str] = {"expression": "smiling", "age": "age"}
+"""What is walked in latent space → the score that says how far."""
 STEPS_TO_TARGET = 2
 WALK, LONGEST = 0.05, 8.0
 """One step of the walk to a target, and how far it looks, in units of the direction's step."""
@@ -54,7 +54,6 @@ HIGHEST = 4
 """The rating "likely different"."""
 PROTOTYPE, ALL = "prototype", "all"
 
-_WALKED = {"expression": "smiling", "age": "age"}
 _STEPS = [(name, str(step)) for name, steps in STEPS.items() for step in steps]
 _VARIANTS = pd.DataFrame([(PROTOTYPE, "0"), *_STEPS], columns=["attribute", "step"])
 _VARIANTS["variant"] = range(IMAGES_EACH)
@@ -96,61 +95,72 @@ def neutral(parameters: Tensor) -> Tensor:
     return do(parameters, **NEUTRAL)
 
 
-def variants(
-    generator,
-    codes: ArrayLike,
-    prototypes: pd.DataFrame,
-    directions: Mapping[str, ArrayLike],
-    targets: Mapping[str, float],
-) -> tuple[Tensor, pd.DataFrame]:
-    """Renderer parameters of all images of all prototypes.
-
-    Args:
-        generator: the known-truth generator.
-        codes: latents (n, D) of the prototypes.
-        prototypes: one row each, columns seed and group.
-        directions: "expression" and "age" → (D,), along which to step.
-        targets: of the same, the score in [0, 1] that two steps reach (paper, section 3.2).
-
-    Returns:
-        parameters (17 n, P) and the frame of `image_index`: 17 consecutive rows a prototype.
-
-    Raises:
-        ValueError: a face that does not reach its target, naming its row.
-    """
-    codes = np.asarray(codes, dtype=np.float64)
-    own = neutral(generator.parameters(torch.from_numpy(codes)))
-    images = [own]
-    images += [do(own, yaw=yaw) for yaw in STEPS["pose"]]
-    for azimuth, elevation in (LIGHTS[name] for name in STEPS["light"]):
-        scene = {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
-        images.append(do(own, **scene))
-    for attribute, score in _WALKED.items():
-        direction = np.asarray(directions[attribute], dtype=np.float64)
-        far = walk_to_score(generator, codes, direction, score, targets[attribute])
-        for step in STEPS[attribute]:
-            walked = codes + step * (far / STEPS_TO_TARGET)[:, None] * direction
-            images.append(neutral(generator.parameters(torch.from_numpy(walked))))
-    return torch.stack(images, 1).flatten(0, 1), image_index(prototypes)
-
-
 def walk_to_score(
-    generator, codes: np.ndarray, direction: np.ndarray, score: str, target: float
+    codes: ArrayLike,
+    direction: ArrayLike,
+    score: Callable[[np.ndarray], ArrayLike],
+    target: float,
 ) -> np.ndarray:
-    """How far to move along a direction until a face scores `target`: the paper's d, (n,).
+    """How far to move along a direction until faces score a target: the paper's d.
 
     "Move along the normal vector with a small step size until a certain score is predicted" (Liang
     et al. 2023, section 3.2).
+
+    Args:
+        codes: latents (n, D).
+        direction: (D,).
+        score: codes (m, D) → (m,) in [0, 1], what a model says of the faces, or the truth.
+        target: in [0, 1].
+
+    Returns:
+        (n,) in units of the direction, NaN of faces that do not reach the target within `LONGEST`.
     """
+    codes, direction = (np.asarray(one, dtype=np.float64) for one in (codes, direction))
     distance, walking = np.zeros(len(codes)), np.arange(len(codes))
     while len(walking):
         distance[walking] += WALK
-        if distance[walking[0]] > LONGEST:
-            raise ValueError(f"row {walking[0]} does not score {target} within {LONGEST:g} steps")
-        reached = codes[walking] + distance[walking, None] * direction
-        seen = visible_scores(generator.parameters(torch.from_numpy(reached)))
-        walking = walking[seen[score].to_numpy() < target]
+        distance[walking[distance[walking] > LONGEST]] = np.nan
+        walking = walking[~np.isnan(distance[walking])]
+        reached = np.asarray(score(codes[walking] + distance[walking, None] * direction))
+        walking = walking[reached < target]
     return distance
+
+
+def variants(
+    codes: ArrayLike, directions: Mapping[str, ArrayLike], reach: Mapping[str, ArrayLike]
+) -> list[tuple[np.ndarray, dict[str, float]]]:
+    """What the 17 images of all prototypes are made of, with any generator.
+
+    Args:
+        codes: latents (n, D) of the prototypes.
+        directions: "expression" and "age" → (D,), along which to step.
+        reach: of the same, the distances (n,) of two steps, as of `walk_to_score`.
+
+    Returns:
+        Codes (n, D) float64 and scene parameters of each image: the prototype, then the variants in
+        the order of `STEPS`. EG3D, which has no light, leaves those of light out.
+
+    Raises:
+        ValueError: a distance that is NaN, naming its row.
+    """
+    codes = np.asarray(codes, dtype=np.float64)
+    made = [(codes, {})]
+    made += [(codes, {"yaw": yaw}) for yaw in STEPS["pose"]]
+    for azimuth, elevation in (LIGHTS[name] for name in STEPS["light"]):
+        scene = {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
+        made.append((codes, scene))
+    for attribute in WALKED:
+        far = np.asarray(reach[attribute])
+        refuse(
+            np.isnan(far),
+            far,
+            f"reach of {attribute}",
+            "a distance at which the face reaches its target",
+        )
+        direction = np.asarray(directions[attribute], dtype=np.float64)
+        for step in STEPS[attribute]:
+            made.append((codes + step * (far / STEPS_TO_TARGET)[:, None] * direction, {}))
+    return made
 
 
 # --- pairs
