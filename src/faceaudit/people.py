@@ -223,12 +223,12 @@ def people_compared(
     same, about = np.full(len(names), np.nan), {}
     if files := _exports(people.kind, place, {*names}):
         table = meant[~meant.index.duplicated()].to_frame("kind")
-        ratings, report, answered = read_pair_export(files, table, people.raters)
+        ratings, report, answered = read_pair_export(files, table, people.raters, people.kind)
         found = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
         same = found.astype(float).reindex(names).to_numpy()
         ingest = report.query("count > 0")[["reason", "unit", "count", "dropped"]]
         about = {"people": answered, "answers": ratings.size, "ingest": ingest.to_dict("records")}
-        about["files"] = {file.name: file_hash(file) for file in files}
+        about["files"] = _hashes(people.kind, files)
     missing = int(np.isnan(same).sum())
     if missing > UNANSWERED * len(names):
         if people.export is None:
@@ -259,11 +259,15 @@ def _about(
     columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
     agreement = annotations.agreement_table(counts)[columns].reset_index()
     found = ingest.report.query("count > 0")[["reason", "unit", "count", "dropped"]]
-    files = [files[0] / MANIFEST] if people.kind == "ground-truth" else files
     about = {"kind": people.kind, "people": int(frame["annotator_id"].nunique())}
     about |= {"answers": len(frame), "wanted": people.raters, "ingest": found.to_dict("records")}
     about |= {"agreement": agreement.to_dict("records")}
-    return about | {"files": {file.name: file_hash(file) for file in files}}
+    return about | {"files": _hashes(people.kind, files)}
+
+
+def _hashes(kind: str, files: list[Path]) -> dict[str, str]:
+    files = [files[0] / MANIFEST] if kind == "ground-truth" else files
+    return {file.name: file_hash(file) for file in files}
 
 
 # --- people's tasks

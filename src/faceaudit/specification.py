@@ -211,8 +211,8 @@ class Specification(parts.Strict):
             fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
             require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
         if "people" in self.model_fields_set:
-            kinds, people = ("label-studio", "page"), self.people
-            require(people.kind in kinds, "people.kind", people.kind, " or ".join(kinds))
+            kinds, people = get_args(Export.model_fields["kind"].annotation), self.people
+            require(people.kind in kinds, "people.kind", people.kind, f"one of {', '.join(kinds)}")
             require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
         unused = getattr(model, "output", parts.Output()).model_fields_set - {"name"}
         require(not unused, "model.output", "more than a name", "no index or activation")

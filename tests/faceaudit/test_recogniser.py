@@ -1,5 +1,7 @@
 """A recogniser that is asked: embeddings of faces on disk, pairs, failures to enrol, a report."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,7 @@ from faceaudit.people import hidden_names
 from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
 from faceaudit.specification import read_specification
-from helpers.annotations.pairs import annotate_pairs, side_by_side, write_pair_export
+from helpers.annotations.pairs import PAIR_SCALES, annotate_pairs, side_by_side, write_pair_export
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4
 ONNX = {"kind": "onnx", "path": "recogniser.onnx", "input": {"size": SIZE}, "threshold": 0.8}
@@ -197,14 +199,56 @@ def test_a_fault_of_the_table_is_one_sentence(write, home, change, told):
     assert "faces.csv" in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_people_say_which_pairs_are_of_one_person(write, home):
+def as_batch(answers, pairs, folder):
+    """MTurk's file of what people said of pairs."""
+    said = answers[answers["status"] == "accepted"]
+    batch = {"HITTypeId": "T", "WorkerId": said["worker_id"], "AssignmentStatus": "Approved"}
+    batch |= {"SubmitTime": "Thu Oct 09 07:30:20 UTC 2025", "WorkTimeInSeconds": 9}
+    batch |= {"Input.image_id": said["pair_id"]}
+    batch["Answer.identity"] = said["identity"].map(dict(enumerate(PAIR_SCALES["identity"])))
+    pd.DataFrame(batch).to_csv(folder / "batch.csv", index=False)
+
+
+def as_job(answers, pairs, folder):
+    """A job of Ground Truth."""
+    said = answers[answers["status"] == "accepted"]
+    lines = [{"source-ref": f"s3://b/{name}.png", "x": 1, "x-metadata": {}} for name in pairs.index]
+    (folder / "manifests/output").mkdir(parents=True)
+    manifest = folder / "manifests/output/output.manifest"
+    manifest.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    for number, name in enumerate(pairs.index):
+        given = [
+            {
+                "workerId": row.worker_id,
+                "answerContent": {"identity": PAIR_SCALES["identity"][row.identity]},
+            }
+            for row in said[said["pair_id"] == name].itertuples()
+        ]
+        file = folder / f"annotations/worker-response/iteration-1/{number}/a.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"answers": given}), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "tool, tasks, leave",
+    [
+        (
+            {"kind": "page"},
+            "page-1.html",
+            lambda answers, pairs, at: write_pair_export(answers, at / "said.json", pairs),
+        ),
+        ({"kind": "mturk", "address": "https://x.org/"}, "layout.html", as_batch),
+        ({"kind": "ground-truth", "address": "s3://b/"}, "template.liquid.html", as_job),
+    ],
+)
+def test_people_say_which_pairs_are_of_one_person(write, home, tool, tasks, leave):
     draw(home)
     kept = home / "artifacts/audits/faces"
-    path = write(people={"kind": "page", "raters": 9}, design={"tolerance": 0.05, "impostors": 40})
+    path = write(people=tool | {"raters": 9}, design={"tolerance": 0.05, "impostors": 40})
     with pytest.raises(faceaudit.PeopleNeeded, match="368 of 368 images .* about the two faces"):
         run_audit(path)
-    page_of_tasks = (kept / "people/tasks/page-1.html").read_text(encoding="utf-8")
-    assert "One person?" in page_of_tasks and "Possibly different" in page_of_tasks
+    form = (kept / "people/tasks" / tasks).read_text(encoding="utf-8")
+    assert "One person?" in form and "Possibly different" in form
     frame, _, _ = open_faces(read_specification(path))
     pairs = draw_pairs(frame, 40, 1)
     shown = side_by_side(np.load(kept / "images.npy"), pairs)
@@ -214,7 +258,7 @@ def test_people_say_which_pairs_are_of_one_person(write, home):
     apart = pd.Series(np.where(one, 0.0, 3.0), pairs.index)
     apart[0:4] = 3.0  # of group a: less than half of its pairs, so that polarity is plain
     answers = annotate_pairs(apart, 0 * apart, 9, seed=1, stage="test")
-    write_pair_export(answers, kept / "people/answers/said.json", pairs)
+    leave(answers, pairs, kept / "people/answers")
     report = run_audit(path)
     good = answers[answers["status"] == "accepted"].groupby("pair_id")["identity"]
     trimmed = good.apply(lambda levels: np.sort(levels)[2:-2].mean() / 4)

@@ -9,7 +9,13 @@ from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
 from helpers import verification
 from helpers.verification import hcic, is_match
-from helpers.verification.pairs import over_seeds, step_effects
+from helpers.verification.pairs import (
+    image_index,
+    over_seeds,
+    step_effects,
+    variants,
+    walk_to_score,
+)
 
 
 def prototype_frame(seeds):
@@ -117,3 +123,35 @@ def test_means_over_seeds_are_student_intervals():
         np.testing.assert_allclose(table.loc[column, ["low", "high"]], [ends.low, ends.high])
         expected = (first - second).loc[kept, column].mean()
         assert table.loc[column, "estimate"] == pytest.approx(expected)
+
+
+def test_walks_end_at_their_target_or_nowhere():
+    codes = np.array([[0.0, 1.0], [0.31, 2.0]])
+    asked = []
+
+    def score(w):
+        asked.append(len(w))
+        return w[:, 0]
+
+    np.testing.assert_allclose(walk_to_score(codes, [1, 0], score, 0.48), [0.5, 0.2])
+    assert asked[0] == 2 and asked[-1] == 1, "who has arrived is not asked again"
+    far = walk_to_score(codes, [0.05, 0], score, 0.48)
+    assert np.isnan(far[0]) and far[1] == pytest.approx(3.45, abs=0.06)
+
+
+def test_variants_are_codes_and_scenes_in_the_order_of_their_table():
+    codes, along = np.zeros((2, 3)), {"expression": [1, 0, 0], "age": [0, 1, 0]}
+    reach = {"expression": [2.0, 4.0], "age": [1.0, 1.0]}
+    made = variants(codes, along, reach)
+    table = image_index(prototype_frame(1)[:2])
+    assert len(made) * 2 == len(table)
+    for (moved, scene), row in zip(made, table[:17].itertuples(), strict=True):
+        assert scene.get("yaw", 0) == (int(row.step) if row.attribute == "pose" else 0)
+        assert ("light_power" in scene) == (row.attribute == "light")
+        expected = np.zeros((2, 3))
+        if row.attribute in along:
+            step = int(row.step) / 2 * np.array(reach[row.attribute])
+            expected = np.outer(step, along[row.attribute])
+        np.testing.assert_allclose(moved, expected)
+    with pytest.raises(ValueError, match="reach of age: row 1 is nan, a distance at which"):
+        variants(codes, along, reach | {"age": [1.0, np.nan]})

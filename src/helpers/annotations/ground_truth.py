@@ -68,14 +68,21 @@ def read_ground_truth(
         ...     annotations.read_ground_truth(folder).frame["level"].tolist()
         [4]
     """
-    export, manifest = Export("ground_truth"), Path(path, MANIFEST)
-    export.begin(Path(path))
+    export = Export("ground_truth")
+    add_job(export, Path(path))
+    return validate(export, salt, rename, known_images)
+
+
+def add_job(export: Export, path: Path) -> None:
+    """Add what a job's folder holds, about any kind of item."""
+    manifest = path / MANIFEST
+    export.begin(path)
     lines = manifest.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
     items = [_item(manifest, *line) for line in enumerate(lines, start=1)]
     if not items:
         raise wrong_format(manifest, "line 1", ITEMS, "an empty file")
     files: dict[int, list[Path]] = {}
-    for file in sorted(Path(path).glob("annotations/worker-response/iteration-*/[0-9]*/*.json")):
+    for file in sorted(path.glob("annotations/worker-response/iteration-*/[0-9]*/*.json")):
         files.setdefault(int(file.parent.name), []).append(file)
     if not files:
         raise ValueError(
@@ -100,7 +107,6 @@ def read_ground_truth(
                 seconds=answer.get("timeSpentInSeconds"),
                 submitted_at=answer.get("submissionTime"),
             )
-    return validate(export, salt, rename, known_images)
 
 
 def _json(path: Path, line: int, text: bytes, expected: str, kind: Any) -> Any:

@@ -74,11 +74,12 @@ def read_mturk(
     """
     export = Export("mturk")
     for one in [path] if isinstance(path, str | Path) else path:
-        _add_batch(export, Path(one))
+        add_batch(export, Path(one))
     return validate(export, salt, rename, known_images)
 
 
-def _add_batch(export: Export, path: Path) -> None:
+def add_batch(export: Export, path: Path) -> None:
+    """Add the assignments of a file, about any kind of item."""
     batch, before = read_table(path, BATCH, _NEEDED, _WANTED), len(export.visits["file"])
     answers = [name for name in batch if name.startswith("Answer.")]
     if not answers:

@@ -5,7 +5,7 @@ outlive the table), and its columns `first` and `second` (row numbers of the ima
 intended answer: "positive", "negative" or a control that polarity is not judged by) are used here.
 
 Ratings count how *different* two faces look: level 0 is "Likely same", 4 "Likely different".
-They are written and read in Label Studio's format.
+They are written in Label Studio's format, and read in those of all tools.
 
 The raters of `crowd` see how far two identities lie apart, not who the faces were meant to be, and
 answer by the same model on a scale of five points. A difference in pose makes a pair harder: what
@@ -18,6 +18,7 @@ first; all else is assumed.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,8 +30,10 @@ from torch import Tensor
 from facerender.parameters import INDEX, shifted_identity
 from facerender.parameters import validate as require_faces
 from helpers.annotations.crowd import Disagreement, annotate, rater_pool
+from helpers.annotations.ground_truth import add_job
 from helpers.annotations.ingest import Export, validate
 from helpers.annotations.label_studio import read_export, write_export
+from helpers.annotations.mturk import add_batch
 from helpers.utils.checks import check_whole, require_columns
 
 PAIR_SCALES: dict[str, tuple[str, ...]] = {
@@ -151,9 +154,12 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
 
 
 def read_pair_export(
-    path: str | Path | Sequence[Path], pairs: pd.DataFrame, n_raters: int = 9
+    path: str | Path | Sequence[Path],
+    pairs: pd.DataFrame,
+    n_raters: int = 9,
+    tool: str = "label-studio",
 ) -> PairRatings:
-    """Read a Label Studio export about pairs: full JSON, JSON_MIN or CSV.
+    """Read what people said of pairs, by default a Label Studio export: JSON, JSON_MIN or CSV.
 
     The rules of `ingest.validate` apply, with these additions:
 
@@ -163,9 +169,11 @@ def read_pair_export(
       one of six do not mean the same.
 
     Args:
-        path: the export, or several, as people save them of a page.
+        path: the export, or several, as people save them of a page; a job's folder of Ground Truth.
         pairs: the pairs table that was annotated.
         n_raters: ratings of every pair; Liang et al. (2023) have 9 (section 3.5).
+        tool: "mturk" or "ground-truth" where people worked there; a pair stands in place of an
+            image.
 
     Returns:
         The ratings of completely rated pairs, and the report of what was dropped.
@@ -187,11 +195,13 @@ def read_pair_export(
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)
-    labels, export = pairs.index.map(str), Export("label_studio")
+    labels, export = pairs.index.map(str), Export(tool.replace("-", "_"))
     require_columns(pairs, ["kind"])
     paths = [Path(path)] if isinstance(path, str | Path) else path
+    of_studio = partial(read_export, item="pair", asked=list(PAIR_SCALES))
+    add = {"mturk": add_batch, "ground-truth": add_job}.get(tool, of_studio)
     for one in paths:
-        read_export(export, one, "pair", list(PAIR_SCALES))
+        add(export, one)
     frame, report = validate(export, "pairs", None, labels, PAIR_SCALES, numbered=False)
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
