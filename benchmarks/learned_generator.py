@@ -39,6 +39,7 @@ from torch import Tensor, nn
 
 import facerender
 from helpers import models
+from helpers.artifacts.kept import content_key
 from helpers.artifacts.lineage import file_hash
 from helpers.generators import realism, wgan
 from helpers.generators.wgan import LATENT_DIM, SIZE, SLOPE, Scaled, face, linear
@@ -228,8 +229,9 @@ Training = AdversarialTraining | EncoderTraining
 
 def run(training: Training, folder: Path, report: Callable[[str], None] = print) -> None:
     """Take all steps that are left; a checkpoint a minute, and a line of progress with it."""
-    path = folder / f"{training.name}.checkpoint"
-    if saved := read_checkpoint(path):
+    path, seen = folder / f"{training.name}.checkpoint", content_key(training.images)
+    saved = read_checkpoint(path)
+    if saved and saved["images"] == seen:  # those of other images are begun anew
         for name in training.parts:
             getattr(training, name).load_state_dict(saved["states"][name])
         training.step = saved["step"]
@@ -240,18 +242,18 @@ def run(training: Training, folder: Path, report: Callable[[str], None] = print)
             # Larger sizes are slower, so only the last minute tells what is to come.
             left = (now - then) / (training.step - first) * (training.steps - training.step)
             then, first = now, training.step
-            _save(training, path)
+            _save(training, path, seen)
             numbers = ", ".join(f"{name} {value:.3g}" for name, value in told.items())
             report(
                 f"{training.name}: step {training.step} of {training.steps}, {numbers}, "
                 f"about {left / 60:.0f} minutes left at this pace"
             )
-    _save(training, path)
+    _save(training, path, seen)
 
 
-def _save(training: Training, path: Path) -> None:
+def _save(training: Training, path: Path, images: str) -> None:
     states = {name: getattr(training, name).state_dict() for name in training.parts}
-    write_checkpoint(path, {"step": training.step, "states": states})
+    write_checkpoint(path, {"step": training.step, "images": images, "states": states})
 
 
 def _drawn(

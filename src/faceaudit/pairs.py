@@ -127,9 +127,10 @@ def ask_recogniser(
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
     model, design = model_of(specification, device=device), specification.design
-    drawn, more = draw_pairs(frame, design.impostors, design.seed), {}
+    asked, more = "people" in specification.model_fields_set, {}
+    drawn = draw_pairs(frame, design.impostors, design.seed, few=asked)  # people have little time
     check_model(model, pixels)
-    if "people" in specification.model_fields_set:
+    if asked:
         drawn["same"], said = people_compared(pixels, drawn, specification, folder)
         drawn = drawn.dropna().astype({"same": int})
         say(f"people: {said['people']} people gave {said['answers']:,} answers about pairs")
@@ -166,8 +167,10 @@ def from_embeddings(
     return Pairs(frame, source, images, int((~whole).sum()))
 
 
-def draw_pairs(images: pd.DataFrame, impostors: int, seed: int) -> pd.DataFrame:
-    """Which images are compared: all pairs of one identity, and impostors of one group.
+def draw_pairs(images: pd.DataFrame, impostors: int, seed: int, few: bool = False) -> pd.DataFrame:
+    """Which images are compared: pairs of one identity, and impostors of one group.
+
+    All pairs of one identity are; where `few`, no more in a group than impostors.
 
     Like is compared with like, as in NIST's FRTE: two people of different groups are easy to tell
     apart, and would hide who is mixed up within a group. Where a group has more impostor pairs than
@@ -186,7 +189,9 @@ def draw_pairs(images: pd.DataFrame, impostors: int, seed: int) -> pd.DataFrame:
         within = np.arange(len(own)) - start
         random, total = seeding.rng(seed, f"audit/impostors/{group}"), int(start.sum())
         chosen = np.sort(random.choice(total, min(impostors, total), replace=False))
-        genuine = _with_earlier(start, within, np.arange(within.sum()))
+        random, every = seeding.rng(seed, f"audit/genuine/{group}"), int(within.sum())
+        kept = np.sort(random.choice(every, min(impostors, every) if few else every, replace=False))
+        genuine = _with_earlier(start, within, kept)
         others = _with_earlier(np.zeros_like(start), start, chosen)
         first, second = own.index.to_numpy()[np.concatenate([genuine, others])].T
         same = np.repeat([1, 0], [len(genuine), len(others)])

@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +28,16 @@ from faceaudit.plan import write_text
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
 from helpers import annotations, errors
-from helpers.annotations.class_page import write_page
+from helpers.annotations.class_page import write_pages
 from helpers.annotations.ground_truth import MANIFEST
 from helpers.annotations.ingest import Ingest
-from helpers.annotations.label_studio import labelling_config
+from helpers.annotations.label_studio import SHOWN, labelling_config
 from helpers.annotations.pairs import PAIR_SCALES, read_pair_export, side_by_side
-from helpers.annotations.schema import ATTRIBUTES
+from helpers.annotations.schema import ATTRIBUTES, hidden_names
 from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.verification import is_match
 
-ON_A_PAGE = 100
-"""Images of one page: what a person answers about in an hour, and a phone can hold."""
 SERVED = "/data/local-files/?d=faces/"
 """Where Label Studio serves the images of a task from."""
 Questions = Mapping[str, Sequence[str]]
@@ -165,7 +162,7 @@ def people_said(
         ValueError: an export that is none, in one sentence.
     """
     people, own = audit.people, folder / "people" / stage
-    tasks, place, names = own / "tasks", own / "answers", hidden_names(images)
+    place, names = own / "answers", hidden_names(images)
     if people.export is not None:
         place = Path(os.path.normpath(audit.beside(people.export))) / stage
     scores = pd.DataFrame(index=names, columns=[*attributes])
@@ -177,15 +174,9 @@ def people_said(
         scores = annotations.scores(frame).reindex(index=names, columns=[*attributes])
     silent = scores.isna()
     worst = silent.mean().idxmax()
-    if silent[worst].mean() > UNANSWERED:
-        if people.export is None:
-            place.mkdir(parents=True, exist_ok=True)
-        single = people.kind == "ground-truth" or not place.is_dir()  # an export is of all images
-        rows = range(len(names)) if single else np.flatnonzero(silent[worst])
-        questions = {one: ATTRIBUTES[one] for one in attributes}
-        todo = write_tasks(images[[*rows]], [names[row] for row in rows], questions, people, tasks)
-        told = (int(silent[worst].sum()), len(names), worst), tasks, todo, place, single and files
-        raise PeopleNeeded(*wording.told("people_needed", *told))
+    questions = {one: ATTRIBUTES[one] for one in attributes}
+    what = "images", worst
+    _require_answers(images, names, silent[worst], what, questions, people, place, own)
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
     answered, counts = annotations.count_tensor(frame)
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
@@ -229,15 +220,37 @@ def people_compared(
         ingest = report.query("count > 0")[["reason", "unit", "count", "dropped"]]
         about = {"people": answered, "answers": ratings.size, "ingest": ingest.to_dict("records")}
         about["files"] = _hashes(people.kind, files)
-    missing = int(np.isnan(same).sum())
-    if missing > UNANSWERED * len(names):
-        if people.export is None:
-            place.mkdir(parents=True, exist_ok=True)
-        tasks = own / "tasks"
-        todo = write_tasks(shown, names, PAIR_SCALES, people, tasks)
-        told = (missing, len(names), "the two faces"), tasks, todo, place, place.is_file()
-        raise PeopleNeeded(*wording.told("people_needed", *told))
+    what = "pairs", "the two faces"
+    _require_answers(shown, names, np.isnan(same), what, PAIR_SCALES, people, place, own)
     return same, about | {"kind": people.kind, "wanted": people.raters, "stage": "pairs of images"}
+
+
+def _require_answers(
+    images: np.ndarray,
+    names: list[str],
+    silent: np.ndarray | pd.Series,
+    what: tuple[str, str],
+    questions: Questions,
+    people: Export,
+    place: Path,
+    own: Path,
+) -> None:
+    """Stop with tasks for what has no answer, where that is too much.
+
+    Args:
+        silent: whether each has no answer.
+        what: they are, and is asked about.
+    """
+    if silent.mean() <= UNANSWERED:
+        return
+    if people.export is None:
+        place.mkdir(parents=True, exist_ok=True)
+    single = people.kind == "ground-truth" or not place.is_dir()  # an export is of all images
+    rows, tasks = range(len(names)) if single else np.flatnonzero(silent), own / "tasks"
+    todo = write_tasks(images[[*rows]], [names[row] for row in rows], questions, people, tasks)
+    old = single and _exports(people.kind, place, {*names})
+    counts = int(silent.sum()), len(names), *what
+    raise PeopleNeeded(*wording.told("people_needed", counts, tasks, todo, place, old))
 
 
 def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
@@ -273,17 +286,6 @@ def _hashes(kind: str, files: list[Path]) -> dict[str, str]:
 # --- people's tasks
 
 
-def hidden_names(images: np.ndarray) -> list[str]:
-    """Names for images (n, 3, height, width) that tell what they show alone: hashes of the pixels.
-
-    Two images that are alike have one name and are asked about once; an image that is made anew and
-    looks otherwise has another, so that no answer is taken for one about it.
-    """
-    # The letter keeps a name of digits from being read as a number.
-    hashes = (blake2b(np.ascontiguousarray(image), digest_size=6) for image in images)
-    return [f"i{one.hexdigest()}" for one in hashes]
-
-
 def write_tasks(
     images: np.ndarray, names: list[str], questions: Questions, people: Export, folder: Path
 ) -> str:
@@ -296,23 +298,26 @@ def write_tasks(
     pages = 0
     folder.mkdir(parents=True, exist_ok=True)
     if people.kind == "page":
-        pages = _write_pages(shown, questions, folder)
+        pages = write_pages(shown, questions, folder)
     else:
         # Label Studio finds images in a folder below the one that it may serve, not in that itself.
         served = "served/faces" if people.kind == "label-studio" else "images"
         _save_images(shown, folder / served)
-        for name, text in _task_files([*shown], questions, people).items():
+        width = SHOWN * images.shape[3] // images.shape[2]  # two faces have twice the room
+        for name, text in _task_files([*shown], questions, people, width).items():
             write_text(folder / name, text)
     root = shlex.quote(str((folder / "served").resolve()))
     return wording.told("tasks", people, root, pages)[0]
 
 
-def _task_files(names: list[str], questions: Questions, people: Export) -> dict[str, str]:
+def _task_files(
+    names: list[str], questions: Questions, people: Export, width: int
+) -> dict[str, str]:
     """The files of a tool besides images: name → text."""
     form = partial(wording.rendered, "form.html.j2", questions=questions)
     if people.kind == "label-studio":
         tasks = [{"data": {"image": f"{SERVED}{name}.png", "image_id": name}} for name in names]
-        config = labelling_config(questions)
+        config = labelling_config(questions, width)
         project = PROJECT | {"label_config": config, "maximum_annotations": people.raters}
         texts = {"tasks.json": json.dumps(tasks, indent=1), "config.xml": config}
         return texts | {"project.json": json.dumps(project, indent=1)}
@@ -323,16 +328,6 @@ def _task_files(names: list[str], questions: Questions, people: Export) -> dict[
     lines = "".join(json.dumps({"source-ref": address}) + "\n" for address in addresses)
     source = "{{ task.input.taskObject | grant_read_access }}"
     return {"input.manifest": lines, "template.liquid.html": form(source=source)}
-
-
-def _write_pages(shown: dict[str, np.ndarray], questions: Questions, folder: Path) -> int:
-    for path in folder.glob("page-*.html"):  # of tasks that may have been more
-        path.unlink()
-    images, number = [*shown.items()], 0
-    for number, start in enumerate(range(0, len(images), ON_A_PAGE), 1):
-        with atomic(folder / f"page-{number}.html") as temporary:
-            write_page(dict(images[start : start + ON_A_PAGE]), questions, temporary)
-    return number
 
 
 def _save_images(shown: dict[str, np.ndarray], folder: Path) -> None:

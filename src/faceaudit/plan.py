@@ -118,7 +118,7 @@ def make_plan(
     if own.kind == "verification":
         content |= {"reference": own.reference, "fmr": own.model.fmr}
         if own.route == IMAGES:
-            content["impostors"] = own.design.impostors
+            content |= own.design.model_dump(include={"impostors", "consensus"})
     elif own.kind == "portraits":
         content |= {"threshold": own.model.cut, "classes": [*own.classes], "little": LITTLE}
         content |= {"most": MOST, "covariates": own.covariates, "transects": bool(own.transects)}

@@ -245,12 +245,12 @@ def test_people_say_which_pairs_are_of_one_person(write, home, tool, tasks, leav
     draw(home)
     kept = home / "artifacts/audits/faces"
     path = write(people=tool | {"raters": 9}, design={"tolerance": 0.05, "impostors": 40})
-    with pytest.raises(faceaudit.PeopleNeeded, match="368 of 368 images .* about the two faces"):
+    with pytest.raises(faceaudit.PeopleNeeded, match="160 of 160 pairs .* about the two faces"):
         run_audit(path)
     form = (kept / "people/tasks" / tasks).read_text(encoding="utf-8")
     assert "One person?" in form and "Possibly different" in form
     frame, _, _ = open_faces(read_specification(path))
-    pairs = draw_pairs(frame, 40, 1)
+    pairs = draw_pairs(frame, 40, 1, few=True)
     shown = side_by_side(np.load(kept / "images.npy"), pairs)
     pairs.index = hidden_names(shown)
     # To people all pairs of one person in group b look like two, and no other pair does.
@@ -265,5 +265,6 @@ def test_people_say_which_pairs_are_of_one_person(write, home, tool, tasks, leav
     matches = (trimmed[pairs.index] <= 0.3).groupby(pairs["group"].to_numpy()).sum()
     assert {row.group: row.positives for row in report.match_rates} == matches.to_dict()
     assert abs(matches["a"] - (one.sum() - 4)) < 4 > matches["b"]
+    assert "people decide which pairs show one person" in page(report)
     (said,) = report.people
-    assert said.answers == 368 * 9 and said.stage == "pairs of images"
+    assert said.answers == 160 * 9 and said.stage == "pairs of images"

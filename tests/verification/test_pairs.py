@@ -130,6 +130,7 @@ def test_walks_end_at_their_target_or_nowhere():
     asked = []
 
     def score(w):
+        assert len(w)
         asked.append(len(w))
         return w[:, 0]
 
@@ -137,6 +138,7 @@ def test_walks_end_at_their_target_or_nowhere():
     assert asked[0] == 2 and asked[-1] == 1, "who has arrived is not asked again"
     far = walk_to_score(codes, [0.05, 0], score, 0.48)
     assert np.isnan(far[0]) and far[1] == pytest.approx(3.45, abs=0.06)
+    assert np.isnan(walk_to_score(codes, [0, 1], score, 0.48)).all()
 
 
 def test_variants_are_codes_and_scenes_in_the_order_of_their_table():

@@ -19,11 +19,15 @@ import numpy as np
 from PIL import Image
 
 from helpers.annotations.schema import ATTRIBUTES, heading
+from helpers.artifacts import atomic
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
 UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
 """What a file does not give back: control characters, halves of characters, blanks at the ends."""
+
+ON_A_PAGE = 100
+"""Images of one page: what a person answers about in an hour, and a phone can hold."""
 
 Images = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
 
@@ -47,7 +51,7 @@ def write_page(
 
     Args:
         images: id → image, uint8 of shape (height, width, 3), or pairs of both. Shown 256 pixels
-            wide, and 200 on a phone held upright.
+            high, and 200 on a phone held upright.
         questions: attribute → names of its levels from low to high; None: `ATTRIBUTES`, the only
             ones that `read_label_studio` knows.
         path: HTML file to write.
@@ -98,6 +102,19 @@ def write_page(
     )
     # The policy knows style and script by their bytes, so line ends must stay as they are.
     Path(path).write_text(page, encoding="utf-8", newline="\n")
+
+
+def write_pages(
+    images: Mapping[str, np.ndarray], questions: Mapping[str, Sequence[str]], folder: Path
+) -> int:
+    """Write `page-1.html` and so on, `ON_A_PAGE` images each; how many there are now."""
+    for path in folder.glob("page-*.html"):  # of tasks that may have been more
+        path.unlink()
+    shown, number = [*images.items()], 0
+    for number, start in enumerate(range(0, len(shown), ON_A_PAGE), 1):
+        with atomic(folder / f"page-{number}.html") as temporary:
+            write_page(dict(shown[start : start + ON_A_PAGE]), questions, temporary)
+    return number
 
 
 def _known(code: str) -> str:

@@ -56,7 +56,11 @@ class Task(msgspec.Struct):
     drafts: Any = ()
 
 
-def labelling_config(questions: Scales = ATTRIBUTES) -> str:
+SHOWN = 256
+"""Height of an image on the screen, pixels; a picture of two faces is wider."""
+
+
+def labelling_config(questions: Scales = ATTRIBUTES, width: int = SHOWN) -> str:
     """Write the labelling configuration: the image, and beside it a required choice per question.
 
     On a screen of 1366 × 768 pixels all eight questions stand beside the image without scrolling;
@@ -64,13 +68,14 @@ def labelling_config(questions: Scales = ATTRIBUTES) -> str:
 
     Args:
         questions: attribute → names of its levels from low to high.
+        width: of the image on the screen, pixels.
 
     Returns:
         XML, as Label Studio's labelling interface takes it.
     """
     view = ElementTree.Element("View", style="display:flex; gap:16px; align-items:flex-start")
-    left = ElementTree.SubElement(view, "View", style="flex:0 0 256px; position:sticky; top:0")
-    ElementTree.SubElement(left, "Image", name="img", value="$image", width="256px")
+    left = ElementTree.SubElement(view, "View", style=f"flex:0 0 {width}px; position:sticky; top:0")
+    ElementTree.SubElement(left, "Image", name="img", value="$image", width=f"{width}px")
     right = ElementTree.SubElement(view, "View", style="flex:1; line-height:1.2")
     for attribute, labels in questions.items():
         title = {"value": heading(attribute), "size": "5", "style": "margin:0"}

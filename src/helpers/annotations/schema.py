@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 Paths = str | Path | Sequence[str | Path]
@@ -69,3 +70,14 @@ def occurring(values: pd.Categorical) -> pd.Categorical:
     """The values with the categories that occur, in sorted order."""
     values = values.remove_unused_categories()
     return values.reorder_categories(values.categories.sort_values())
+
+
+def hidden_names(images: np.ndarray) -> list[str]:
+    """Names for images (n, 3, height, width) that tell what they show alone: hashes of the pixels.
+
+    Two images that are alike have one name and are asked about once; an image that is made anew and
+    looks otherwise has another, so that no answer is taken for one about it.
+    """
+    # The letter keeps a name of digits from being read as a number.
+    hashes = (blake2b(np.ascontiguousarray(image), digest_size=6) for image in images)
+    return [f"i{one.hexdigest()}" for one in hashes]

@@ -121,8 +121,9 @@ def walk_to_score(
         distance[walking] += WALK
         distance[walking[distance[walking] > LONGEST]] = np.nan
         walking = walking[~np.isnan(distance[walking])]
-        reached = np.asarray(score(codes[walking] + distance[walking, None] * direction))
-        walking = walking[reached < target]
+        if len(walking):
+            reached = np.asarray(score(codes[walking] + distance[walking, None] * direction))
+            walking = walking[reached < target]
     return distance
 
 
