@@ -705,9 +705,9 @@ gap = biased.pivot_table("fnmr", "nearer by", "group").diff(axis=1).mul(-1)["own
 # The width of one rate's interval: more than that of a difference on the same faces.
 half = (biased["fnmr_high"] - biased["fnmr_low"]).xs("other groups", level=1)["40%"] / 2
 claims.told(
-    "Under this assumption the false non-match rate of the other groups exceeds that of the own group by "
-    "{before:points} points without bias, and by {after:points} points where people of other groups "
-    "look two fifths nearer. Does the bias of the raters widen the gap?",
+    "Take the false non-match rate of the other groups minus that of the own group. Under this "
+    "assumption it is {before:points} points without bias, and {after:points} points where people of "
+    "other groups look two fifths nearer. Does the bias of the raters widen the gap?",
     margin=gap["40%"] - gap["0%"],
     error=half / 1.96,
     before=gap["0%"],

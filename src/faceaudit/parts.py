@@ -66,7 +66,7 @@ class Style(_Found):
     kind: Literal["stylegan2", "eg3d"]
     weights: Path
     truncation: float = Field(1.0, gt=0, le=1)  # 1: the population that the network learned
-    precision: Literal["float32", "bfloat16"] = "float32"  # the second is faster and coarser
+    precision: Literal["float32", "bfloat16"] = "float32"  # the second is coarser
 
 
 class Images(Strict):

@@ -203,6 +203,20 @@ def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):
     pd.testing.assert_frame_equal(after, before)
 
 
+def test_attributes_are_asked_one_at_a_time_and_read_together(tmp_path):
+    """As the transects paper asks: a project, and an export, per attribute."""
+    levels = {"gender": 4, "makeup": 1}
+    exports = []
+    for project, (name, level) in enumerate(levels.items(), start=1):
+        config = ElementTree.fromstring(labelling_config({name: ATTRIBUTES[name]}))
+        assert [choices.get("name") for choices in config.iter("Choices")] == [name]
+        said = {"annotation_id": project, "annotator": "x", "image_id": "a", "id": 1}
+        said |= {name: ATTRIBUTES[name][level], "created_at": "2025-10-09T07:30:20Z"}
+        exports.append(write(tmp_path, json.dumps([said]), f"{name}.json"))
+    frame = read_label_studio(exports, questions=list(levels)).frame
+    assert dict(zip(frame["attribute"], frame["level"], strict=True)) == levels
+
+
 def test_the_configuration_offers_exactly_the_scales():
     view = ElementTree.fromstring(labelling_config())
     offered = {
