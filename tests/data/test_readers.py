@@ -1,6 +1,7 @@
 """Files of the shapes in which the sources come, written here: read back, and damaged."""
 
 import json
+import re
 from functools import partial
 
 import pandas as pd
@@ -62,6 +63,7 @@ SCORES = "image,worker,score,worker,score\nseed_1_race_asian_gender_male_age_0.p
 SCORES += "seed_2_race_black_gender_female_age_0.png,w1,0,w2,1.0,w3,1\n"
 SCORES += "seed_12_race_white_gender_male_age_0.png,w3,2\n"
 
+FACE = "seed_1/asian_male_age_0.png"  # of the first row, as a file
 FRONT, AT = "pose/seed_3/white_male_y_0.png", "pose/seed_3"
 SMILE = "smiling/seed_4/asian_female_smiling_1.5.png"
 PAIRS = f"left,right,r1,r2,r3\n{AT}/white_male_y_-22.5_rest.png,{FRONT},0,1,1\n"
@@ -88,7 +90,7 @@ READERS = {
         {"gender.csv": SCORES},
         lambda path, **more: data.read_causalface({"gender": path}, **more),
         "gender.csv",
-        ["seed_1_race_asian_gender_male_age_0.png"],
+        ["seed_1/asian_male_age_0.png"],
     ),
     "pairs": (
         {"pairs.csv": PAIRS},
@@ -174,6 +176,21 @@ def test_fhibe_has_labels_without_code_numbers(read):
     assert row["keypoints"] == "{'0. Nose': [1.5, 2]}"
 
 
+def test_fhibe_keeps_lists_that_are_no_labels(read):
+    changed = FHIBE.replace("\"{'0. Nose': [1.5, 2]}\"", '"[nan, 2.5]"')
+    frame, _, dropped = read("fhibe", {"f.csv": changed})
+    assert frame["keypoints"].tolist() == ["[nan, 2.5]"] * 3 and dropped.empty
+
+
+def test_numbers_of_people_stay_as_they_stand_beside_a_missing_one(read, tmp_path):
+    (tmp_path / "images" / "1").mkdir(parents=True)
+    Image.new("RGB", (2, 2)).save(tmp_path / "images" / "1" / "a.png")
+    text = CONVERSATIONS.replace('"0001"', "1").replace('"0003"', "null")
+    frame, card, _ = read("conversations", {"CasualConversationsV2.json": text})
+    assert frame["identity"].tolist() == ["1", "0002"] and card["kept"] == 2
+    assert card["dropped"] == {"missing value: identity": 1}
+
+
 def test_conversations_are_read_by_their_frames(read):
     frame, card, dropped = read("conversations")
     assert frame["image"].tolist() == FRAMES and card["kept"] == 4 and dropped.empty
@@ -214,6 +231,7 @@ def test_rfw_has_ten_folds_of_both_kinds(read):
 def test_causalface_has_mean_scores_by_image(read, tmp_path):
     frame, card, _ = read("causalface")
     assert frame["identity"].tolist() == ["12 white male", "1 asian male", "2 black female"]
+    assert frame["image"][1] == "seed_1/asian_male_age_0.png"
     assert frame["gender_score"].tolist() == pytest.approx([0.5, 3.5 / 4, 2 / 3 / 4])
     (tmp_path / "age.csv").write_text(SCORES.partition("seed_2")[0])
     tables = {"gender": tmp_path / "gender.csv", "age": tmp_path / "age.csv"}
@@ -245,6 +263,7 @@ def test_images_that_are_not_there_are_dropped(read, tmp_path):
     assert frame["first"].tolist() == ["af/n9/1.jpg"]
     assert dropped["reason"].tolist() == ["no such image"] * 2
     assert len(read("pairs", images=folder).frame) == 3
+    assert read("causalface", images=folder).frame["image"].tolist() == [FACE]
     with pytest.raises(ValueError, match="nowhere: no such folder of images"):
         read("fhibe", images=tmp_path / "nowhere")
     with pytest.raises(ValueError, match="can be used: 6000 × no such image in 'first'"):
@@ -278,21 +297,30 @@ DAMAGED = [
         "unknown label: 5_o_Clock_Shadow: line 4: '0'",
     ),
     ("celeba", A, ("000002", "000001"), "image of an earlier row: image: line 4: '000001.jpg'"),
-    ("celeba", P, ("000002.jpg 1", "000002.jpg 7"), "unknown label: partition: line 4: '7'"),
+    ("celeba", P, ("000002.jpg 1", "000002.jpg 7"), "unknown label: partition: line 2: '7'"),
     (
         "celeba",
         I,
         ("000002.jpg 2880\n", ""),
-        "no readable line in identity_CelebA.txt: image: line 4",
+        "list_attr_celeba.txt: no line in identity_CelebA.txt: image: line 4",
     ),
     (
         "celeba",
         I,
         ("000002.jpg 2880", "000002.jpg"),
-        "no readable line in ident.*: line 4: '000002.jpg'",
+        "identity_CelebA.txt: not 2 words: line: line 2: '000002.jpg'",
     ),
+    (
+        "celeba",
+        I,
+        ("000003.jpg 17\n", "000003.jpg 17\n000003.jpg  17\n000002.jpg 17\n"),
+        "identity_CelebA.txt: another value on an earlier line: image: line 5: '000002.jpg'",
+    ),
+    ("celeba", I, ("", "\n"), "identity_CelebA.txt: no line can be used: none was found"),
+    ("celeba", A, ("Bald", "Bangs"), "line 2: .*, found two columns that would be called 'Bangs'"),
+    ("celeba", A, ("Bald", "image"), "line 2: .*, found two columns that would be called 'image'"),
     ("fairface", FF, ("", ""), "row 1: expected FairFace's labels .*, found an empty file"),
-    ("fairface", FF, ("", HTML), "row 1: .*, found no column file"),
+    ("fairface", FF, ("", HTML), "row 1: .* columns file, age, .*, found no column file"),
     ("fairface", FF, ("race,", "Race,"), "row 1: .*, found no column race"),
     ("fairface", FF, ("", FAIRFACE.replace(",", ";")), "row 1: .*, found no column file"),
     ("fairface", FF, ("20-29,Male", "20-29"), "row 4: .*, found Expected 5 columns, got 4"),
@@ -303,7 +331,7 @@ DAMAGED = [
     ("fairface", FF, ("Male,Black", "0,Black"), "unknown label: gender: row 4: '0'"),
     ("fairface", FF, ("val/3", "val/2"), "image of an earlier row: image: row 4: 'val/2.jpg'"),
     ("fairface", FF, ("val/3.jpg", ""), "missing value: image: row 4: ''"),
-    ("portraits", PP, ("", "\n"), "row 1: expected a table of portraits with image, gender, fitz"),
+    ("portraits", PP, ("", "\n"), "row 1: expected a table of portraits with the columns image"),
     ("portraits", PP, ("fitzpatrick", "skin"), "row 1: .*, found no column fitzpatrick"),
     ("portraits", PP, ("country", "image"), "row 1: .*, found the column 'image' twice"),
     ("portraits", PP, ("Finland", "Finland,x"), "row 4: .*Expected 4 columns, got 5"),
@@ -322,6 +350,12 @@ DAMAGED = [
     ("fhibe", FH, ("s1,33.0", ",33.0"), "missing value: identity: row 4: ''"),
     ("fhibe", FH, ("s1,33.0", "s1,"), "no number: age: row 4: ''"),
     ("fhibe", FH, ("s1,33.0", "s1,30-39"), "no number: age: row 4: '30-39'"),
+    ("fhibe", FH, ("s1,33.0", "s1,inf"), "no number: age: row 4: 'inf'"),
+    ("fhibe", FH, ("s1,33.0", "s1,-4"), "number outside the scale: age: row 4: '-4'"),
+    ("fhibe", FH, ("['12. Kenyan']", f"\"['', {'-' * 3000}1]\""), "list that is cut: nationality"),
+    ("fhibe", FH, ("lighting", "image"), "row 1: .*, found two columns .* called 'image'"),
+    ("fhibe", FH, ("lighting", "identity"), "row 1: .*, found two columns .* called 'identity'"),
+    ("fhibe", FH, ("", re.sub(r",3(\d)\.0", r",\1x", FHIBE)), "no row .*: 3 × no number in 'age'"),
     (
         "fhibe",
         FH,
@@ -345,6 +379,9 @@ DAMAGED = [
     ("bfw", BW, ("WM,WM,M,M", "WM,WM,M,X"), "unknown label: g2: row 4: 'X'"),
     ("bfw", BW, ("M,M,W,W", "M,M,W,"), "unknown label: e2: row 4: ''"),
     ("bfw", BW, ("0.72", "none"), "no number: vgg16: row 4: 'none'"),
+    ("bfw", BW, ("0.72", "inf"), "no number: vgg16: row 4: 'inf'"),
+    ("bfw", BW, ("ID", "first"), "row 1: .*, found two columns .* called 'first'"),
+    ("bfw", BW, ("wm/n7/2", "wm/n7/1"), "image paired with itself: second: row 4: 'wm/n7/1.jpg'"),
     ("bfw", BW, ("wm/n7/2.jpg", ""), "missing value: second: row 4: ''"),
     ("rfw", R, ("", None), "No such file"),
     ("rfw", R, ("", HTML), "the whole file: expected 6,000 pairs, one a line, found 2 lines"),
@@ -360,6 +397,7 @@ DAMAGED = [
     ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\n"), "neither three nor four cells: line: line 8"),
     ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\ttwo\n"), "neither three nor four cells: line: line 8"),
     ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\tm.9\t2\n"), "pair of the other kind .*: line: line 8"),
+    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\t01\n"), "image paired with itself: second: line 8"),
     ("rfw", R, ("m.7\t1\t2\n", "../x\t1\t2\n"), "path out of the folder of images: first: line 8"),
     ("causalface", CF, ("", ""), "row 1: expected a CausalFace table .*, found ''"),
     ("causalface", CF, ("", HTML), "row 1: expected a CausalFace table .*, found '<html>'"),
@@ -376,19 +414,26 @@ DAMAGED = [
     ("causalface", CF, ("w3,2", "w3,often"), "unknown level: gender: row 4"),
     ("causalface", CF, ("w3,2", ",2"), "missing annotator: row: row 4"),
     ("causalface", CF, ("seed_12_race_white", "white"), "no name of CausalFace: image: image 3"),
+    ("causalface", CF, ("_age_0.png,w3", "_0_x.png,w3"), "no name of CausalFace: image: image 1"),
+    ("causalface", CF, ("", re.sub("seed_", "s", SCORES)), "no image .*: 3 × no name of CausalF"),
     (
         "causalface",
         CF,
         ("seed_12_race_white_gender_male_age_0.png", ""),
         "missing image: row: row 4",
     ),
-    ("pairs", CP, ("", ""), "row 1: expected CausalFace's pairs .*, found an empty file"),
+    ("pairs", CP, ("", ""), "row 1: expected CausalFace's pairs .* left, .*, found an empty"),
     ("pairs", CP, ("", HTML), "row 1: .*, found no column left"),
     ("pairs", CP, ("r2", "rating"), "row 1: .*, found no column r2"),
     ("pairs", CP, ("r2", "r1"), "row 1: .*, found no column r2"),
     ("pairs", CP, ("2,3,4", "2,3"), "row 4: .*Expected 5 columns, got 4"),
     ("pairs", CP, ("2,3,4", "2,,4"), "no number: r2: row 4: ''"),
     ("pairs", CP, ("2,3,4", "2,same,4"), "no number: r2: row 4: 'same'"),
+    ("pairs", CP, ("2,3,4", "2,inf,4"), "no number: r2: row 4: 'inf'"),
+    ("pairs", CP, ("2,3,4", "2,99,4"), "number outside the scale: r2: row 4: '99'"),
+    ("pairs", CP, ("", re.sub(r",\d\n", ",\n", PAIRS)), "no row .*: 3 × no number in 'r3'"),
+    ("pairs", CP, ("", PAIRS.replace("\n", ",same\n")), "found two columns .* called 'same'"),
+    ("pairs", CP, ("", PAIRS.replace("\n", ",first\n")), "found two columns .* called 'first'"),
     ("pairs", CP, ("pose/seed_3/asian", "pose/asian"), "no name of CausalFace: second: row 4"),
     (
         "pairs",
@@ -416,6 +461,10 @@ DAMAGED = [
         ('"subject_id": "0003"', '"x": 1'),
         "missing value: identity: record 4: nan",
     ),
+    ("conversations", J, ("0003", "../x"), "no plain name of a folder: identity: .*: '../x'"),
+    ("conversations", J, ("0003", "."), "no plain name of a folder: identity: record 4: '.'"),
+    ("conversations", J, ("0003", "/x"), "no plain name of a folder: identity: record 4: '/x'"),
+    ("conversations", J, ("", CONVERSATIONS.replace("age", "image")), ".* be called 'image'"),
     ("conversations", J, ("0003", "3"), "person without frames: identity: record 4: '3'"),
     (
         "conversations",
@@ -437,13 +486,28 @@ def test_damage_is_told_in_one_sentence(read, name, file, change, sentence):
     except (ValueError, FileNotFoundError) as error:
         told, kept = [str(error)], None
     else:
-        lost = dropped[["reason", "field", "place", "found"]].astype("str")
+        lost = dropped[["file", "reason", "field", "place", "found"]].astype("str")
         told, kept = lost.agg(": ".join, axis=1).tolist(), len(frame)
         whole = {"rfw": 6000, "conversations": 4}.get(name, 3)
         assert card["kept"] == kept == whole - 1 and sum(card["dropped"].values()) == 1
         assert json.loads(json.dumps(card)) == card
     assert any(pd.Series(told).str.contains(sentence)), told
     assert "\n" not in told[0] and (kept or file in told[0])
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_folder_in_place_of_a_file_is_told(read, tmp_path, name):
+    file = next(iter(READERS[name][0]))
+    (tmp_path / file).mkdir()
+    with pytest.raises(ValueError, match=rf"{file}: the whole file: expected .*, found a folder"):
+        read(name, {file: None})
+
+
+def test_one_column_is_no_pair(tmp_path):
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    sides = {"first": "left", "second": "left", "ratings": ["r1"]}
+    with pytest.raises(ValueError, match="row 1: .* found one column 'left' for two of them"):
+        data.read_causalface_pairs(tmp_path / "pairs.csv", **sides)
 
 
 def test_every_reader_is_damaged_in_ten_ways():

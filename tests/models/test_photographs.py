@@ -97,6 +97,14 @@ def test_fairface_becomes_a_table(tmp_path):
     assert {*kept} == {"image", "label", "split", "sha256", "age", "race"}
     card = photographs.SETS["fairface"](tmp_path)[1]
     assert lost.empty and card["train"]["dropped"] == {"unknown label: gender": 1}
+    assert card["source"] == "FairFace" and "kept" not in card and "version" not in card
+    assert [card[split]["kept"] for split in photographs.SPLITS] == [2, 2]
+
+
+def test_celeba_without_its_partition_is_told(faces, tmp_path):
+    (tmp_path / "list_attr_celeba.txt").write_bytes((faces / "list_attr_celeba.txt").read_bytes())
+    with pytest.raises(ValueError, match=r"expected list_eval_partition\.txt, found no such file"):
+        read(tmp_path)
 
 
 def test_images_that_cannot_be_read_are_left_out_by_reason(faces, table, tmp_path):

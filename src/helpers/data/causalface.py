@@ -1,9 +1,9 @@
 """CausalFace, synthetic faces of the verification paper: people's scores of images and of pairs.
 
 Images are called `seed_<n>_race_<race>_gender_<gender>_age_0.png` in tables, and
-`seed_<n>/<race>_<gender>_<what varies>_<value>.png` as files. Seed, race and gender make a
-prototype, which stands for an identity here. Race and gender are what the authors meant to
-synthesise; people's scores say what others see.
+`seed_<n>/<race>_<gender>_<what varies>_<value>.png` as files. Readers return the paths of the
+files. Seed, race and gender make a prototype, which stands for an identity here. Race and gender
+are what the authors meant to synthesise; people's scores say what others see.
 """
 
 import csv
@@ -14,10 +14,12 @@ from pathlib import Path
 from helpers.annotations.counts import scores
 from helpers.annotations.ingest import Export, validate, wrong_format
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.data.rows import PAIR, DataSet, Folder, Records
+from helpers.data.rows import PAIR, DataSet, Folder, Records, as_file
 from helpers.utils.checks import require_members
 
-NAME = r"seed_(\d+)(?:_race_|/)([a-z]+)_(?:gender_)?(female|male)_"
+IN_TABLE = r"^seed_(\d+)_race_([a-z]+)_gender_(female|male)_([a-z]+_-?[\d.]+\.png)$"
+NAME, PARTS = r"(?:^|/)seed_(\d+)/([a-z]+)_(female|male)_", ["identity", "seed", "race", "gender"]
+RATINGS = 0, 4  # the lowest says: the same person
 EXPECTED = "a CausalFace table (a header; then an image and pairs of worker and score a row)"
 
 
@@ -32,15 +34,15 @@ def read_causalface(
 
     Args:
         tables: attribute that was asked about, a key of `helpers.annotations.ATTRIBUTES` → file.
-        images: folder that the images' names count from; rows whose image is not in it are dropped.
+        images: folder that holds the folders `seed_<n>`; rows whose image is not in it are dropped.
             Without it no image is looked for.
         version: of the set, as you name it; the hash of the files without it.
 
     Returns:
-        The images, sorted by name, with `identity` (the prototype), the `seed`, `race` and `gender`
-        of their names, and `<attribute>_score`, the mean level over (levels - 1), in [0, 1]; it is
-        missing where an image has no answer. Dropped answers are counted by the reasons of
-        `helpers.annotations.Ingest`.
+        The images, sorted by their names in the tables, with `identity` (the prototype), the
+        `seed`, `race` and `gender` of their names, and `<attribute>_score`, the mean level over
+        (levels - 1), in [0, 1]; it is missing where an image has no answer. Dropped answers are
+        counted by the reasons of `helpers.annotations.Ingest`.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -54,8 +56,8 @@ def read_causalface(
         ...                    "seed_1_race_asian_gender_male_age_0.png,w1,4,w2,3\\n")
         ...     file.flush()
         ...     found = data.read_causalface({"gender": file.name}).frame
-        >>> found[["identity", "gender_score"]].values.tolist()
-        [['1 asian male', 0.875]]
+        >>> found[["image", "identity", "gender_score"]].values.tolist()
+        [['seed_1/asian_male_age_0.png', '1 asian male', 0.875]]
     """
     require_members([*tables], ATTRIBUTES, "attribute")
     export = Export("causalface")
@@ -70,18 +72,17 @@ def read_causalface(
         rows.lost.append((one.reason, one.field or "row", one.count, one.file, one.place, ""))
     _named(rows, {"image": ""})
     rows.images(["image"], images)
-    order = ["image", "identity", "seed", "race", "gender"]
-    return rows.finish("CausalFace", "research", version, order, tables.values())
+    return rows.finish("CausalFace", "research", version, ["image", *PARTS], tables.values())
 
 
 def _add(export: Export, path: Path, attribute: str) -> None:
     """Add the answers of a table, a row of which may have another number of workers than others."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
+        with as_file(path, EXPECTED).open(encoding="utf-8-sig", newline="") as stream:
             header, *rows = [*csv.reader(stream, strict=True)] or [[]]
     except (csv.Error, UnicodeDecodeError) as error:
         raise wrong_format(path, "the whole file", EXPECTED, f"no CSV ({error})") from None
-    if not rows or len(header) < 3 or re.search(NAME, header[0]):
+    if not rows or len(header) < 3 or re.search(r"seed_\d", header[0]):
         raise wrong_format(path, "row 1", EXPECTED, f"{','.join(header)!r:.60}")
     for number, (name, *cells) in ((k, row) for k, row in enumerate(rows, 2) if row):
         if len(cells) % 2:
@@ -94,10 +95,12 @@ def _add(export: Export, path: Path, attribute: str) -> None:
 
 
 def _named(rows: Records, sides: Mapping[str, str]) -> None:
-    """Add what the names of images say, to columns with a prefix for each side of a pair."""
+    """Make paths of names, and add what they say, with a prefix for each side of a pair."""
     for column, prefix in sides.items():
-        parts = rows.frame[column].str.extract(NAME).set_axis(["seed", "race", "gender"], axis=1)
+        paths = rows.frame[column].str.replace(IN_TABLE, r"seed_\1/\2_\3_\4", regex=True)
+        parts = paths.str.extract(NAME).set_axis(PARTS[1:], axis=1)
         rows.drop(parts["seed"].isna(), "no name of CausalFace", column)
+        rows.frame = rows.frame.assign(**{column: paths})
         parts = parts.loc[rows.frame.index]
         parts.insert(0, "identity", parts.agg(" ".join, axis=1))
         rows.frame = rows.frame.join(parts.astype({"seed": int}).add_prefix(prefix))
@@ -116,14 +119,15 @@ def read_causalface_pairs(
 
     Takes a CSV file, or one whose cells are parted by tabs, with one row a pair and one column a
     rating; how the release lays them out is not public. A pair that lacks a rating is dropped: a
-    trimmed mean of nine and one of eight do not mean the same. A pair that occurs again is a pair
-    of its own.
+    trimmed mean of nine and one of eight do not mean the same. Dropped is also a pair with a rating
+    outside of 0 to 4, and an image paired with itself. A pair that occurs again is a pair of its
+    own.
 
     Args:
         table: the file.
         first, second: names of its columns of the images.
         ratings: names of its columns of ratings.
-        images: folder that the images' names count from; pairs with an image that is not in it are
+        images: folder that the images' paths count from; pairs with an image that is not in it are
             dropped. Without it no image is looked for.
         version: of the set, as you name it; the hash of the file without it.
 
@@ -137,12 +141,16 @@ def read_causalface_pairs(
         ValueError: the file is of another form, or no row can be used.
     """
     rows = Records.read(
-        table, "CausalFace's pairs with the given columns", [first, second, *ratings]
+        table,
+        "CausalFace's pairs",
+        [first, second, *ratings],
+        {first: "first", second: "second"},
+        made=["same", *(side + part for side in ("first_", "second_") for part in PARTS)],
     )
-    rows.frame = rows.frame.rename(columns={first: "first", second: "second"})
-    rows.numbers(ratings)
-    rows.images(["first", "second"], images)
+    rows.numbers(ratings, *RATINGS)
+    rows.present(["first", "second"])
     _named(rows, {"first": "first_", "second": "second_"})
+    rows.images(["first", "second"], images)
     same = rows.frame["first_identity"] == rows.frame["second_identity"]
     rows.frame = rows.frame.assign(same=same.astype(int))
     return rows.finish("CausalFace pairs", "research", version, PAIR)

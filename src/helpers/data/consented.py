@@ -13,11 +13,14 @@ import msgspec
 import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import DataSet, Folder, Records
+from helpers.data.rows import DataSet, Folder, Records, as_file, distinguish
 
 FHIBE = ["image_id", "filepath", "subject_id", "age", "pronoun", "ancestry", "nationality"]
 FHIBE += ["natural_skin_color", "apparent_skin_color"]
 TONES = ["monk_skin_tone.scale", "fitzpatrick_skin_tone.type"]
+NAMES = {"filepath": "image", "subject_id": "identity"}
+LIST = r"\[['\"]"
+FOLDER = r"(?!\.+$)[^/\\:]+"  # a plain name
 FRAMES = {".jpg", ".jpeg", ".png"}
 _CODE = re.compile(r"^\d+\.\s+")
 
@@ -27,7 +30,8 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
 
     Takes `fhibe_face_crop_align.csv`. Labels stand there behind code numbers, which differ between
     versions of the set, and several labels in a list: "['0. She/her/hers']". They are read without
-    the numbers, and labels of a list are joined by "; ". Other lists stay as they stand.
+    the numbers, and labels of a list are joined by "; ". Other lists stay as they stand, and so
+    does a column in which no cell is a list of texts.
 
     Args:
         table: the CSV file.
@@ -44,13 +48,13 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Records.read(table, "FHIBE's table of aligned faces (CSV)", FHIBE)
-    rows.frame = rows.frame.rename(columns={"filepath": "image", "subject_id": "identity"})
+    rows = Records.read(table, "FHIBE's table of aligned faces (CSV)", FHIBE, NAMES)
     rows.present(["identity"])
-    rows.numbers(["age"])
+    rows.numbers(["age"], least=0)
     order = ["image", "identity", "image_id", "age"]
     for column in rows.frame.columns.drop(order):
-        known = {text: _label(text) for text in rows.frame[column].unique()}
+        lists = rows.frame[column].str.match(LIST).any()
+        known = {text: _label(text, lists) for text in rows.frame[column].unique()}
         labels = rows.frame[column].map(known)
         rows.drop(labels.isna(), "list that is cut", column)
         rows.frame = rows.frame.assign(**{column: labels.replace("", None)})
@@ -59,13 +63,13 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
     return rows.finish("FHIBE", "registration, evaluation only", version, order)
 
 
-def _label(text: str) -> str | None:
+def _label(text: str, lists: bool) -> str | None:
     """What a cell says without code numbers; None for a list that cannot be read."""
-    if not text.startswith("["):
+    if not lists or not text.startswith("["):
         return _CODE.sub("", text)
     try:
         return _joined(ast.literal_eval(text), text)
-    except (ValueError, SyntaxError):
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # all it may raise
         return None
 
 
@@ -103,9 +107,13 @@ def read_casual_conversations(
     """
     path, expected = Path(annotations), "Casual Conversations v2 (a JSON list of records)"
     try:
-        records = msgspec.json.decode(path.read_bytes(), type=list[dict[str, Any]])
+        content = as_file(path, expected).read_bytes()
+        records = msgspec.json.decode(content, type=list[dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise wrong_format(path, "the whole file", expected, str(error)) from None
+    for one in records:  # beside a missing id, pandas would make 1.0 of the number 1
+        if one.get("subject_id") is not None:
+            one["subject_id"] = str(one["subject_id"])
     frame = pd.json_normalize(records)
     if lacking := [name for name in ("subject_id", *TONES) if name not in frame]:
         raise wrong_format(path, "the whole file", expected, f"no record with {lacking[0]}")
@@ -113,9 +121,11 @@ def read_casual_conversations(
         raise ValueError(f"{images}: no such folder of images")
     frame = frame.map(lambda one: _joined(one, str(one)) if isinstance(one, list) else one)
     frame = frame.rename(columns={"subject_id": "identity"})
+    distinguish(path, "the whole file", expected, ["image", *frame])
     rows = Records(frame.set_axis(range(1, len(frame) + 1)), path, "record")
     rows.present(["identity", *TONES])
-    rows.frame = rows.frame.assign(identity=rows.frame["identity"].astype("str"))
+    leaving = ~rows.frame["identity"].str.fullmatch(FOLDER).astype(bool)
+    rows.drop(leaving, "no plain name of a folder", "identity")
     frames = {one: _frames(Path(images), one) for one in rows.frame["identity"].unique()}
     rows.drop(~rows.frame["identity"].map(frames).astype(bool), "person without frames", "identity")
     people = rows.frame.groupby("identity", sort=False)

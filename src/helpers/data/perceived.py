@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import DataSet, Folder, Records
+from helpers.data.rows import DataSet, Folder, Records, distinguish
 
 ATTRIBUTES, PARTITIONS = 40, ["0", "1", "2"]
 AGES = ["0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70"]
@@ -20,7 +20,8 @@ def read_celeba(
 
     Takes `list_attr_celeba.txt` (a line with the number of images, a line with the names of 40
     attributes, then a file and 40 values a line), `list_eval_partition.txt` (a file and 0, 1 or 2)
-    and `identity_CelebA.txt` (a file and a number). CSV files made of these are refused.
+    and `identity_CelebA.txt` (a file and a number). CSV files made of these are refused. An image
+    is dropped if its line in one of the last two files is damaged, or if two lines there differ.
 
     Args:
         folder: where the text files lie.
@@ -44,6 +45,8 @@ def read_celeba(
         raise wrong_format(path, "line 1", "the number of images", repr(count[:60]))
     if len(names) != ATTRIBUTES:
         raise wrong_format(path, "line 2", f"{ATTRIBUTES} names", f"{len(names)}")
+    more_files = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
+    distinguish(path, "line 2", f"{ATTRIBUTES} names", ["image", *more_files, *names])
     if len(rows.frame) != int(count):
         raise wrong_format(path, "line 1", f"{len(rows.frame)}, as many as images below", count)
     _split(rows, ["image", *names])
@@ -52,19 +55,32 @@ def read_celeba(
     rows.distinct("image")
     rows.images(["image"], images)
     files, order = [path], ["image"]
-    more_files = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
     for column, file in more_files.items():
         if (beside := Path(folder, file)).is_file():
-            more = Records.lines(beside)
-            _split(more, ["image", column])
-            known = more.frame.drop_duplicates("image").set_index("image")[column]
-            rows.frame = rows.frame.assign(**{column: rows.frame["image"].map(known)})
-            rows.drop(rows.frame[column].isna(), f"no readable line in {file}", "image")
+            _join(rows, beside, column)
             files, order = [*files, beside], [*order, column]
     if "partition" in order:
-        rows.labels(["partition"], PARTITIONS)
         rows.frame = rows.frame.astype({"partition": "int8"})
     return rows.finish("CelebA", "research", version, order, files)
+
+
+def _join(rows: Records, beside: Path, column: str) -> None:
+    """Add a column from another file; a damaged line there is counted, and its image dropped."""
+    more = Records.lines(beside)
+    words = more.frame["line"].str.split()
+    more.frame = more.frame.assign(line=words.str.join(" "))
+    more.frame = more.frame[words.str[0].isin(rows.frame["image"])].drop_duplicates()
+    image = words.str[0][more.frame.index]
+    _split(more, ["image", column])
+    if column == "partition":
+        more.labels([column], PARTITIONS)
+    more.drop(more.frame["image"].duplicated(), "another value on an earlier line", "image")
+    rows.lost += more.lost
+    damaged = image.drop(more.frame.index)
+    rows.frame = rows.frame[~rows.frame["image"].isin(damaged)]
+    values = rows.frame["image"].map(more.frame.set_index("image")[column])
+    rows.drop(values.isna(), f"no line in {beside.name}", "image")
+    rows.frame = rows.frame.assign(**{column: values})
 
 
 def _split(rows: Records, columns: list[str]) -> None:
@@ -108,8 +124,8 @@ def read_fairface(
         {'unknown label: age': 1}
     """
     columns = ["file", "age", "gender", "race", "service_test"]
-    rows = Records.read(labels, "FairFace's labels (CSV)", columns)
-    rows.frame = rows.frame[columns].rename(columns={"file": "image"})
+    image = {"file": "image"}
+    rows = Records.read(labels, "FairFace's labels (CSV)", columns, image, others=False)
     known = {"age": AGES, "gender": ["Male", "Female"], "race": RACES}
     for column, values in (known | {"service_test": ["True", "False"]}).items():
         rows.labels([column], values)
@@ -152,10 +168,8 @@ def read_portraits(
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Records.read(
-        table, f"a table of portraits with {image}, {gender}, {skin}", [image, gender, skin]
-    )
-    rows.frame = rows.frame[[image, gender, skin]].rename(columns={image: "image"})
+    columns = [image, gender, skin]
+    rows = Records.read(table, "a table of portraits", columns, {image: "image"}, others=False)
     rows.present([gender, skin])
     rows.distinct("image")
     rows.images(["image"], images)

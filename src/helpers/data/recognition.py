@@ -23,6 +23,7 @@ BFW = [
     "e1",
     "e2",
 ]
+NAMES = dict(zip(["p1", "p2", "id1", "id2", "label"], PAIR, strict=True))
 SCORES = ["vgg16", "resnet50", "senet50", "sphereface"]
 FOLDS, OF_ONE_KIND = 10, 300
 _LINE = r"^(?P<one>[^\t]+)\t(?P<n>\d+)(?:\t(?P<other>[^\t]+))?\t(?P<m>\d+)$"
@@ -34,7 +35,7 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     Takes a CSV file with the columns fold, p1, p2, label, id1, id2, att1, att2, a1, a2, g1, g2, e1
     and e2, with or without ID and the similarities vgg16, resnet50, senet50 and sphereface. The
     release's pickle is refused, since opening one runs what is in it; write it as CSV beforehand.
-    A pair whose label and identities disagree is dropped.
+    A pair whose label and identities disagree is dropped, and so is an image paired with itself.
 
     Args:
         table: the CSV file.
@@ -50,9 +51,8 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Records.read(table, "BFW's table of pairs (CSV)", BFW)
-    names = dict(zip(["p1", "p2", "id1", "id2", "label"], PAIR, strict=True))
-    rows.frame = rows.frame.drop(columns="ID", errors="ignore").rename(columns=names)
+    rows = Records.read(table, "BFW's table of pairs (CSV)", BFW, NAMES)
+    rows.frame = rows.frame.drop(columns="ID", errors="ignore")
     rows.present(["first_identity", "second_identity", "att1", "att2"])
     rows.labels(["same"], ["0", "1"])
     rows.labels(["g1", "g2"], ["F", "M"])
@@ -69,7 +69,7 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
 
     Takes `<set>_pairs.txt` with 6,000 lines: ten times 300 pairs of one person (folder, n, m), then
     300 of two (folder, n, folder, m), all parted by tabs. Folders name people; they tell here which
-    images belong together, and no name should be looked up.
+    images belong together, and no name should be looked up. An image paired with itself is dropped.
 
     Args:
         pairs: the text file.

@@ -2,14 +2,16 @@
 
 A file that is not what its reader takes is refused as a whole, by the error of
 `helpers.annotations.ingest.wrong_format`. A row that cannot be used is dropped. Both name the file,
-the row and what was found. Where no row is left, the reasons are the error.
+the row and what was found. As soon as no row is left, the reasons are the error.
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Sequence
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
@@ -19,6 +21,20 @@ Folder = str | Path | None
 LEAVING = r"^/|^[A-Za-z]:|(?:^|[/\\])\.\.(?:[/\\]|$)"
 DROPPED = ["reason", "field", "count", "file", "place", "found"]
 PAIR = ["first", "second", "first_identity", "second_identity", "same"]
+
+
+def as_file(path: str | Path, expected: str) -> Path:
+    """The path of a file to read; ValueError if a folder lies there."""
+    if Path(path).is_dir():
+        raise wrong_format(Path(path), "the whole file", expected, "a folder")
+    return Path(path)
+
+
+def distinguish(path: Path, place: str, expected: str, columns: Sequence[str]) -> None:
+    """Refuse a file of which two columns would have one name in the table of the reader."""
+    if twice := [name for name in columns if columns.count(name) > 1]:
+        found = f"two columns that would be called {twice[0]!r}"
+        raise wrong_format(path, place, expected, found)
 
 
 class DataSet(NamedTuple):
@@ -49,11 +65,30 @@ class Records:
         self.lost: list[tuple] = []
 
     @classmethod
-    def read(cls, path: str | Path, expected: str, needed: Sequence[str]) -> "Records":
-        """The cells of a CSV file as texts; columns without a name are left out."""
-        table = read_table(Path(path), expected, needed).drop(columns="", errors="ignore")
+    def read(
+        cls,
+        path: str | Path,
+        expected: str,
+        needed: Sequence[str],
+        names: Mapping[str, str],
+        *,
+        others: bool = True,
+        made: Sequence[str] = (),
+    ) -> "Records":
+        """The cells of a CSV file as texts; columns without a name are left out.
+
+        Columns get new names. Others than the needed ones are kept or not; none may be called as
+        one that the reader makes.
+        """
+        expected = f"{expected} with the columns {', '.join(needed)}"
+        table = read_table(as_file(path, expected), expected, needed)
+        table = table.drop(columns="", errors="ignore")
         if lacking := [name for name in needed if name not in table]:
             raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
+        if twice := [name for name in needed if needed.count(name) > 1]:
+            raise wrong_format(path, "row 1", expected, f"one column {twice[0]!r} for two of them")
+        table = (table if others else table[needed]).rename(columns=names)
+        distinguish(Path(path), "row 1", expected, [*table, *made])
         frame = table.astype("str").apply(lambda column: column.str.strip())
         return cls(frame.set_axis(range(2, len(frame) + 2)), path)
 
@@ -61,20 +96,24 @@ class Records:
     def lines(cls, path: str | Path) -> "Records":
         """The lines of a text file that are not empty, in the column `line`."""
         try:
-            lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+            lines = as_file(path, "text").read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError as error:
             raise wrong_format(path, "the whole file", "text in UTF-8", str(error)) from None
         frame = pd.DataFrame({"line": lines}, range(1, len(lines) + 1), dtype="str")
         return cls(frame[frame["line"].str.strip() != ""], path, "line")
 
     def drop(self, bad: ArrayLike, reason: str, field: str) -> None:
-        """Leave out rows, and count them under a reason."""
+        """Leave out rows, and count them under a reason; ValueError if no row is left."""
         bad = pd.Series(bad, self.frame.index).astype(bool)
         if bad.any():
             found = f"{self.frame.loc[bad, field].iloc[0]!r:.60}"
             place = f"{self.unit} {bad.idxmax()}"
             self.lost.append((reason, field, int(bad.sum()), self.path.name, place, found))
             self.frame = self.frame[~bad]
+        if self.frame.empty:
+            told = "{2} × {0} in {1!r} (first: {3}, {4}, {5})"
+            why = "; ".join(told.format(*one) for one in self.lost) or "none was found"
+            raise ValueError(f"{self.path}: no {self.unit} can be used: {why}")
 
     def present(self, columns: Iterable[str]) -> None:
         for column in columns:
@@ -85,14 +124,19 @@ class Records:
         for column in columns:
             self.drop(~self.frame[column].isin(known), "unknown label", column)
 
-    def numbers(self, columns: Iterable[str]) -> None:
-        """Turn columns into numbers."""
+    def numbers(
+        self, columns: Sequence[str], least: float = -math.inf, most: float = math.inf
+    ) -> None:
+        """Turn columns into numbers that are finite."""
         for column in columns:
-            self.drop(pd.to_numeric(self.frame[column], "coerce").isna(), "no number", column)
+            found = pd.to_numeric(self.frame[column], "coerce")
+            self.drop(~np.isfinite(found), "no number", column)
+            outside = ~found[self.frame.index].between(least, most)
+            self.drop(outside, "number outside the scale", column)
         self.frame = self.frame.assign(**{c: pd.to_numeric(self.frame[c]) for c in columns})
 
-    def images(self, columns: Iterable[str], folder: Folder) -> None:
-        """Keep rows whose images lie in the folder, if one is given."""
+    def images(self, columns: Sequence[str], folder: Folder) -> None:
+        """Keep rows whose images lie in the folder, if one is given, and are not one image."""
         if folder is not None and not Path(folder).is_dir():
             raise ValueError(f"{folder}: no such folder of images")
         self.present(columns)
@@ -104,6 +148,9 @@ class Records:
                     name for name in self.frame[column].unique() if Path(folder, name).is_file()
                 }
                 self.drop(~self.frame[column].isin(known), "no such image", column)
+        for other in columns[1:]:
+            itself = self.frame[other] == self.frame[columns[0]]
+            self.drop(itself, "image paired with itself", other)
 
     def distinct(self, column: str) -> None:
         self.drop(self.frame[column].duplicated(), "image of an earlier row", column)
@@ -116,17 +163,14 @@ class Records:
         order: Sequence[str],
         files: Iterable[str | Path] = (),
     ) -> DataSet:
-        """The data set, with some columns first; ValueError if no row is left."""
+        """The data set, with some columns first."""
         dropped = pd.DataFrame(self.lost, columns=DROPPED)
-        if self.frame.empty:
-            told = "{2} × {0} in {1!r} (first: {4}, {5})"
-            why = "; ".join(told.format(*one) for one in self.lost)
-            raise ValueError(f"{self.path}: no {self.unit} can be used: {why}")
         digest = hashlib.sha256()
         for path in [*files] or [self.path]:
             digest.update(Path(path).read_bytes())
         card = {"source": source, "version": version or f"sha256:{digest.hexdigest()}"}
         card |= {"terms": terms, "kept": len(self.frame)}
-        card["dropped"] = {f"{reason}: {field}": n for reason, field, n, *_ in self.lost}
+        counts = dropped.groupby(["reason", "field"], sort=False)["count"].sum()
+        card["dropped"] = {": ".join(why): int(n) for why, n in counts.items()}
         rest = [column for column in self.frame if column not in order]
         return DataSet(self.frame[[*order, *rest]].reset_index(drop=True), card, dropped)

@@ -42,6 +42,8 @@ tqdm.set_lock(threading.RLock())
 
 def _celeba(folder: Path) -> tuple[pd.DataFrame, dict]:
     table, card, _ = data.read_celeba(folder)
+    if "partition" not in table:
+        raise ValueError(f"{folder}: expected list_eval_partition.txt, found no such file")
     split = table.pop("partition").map(dict(enumerate([*SPLITS, "test"])))
     images = table.pop("image")
     table = table.drop(columns="identity", errors="ignore") > 0
@@ -55,7 +57,8 @@ def _fairface(folder: Path) -> tuple[pd.DataFrame, dict]:
     table = pd.concat({s: part.frame for s, part in parts.items()}, names=["split"])
     table = table.reset_index("split").drop(columns="service_test")
     table = table.assign(label=(table.pop("gender") == "Male").astype(int))
-    return table, parts["train"].card | {s: part.card for s, part in parts.items()}
+    terms = {name: parts["train"].card[name] for name in ("source", "terms")}
+    return table, terms | {s: part.card for s, part in parts.items()}
 
 
 SETS = {"celeba": _celeba, "fairface": _fairface}
