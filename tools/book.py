@@ -111,7 +111,7 @@ def papers_text(path: Path) -> str:
     text = counts.loc[order, [*STATES, "all"]].to_markdown()
     rows["here"] = "**" + rows["state"] + "**: " + rows["where"] + " " + rows["reason"]
     for paper, some in rows.groupby("paper", sort=False):
-        listed = some[["id", "place", "what", "number", "here"]]
+        listed = some[["id", "here", "what", "number", "place"]]
         table = listed.to_markdown(index=False, disable_numparse=True)
         text += f"\n\n## {paper.capitalize()}\n\n{table}"
     return text

@@ -99,3 +99,15 @@ def test_reversed_polarity_is_one_clear_error(tmp_path):
     # Without both kinds nothing can be compared.
     positive = pairs[pairs["kind"] == "positive"]
     assert len(read_pair_export(tmp_path / "pairs.json", positive).ratings) == 2
+
+
+def test_a_page_of_pairs_is_read_by_the_names_of_its_pictures(tmp_path):
+    """A page knows images alone: what it saves calls a pair's picture `image_id`."""
+    pairs = pairs_table()
+    path = export(tmp_path, full(pairs))
+    as_pairs = read_pair_export(path, pairs).ratings
+    tasks = json.loads(path.read_text(encoding="utf-8"))
+    for task in tasks:
+        task["data"] = {"image_id": task["data"]["pair_id"]}
+    path.write_text(json.dumps(tasks), encoding="utf-8")
+    pd.testing.assert_frame_equal(read_pair_export(path, pairs).ratings, as_pairs)
