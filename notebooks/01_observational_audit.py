@@ -475,8 +475,7 @@ Markdown("\n".join(text.format(name, SAY[int(sign)]) for name, sign in signs.ite
 # Adjustment can overshoot. A coefficient that turns from positive to negative says that, at equal
 # length, dark skin goes with *fewer* errors. That may be so, or the adjustment may have done more
 # than it should; the regression cannot tell. We only learn which in the [tenth
-# chapter](10_effects_and_truth.ipynb), where the truth is looked up. With how many other seeds the
-# adjustment overshoots is [counted](#twenty-other-seeds) in [What this book found](findings). There
+# chapter](10_effects_and_truth.ipynb), where the truth is looked up. There
 # is reason for doubt: the same length need not be the same look. Here are the hair styles of the
 # women whom raters call short-haired, as shares of each skin group.
 

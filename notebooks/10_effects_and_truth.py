@@ -1098,8 +1098,7 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 # what each step added, with 95 % intervals. The steps add up to the difference between D and the
 # truth. A step can add a lot and be undone by the next. A
 # contribution whose interval holds zero may be chance. How many cells are missed differs from one
-# seed to the next: [What this book found](findings) has the [counts](#twenty-other-seeds) of twenty, with
-# the paper's instrument.
+# seed to the next: [What this book found](findings) has the [counts](#twenty-other-seeds) of twenty.
 
 # %%
 square = split[list(STEPS.values())] ** 2 - step_se.loc[split.index, list(STEPS.values())] ** 2
@@ -1361,8 +1360,8 @@ Markdown("\n".join(lines))
 # and C, on the same faces, so that their draw cancels. Other base faces, which fitted planes and
 # raters select, are not in it. The number is a root mean square, less noise, over all effects
 # averaged over one axis, in both ordinary models. All attributes are taken together: one has few
-# effects, whose steps can cancel by luck, and with [other seeds](#twenty-other-seeds) the paper's
-# instrument missed its truth more often than promised. An auditor takes it from a world with a
+# effects, whose steps can cancel by luck, and with [other seeds](#twenty-other-seeds)
+# one experiment missed its truth more often than promised. An auditor takes it from a world with a
 # truth.
 
 # %%
@@ -1550,9 +1549,7 @@ Markdown("\n\n".join(paragraphs))
 # counted groups, and counted women on whom skin does more than on those of the experiment. The
 # true share of the counted women, given above, tells them apart, because this world knows it. Where it
 # differs from the found share, the word would be too strong, or name too small a part, if it were said
-# of the counted women. With other seeds the words
-# often are others: [What this book found](findings) has the [counts](#twenty-other-seeds), with the
-# paper's instrument.
+# of the counted women. Another seed may give other words.
 
 # %% [markdown]
 # A small average effect of skin colour is not the same as none, and not the same as none *for

@@ -1389,8 +1389,9 @@ def own_share(change, own):
     noise = change.sem().to_numpy() ** 2  # a mean of drawn codes has it twice
     means = np.vstack([change.mean(), drawn.mean(1)])
     squares = (means**2 - np.vstack([noise, np.tile(2 * noise, (n_boot, 1))])).clip(0)
-    share = squares[:, change.columns.get_loc(own)] / squares.sum(axis=1)
-    return share[0], *np.nanquantile(share[1:], [0.025, 0.975])
+    squares = pd.DataFrame(squares, columns=change.columns)
+    share = squares[own] / squares.sum(axis=1)  # NaN where all is noise
+    return share[0], *share[1:].quantile([0.025, 0.975])
 
 
 # %%

@@ -958,9 +958,7 @@ verdicts[["found effect"]].assign(truth=labels.points(truly))
 # %% [markdown]
 # A verdict that does not hang on one half is worth more than one that does. Where the found effect
 # misses its truth, the verdict rests on a wrong number. An audit should name its threshold in the design
-# contract, and show the curve. How often the verdict is the same with other seeds stands among the
-# [counts](#twenty-other-seeds) of
-# [What this book found](findings).
+# contract, and show the curve.
 
 # %% [markdown]
 # ## Harmed and helped
@@ -1085,8 +1083,7 @@ columns = ["harmed", "helped", "net", "low", "high", "true_harmed", "true_helped
 hidden.loc[chosen > 0, [chosen.name, *columns]].head(5).style.format("{:.1%}")
 
 # %% [markdown]
-# How often a difference hides as much with other seeds stands among the same
-# [counts](#twenty-other-seeds). Here are faces of the first of these cells: on the left those that
+# Here are faces of the first of these cells: on the left those that
 # lose most by the change, on the right those that gain most. Above each picture stands the answer of
 # the model. Look at the ears and at torn pictures as well: what comes with the skin has a share in the
 # gain.
