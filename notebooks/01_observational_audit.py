@@ -270,7 +270,10 @@ systems = pd.DataFrame.from_dict(PUBLISHED | ours, "index").set_axis(columns, ax
 systems.style.format("{:.1f}")
 
 # %% tags=["remove-input"]
-worst = {name: f"{skin}-skinned {who}s" for name, (who, skin) in systems.idxmax(axis=1).items()}
+PEOPLE = {"female": "women", "male": "men"}
+worst = {
+    name: f"{skin}-skinned {PEOPLE[who]}" for name, (who, skin) in systems.idxmax(axis=1).items()
+}
 Markdown(
     f"In {sum(one == worst['IBM, 2017'] for one in worst.values())} of the {len(worst)} rows the most "
     f"errors are on {worst['IBM, 2017']}. The systems of 2017 err at least "

@@ -41,13 +41,14 @@ def test_what_the_front_page_says_of_other_seeds():
         for what, row in rows("seeds_effects").items()
         if what.endswith("found effect on transects")
     ]
-    assert len(held) == 2 and min(held) < HEADLINE <= max(held)
+    assert len(held) == 2 and min(held) < HEADLINE <= max(held) and sum(held) < 0.95 * 2 * 20
 
 
 def test_no_claim_turns_where_scores_and_pictures_are_perturbed():
     facts = json.loads((RECORDS / "perturbed.json").read_text(encoding="utf-8"))["facts"]
     assert facts["runs"] == 20 and facts["claims that turned"] == 0
-    assert facts["claims"] >= sum(  # one that went since then needs no new record
+    # One that was asked in the recorded runs is no claim any more: that on broken transects.
+    assert facts["claims"] - 1 == sum(
         len(re.findall(r"(?<![\w.])(?:claims\.)?claim\(", path.read_text(encoding="utf-8")))
         for path in NOTEBOOKS.glob("[!.]*.py")
     )
