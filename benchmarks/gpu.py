@@ -18,13 +18,24 @@ from record import write_rows
 from stylegan2 import CONFIGS
 
 from helpers import models
+from helpers.artifacts import lineage
 from helpers.generators import StyleGenerator, stylegan2
+from helpers.models.recognisers import LOSSES, train_recogniser
+from helpers.world import populations
+from helpers.world.batches import render_to_store
 
 REPEATS = 5
 CODES = {256: (8, 256), 1024: (4, 64)}
 """Images a repeat by resolution: on the processor, on the GPU."""
-ASKED = {("small", 64): 4096, ("resnet50", 128): 1024}
-"""Architecture and size of images → images a repeat."""
+SHOWN = {("small", 64): 16384, ("resnet50", 128): 8192, ("recogniser", 128): 8192}
+"""Network and size of images → images a repeat on the GPU."""
+PAPER = lineage.load_profile("paper")
+TRAININGS = {
+    "resnet50": ("four classifiers", 4 * PAPER.n_train * PAPER.epochs),
+    "recogniser": ("four recognisers", 4 * 8 * PAPER.n_identities * PAPER.recognition_epochs),
+}
+"""Network → those of it that the paper's profile trains, and images that they are shown."""
+DRAWN = 4096  # faces
 
 
 def a_second(n: int, run: Callable[[], object]) -> float:
@@ -60,40 +71,81 @@ def generation(size: int) -> list[dict]:
     return rows
 
 
-def networks(architecture: str, size: int, n: int) -> list[dict]:
-    """Rows of a classifier that is trained and asked."""
+def networks(kind: str, size: int, n: int) -> list[dict]:
+    """Rows of a network that is trained and asked."""
     images = np.random.default_rng(0).integers(0, 256, (n, 3, size, size), dtype=np.uint8)
     rows, wanted = [], None
     for device in ("cpu", "cuda"):
         # The processor gets fewer: its answers are slow and steady.
-        few = images[: n if device == "cuda" else n // 8]
+        few = images[: n if device == "cuda" else n // 32]
         torch.cuda.reset_peak_memory_stats()
-        how = {"architecture": architecture, "seed": 0, "epochs": 1, "device": device}
         for _ in range(2):  # what is made once is not counted
-            with tempfile.TemporaryDirectory() as folder:
-                start = time.perf_counter()
-                model = models.train(few, np.arange(len(few)) % 2, Path(folder, "model"), **how)
-                took = time.perf_counter() - start
-            if wanted is not None:  # the same weights on both
-                model.network.load_state_dict(wanted[1])
-        found = models.predict(model, images[: n // 8])
+            start = time.perf_counter()
+            model = trained(kind, few, device)
+            took = time.perf_counter() - start
+        if wanted is not None:  # the same weights on both
+            model.network.load_state_dict(wanted[1])
+        found = answers(model, images[: n // 32])
         wanted = wanted or (found, model.network.state_dict())
-        name = f"{architecture}, {size} x {size}, {device}"
         more = {"GiB on the GPU": torch.cuda.max_memory_allocated() / 2**30}
-        more["largest difference"] = "–"
-        answers = a_second(len(few), lambda model=model, few=few: models.predict(model, few))
+        asked = a_second(len(few), lambda model=model, few=few: answers(model, few))
         apart = {"largest difference": float(np.abs(found - wanted[0]).max())}
-        rows.append({"what": f"{name}: trained", "a second": len(few) / took} | more)
-        rows.append({"what": f"{name}: asked", "a second": answers} | more | apart)
+        name = f"{kind}, {size} x {size}, {device}"
+        none = {"largest difference": "–"}
+        rows.append({"what": f"{name}: trained", "a second": len(few) / took} | more | none)
+        rows.append({"what": f"{name}: asked", "a second": asked} | more | apart)
     return rows
 
 
+def trained(kind: str, images: np.ndarray, device: str) -> models.AuditedModel | models.Recogniser:
+    how = {"seed": 0, "epochs": 1, "device": device}
+    with tempfile.TemporaryDirectory() as folder:
+        path, people = Path(folder, "model.safetensors"), np.arange(len(images)) % 32
+        if kind == "recogniser":
+            return train_recogniser(images, people, path, loss=next(iter(LOSSES)), **how)
+        return models.train(images, people % 2, path, architecture=kind, **how)
+
+
+def answers(model: models.AuditedModel | models.Recogniser, images: np.ndarray) -> np.ndarray:
+    recognises = isinstance(model, models.Recogniser)
+    return model(images) if recognises else models.predict(model, images)
+
+
+def drawn() -> dict:
+    """The row of faces that the processor's cores draw."""
+    faces = populations.sample("celeba-like", DRAWN, seed=0).parameters
+    size, times = PAPER.image_size, []
+    for _ in range(2):  # what is made once is not counted
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.perf_counter()
+            render_to_store(faces, size, Path(folder, "faces.npy"))
+            times.append(time.perf_counter() - start)
+    return {
+        "what": f"faces of the world, {size} x {size}, cpu: drawn",
+        "a second": DRAWN / times[1],
+    }
+
+
+def paper_profile(rows: list[dict]) -> list[dict]:
+    """Minutes that the paper profile's trainings take at the speeds of these rows."""
+    speeds, told = {row["what"]: row["a second"] for row in rows}, []
+    size = f"{PAPER.image_size} x {PAPER.image_size}"
+    for kind, (networks, images) in TRAININGS.items():
+        minutes = {
+            f"minutes, {device}": images / speeds[f"{kind}, {size}, {device}: trained"] / 60
+            for device in ("cpu", "cuda")
+        }
+        told.append({"what": f"{networks}, {kind}", "images": images} | minutes)
+    return told
+
+
 def main() -> None:
-    rows = [row for size in CODES for row in generation(size)]
-    rows += [row for (kind, size), n in ASKED.items() for row in networks(kind, size, n)]
+    rows = [drawn()] + [row for size in CODES for row in generation(size)]
+    rows += [row for (kind, size), n in SHOWN.items() for row in networks(kind, size, n)]
     facts = {"GPU": torch.cuda.get_device_name(), "weights of StyleGAN2": "random"}
     facts["convolutions in float32"] = "TF32" if torch.backends.cudnn.allow_tf32 else "exact"
     write_rows("gpu", facts, rows, ["torch", "numpy"])
+    write_rows("gpu_paper", {"GPU": facts["GPU"]}, paper_profile(rows), ["torch"])
 
 
 if __name__ == "__main__":

@@ -187,9 +187,7 @@ class Convolution(nn.Module):
         x = x * _planes(style, x)
         weight = self.weight.to(x)
         if self.up:
-            x = functional.conv_transpose2d(x, weight.transpose(0, 1), stride=2)
-            smoothing = _filter(x).expand(len(bias), 1, 4, 4)
-            x = functional.conv2d(x, smoothing, padding=1, groups=len(bias))
+            x = _smoothed(functional.conv_transpose2d(x, weight.transpose(0, 1), stride=2))
         else:
             x = functional.conv2d(x, weight, padding=1)
         x = x.mul_(_planes(factor, x)).add_(bias[:, None, None])
@@ -211,6 +209,10 @@ class ToRGB(nn.Module):
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """Activations (n, inputs, h, width), styles (n, inputs) → float32 (n, outputs, …)."""
+        if x.device.type != "cpu":  # a GPU would start a convolution for each image
+            x = x * _planes(self.gain * style, x)
+            y = functional.conv2d(x, self.weight.to(x), self.bias.to(x)).float()
+            return y if self.clamp is None else y.clamp_(-self.clamp, self.clamp)
         own = self.weight * (self.gain * style)[:, None, :, None, None]
         bias, pairs = self.bias.to(x), zip(x.split(1), own.to(x), strict=True)
         y = torch.cat([functional.conv2d(one, weight, bias) for one, weight in pairs]).float()
@@ -352,6 +354,18 @@ def _normalised(x: Tensor) -> Tensor:
 def _planes(values: Tensor, like: Tensor) -> Tensor:
     """(n, channels) → (n, channels, 1, 1)."""
     return values[:, :, None, None].to(like)
+
+
+def _smoothed(x: Tensor) -> Tensor:
+    """Maps (n, channels, h + 1, w + 1) through the filter, padded by one: (n, channels, h, w)."""
+    if x.device.type == "cpu":
+        smoothing = _filter(x).expand(x.shape[1], 1, 4, 4)
+        return functional.conv2d(x, smoothing, padding=1, groups=x.shape[1])
+    x = functional.pad(x, (1, 1, 1, 1))  # a GPU adds faster than it convolves single channels
+    for axis in (2, 3):
+        a, b, c, d = (x.narrow(axis, k, x.shape[axis] - 3) for k in range(4))
+        x = (a + d).add_(b + c, alpha=3)
+    return x.div_(16)
 
 
 def _filter(like: Tensor) -> Tensor:
