@@ -1,13 +1,18 @@
 """Found portraits whose true rates are known: how often do the intervals of an audit hold them?
 
-Run `python benchmarks/portraits.py`, which takes two minutes of one core. People are drawn from the
+Run `python benchmarks/portraits.py`, which takes three minutes of one core. People are drawn from the
 PPB-like population of the face world again and again, each with one to five portraits. Labels and
 covariates follow from their parameters, and errors from a known probability of every person, so
 that no face is drawn. Errors of one person hang together. The truth of every rate and difference is
 that of the population which the portraits were drawn from. Wilson's intervals, which take portraits
-for independent, stand beside those by people.
+for independent, stand beside those by people. Each audit has matched images of other people as
+well, and their effects are known too.
 """
 
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
 import pandas as pd
 from record import write_rows
 from scipy.special import expit
@@ -19,8 +24,8 @@ from helpers.errors import STRATA
 from helpers.utils import seeding
 from helpers.world import populations
 
-PEOPLE, AUDITS, SEED, PORTRAITS = 20_000, 160, 38, 5
-"""Of the population; of each size; and the most portraits of one person."""
+PEOPLE, AUDITS, SEED, PORTRAITS, MATCHED = 20_000, 160, 38, 5, 400
+"""Of the population; of each size; the most portraits of one person; people in matched images."""
 SIZES, LEAST, GOOD = (600, 2000), 15, (92, 97)
 """People of an audit, people of a cell below which it is not counted, and coverage (%)."""
 AXES = {"skin_colour": ("light", "dark"), "hair_length": ("short", "long")}
@@ -33,15 +38,19 @@ def population() -> pd.DataFrame:
     for axis in ("skin_colour", "hair_length"):
         cut = frame[axis] >= STRATA[axis][0][0]
         frame[axis] = pd.Categorical.from_codes(cut.astype(int), AXES[axis], ordered=True)
-    woman = frame["gender"] == 0
-    # Short hair of women and long hair of men mislead, and so does age; skin colour does little.
-    odd = (frame["hair_length"] == "short") == woman
-    odds = -2.8 + 1.4 * odd + 0.2 * (frame["skin_colour"] == "dark") + 1.5 * (frame["age"] - 0.5)
-    odds += seeding.normals(SEED, "portraits: people", frame["item"], 1)[:, 0]
-    frame["age"] = pd.qcut(frame["age"], 5, labels=False).astype(str)
     frame["gender"] = pd.Categorical.from_codes(frame["gender"], AXES["gender"], ordered=True)
+    own = seeding.normals(SEED, "portraits: people", frame["item"], 1)[:, 0]
+    frame["own"] = 1.5 * (frame["age"] - 0.5) + own
+    frame["age"] = pd.qcut(frame["age"], 5, labels=False).astype(str)
     each = seeding.uniforms(SEED, "portraits: each", frame["item"], 1)[:, 0]
-    return frame.assign(error=expit(odds), each=(1 + PORTRAITS * each).astype(int))
+    return frame.assign(error=probability(frame), each=(1 + PORTRAITS * each).astype(int))
+
+
+def probability(frame: pd.DataFrame) -> pd.Series:
+    """Of an error, by levels and by the person's age and own part."""
+    # Short hair of women and long hair of men mislead, and so does age; skin colour does little.
+    odd = (frame["hair_length"] == "short") == (frame["gender"] == "female")
+    return expit(-2.8 + 1.4 * odd + 0.2 * (frame["skin_colour"] == "dark") + frame["own"])
 
 
 def truths(everybody: pd.DataFrame) -> dict[tuple[str, ...], float]:
@@ -59,6 +68,9 @@ def truths(everybody: pd.DataFrame) -> dict[tuple[str, ...], float]:
         adjust = [*others, "age"]
         logit = effects.risk_differences(portraits, "error", axis, adjust=adjust)
         found["logistic", axis] = logit.loc["all", "estimate"]
+        there = [probability(portraits.assign(**{axis: one})).mean() for one in (high, low)]
+        found["carried", axis] = there[0] - there[1]
+        found["share", axis] = found["carried", axis] / found[GAPS, axis, "all faces"]
     linear = effects.linear_effects(portraits, "error", [*AXES], ["age"])["estimate"]
     return found | {("linear", axis): slope for axis, slope in linear.items()}
 
@@ -87,7 +99,17 @@ def intervals(everybody: pd.DataFrame, people: int, audit: int) -> dict[str, pd.
     table["image_id"] = table.index
     own = specification()
     data = faceaudit.from_portraits(table.drop(columns="error"), own)
+    data = replace(data, transects=matched(everybody, random))
     return faceaudit.analyse_portraits(data, faceaudit.make_plan(own))
+
+
+def matched(everybody: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
+    """Images of people at all levels of all axes, which share all that is their own."""
+    people = everybody.iloc[random.integers(PEOPLE, size=MATCHED)].assign(unit=range(MATCHED))
+    cells = [dict(zip(AXES, levels, strict=True)) for levels in product(*AXES.values())]
+    images = pd.concat([people.assign(**cell) for cell in cells], ignore_index=True)
+    wrong = random.random(len(images)) < probability(images)
+    return images[["unit", *AXES]].assign(error=wrong.astype(int))
 
 
 def counted(tables: dict[str, pd.DataFrame], truth: dict[tuple[str, ...], float]) -> list[dict]:
@@ -107,6 +129,12 @@ def counted(tables: dict[str, pd.DataFrame], truth: dict[tuple[str, ...], float]
     for row in tables["adjusted"].itertuples():
         name = f"differences, {row.model} adjustment"
         rows.append((name, truth[row.model, row.axis], row.low, row.high, True))
+    for row in tables["carried"].itertuples():
+        rows.append(
+            ("effects that are carried over", truth["carried", row.axis], row.low, row.high, True)
+        )
+        share = truth["share", row.axis], row.share_low, row.share_high, True
+        rows.append(("their shares of the differences", *share))
     return [
         {"what": what, "holds": low <= true <= high, "width": high - low}
         for what, true, low, high, known in rows
@@ -123,7 +151,7 @@ def main() -> None:
         for what, part in found.groupby("what", sort=False):
             row = {"what": f"{people:,} people: {what}", "intervals": len(part)}
             row["coverage (%)"] = 100 * float(part["holds"].mean())
-            told.append(row | {"half-width (points)": 50 * float(part["width"].mean())})
+            told.append(row | {"half-width (points, median)": 50 * float(part["width"].median())})
     facts = {
         "portraits": f"one to {PORTRAITS} of each person; errors of one person hang together",
         "audits": f"{AUDITS} of each size, drawn from {PEOPLE:,} people of the PPB-like population",
