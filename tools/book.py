@@ -174,7 +174,7 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
         FileNotFoundError: a chapter was not run.
         RuntimeError: Sphinx failed or warned; its words are on stderr.
     """
-    from sphinx.cmd.build import main as sphinx  # half a second that the runner saves
+    from sphinx.cmd.build import main as sphinx  # a third of a second that the runner saves
 
     source, work, html = out / "source", out / "work", out / "html"
     assemble(executed, source, book)
