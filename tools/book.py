@@ -174,17 +174,17 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
         FileNotFoundError: a chapter was not run.
         RuntimeError: Sphinx failed or warned; its words are on stderr.
     """
+    from sphinx.cmd.build import main as sphinx  # a third of a second that the runner saves
+
     source, work, html = out / "source", out / "work", out / "html"
     assemble(executed, source, book)
     shutil.rmtree(work, ignore_errors=True)
     # `jupyter-book build` has no option for several processes.
     program = Path(sys.executable).with_name("jupyter-book")
     subprocess.run([program, "config", "sphinx", source], check=True, stdout=subprocess.DEVNULL)
-    sphinx = [sys.executable, "-m", "sphinx", "-jauto", "-bhtml", "-W", "-n", "--keep-going", "-q"]
-    # Sphinx finds its extension api_reference here, and this checkout's packages.
-    environment = {**os.environ, "PYTHONPATH": f"{TOOLS}{os.pathsep}{lineage.SOURCE}"}
-    command = [*sphinx, "-d", work / "doctrees", source, work / "html"]
-    if subprocess.run(command, env=environment).returncode:
+    # In this process: the runner's has what the API reference imports, and Sphinx's forks share it.
+    words = ["-jauto", "-bhtml", "-W", "-n", "--keep-going", "-q", f"-d{work / 'doctrees'}"]
+    if sphinx([*words, str(source), str(work / "html")]):
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
     # No page leads to the list of all source pages, which no screen reader can read out.
