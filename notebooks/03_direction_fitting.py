@@ -240,7 +240,7 @@ claim(
 
 
 # %%
-def angle(codes: np.ndarray, score: np.ndarray, half: np.ndarray) -> float:
+def between(codes: np.ndarray, score: np.ndarray, half: np.ndarray) -> float:
     """Between the normals of ridge regressions on two halves of the faces, in degrees."""
     ends = (Ridge(alpha=100.0).fit(codes[rows], score[rows]).coef_ for rows in (half, ~half))
     one, other = (normal / np.linalg.norm(normal) for normal in ends)
@@ -255,7 +255,7 @@ turns = {}
 for space, codes in {"style code w": w.cpu().numpy(), "normal code z": z.numpy()}.items():
     for j, name in enumerate(CONTINUOUS):
         others = [half for k, half in enumerate(above) if k != j]
-        real, noise = ([angle(codes, values[j], h) for h in halves] for halves in (others, drawn))
+        real, noise = ([between(codes, values[j], h) for h in halves] for halves in (others, drawn))
         turns[space, name] = {"random halves": np.mean(noise), "range": np.ptp(noise)}
         turns[space, name]["real halves"] = np.mean(real)
 
