@@ -86,12 +86,15 @@ figures.style()
 pd.set_option("display.max_colwidth", None, "display.precision", 3)
 
 # %% [markdown]
+# (erratum-levels)=
 # ## What the crowd is asked
 #
 # Each attribute is a question with a few ordered levels. They follow the interface shown in Fig. 6
 # of {cite:t}`transects`; skin colour uses six levels named after the types of
 # {cite:t}`fitzpatrick`, as a scale of colour and not of origin. Ordinary onlookers can answer such
-# questions about a small picture. They could not tell, and are not asked, what a person *is*.
+# questions about a small picture. They could not tell, and are not asked, what a person *is*. Section
+# 4.3 of the paper speaks of three to six levels. The lists that its authors published with their answers
+# {cite:p}`matching` have four to six, and the six of them that are asked here are used word for word.
 
 # %%
 pd.DataFrame(

@@ -56,6 +56,7 @@ import torch
 from IPython.display import Markdown
 from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
 
 import facerender
 from helpers import annotations, errors, figures, pruning, resampling
@@ -189,6 +190,62 @@ _ = figures.gallery(
 rules = {f"drop_{name}": name.replace("_", " ") for name in PAPER_RULES}
 shares = frame.groupby(levels)[[*rules, "kept"]].mean().rename(columns=rules)
 shares.rename_axis([axis.replace("_", " ") for axis in axes]).style.format("{:.0%}")
+
+# %% [markdown]
+# ### Generator, walk or raters?
+#
+# Where does a combination get lost? Three questions tell them apart. *Random faces* is the share of the
+# random faces of [](03_direction_fitting) that raters see in the combination, with the exact interval of
+# Clopper and Pearson: what the generator shows when it is not asked. *Reached* is the share of the images of the
+# transects whose own scores, which this world knows, lie on the intended sides: what the walk does. Of these,
+# *seen so* is the share that raters put on the same sides, and *real* the share that they do not call
+# likely fake. With a generator of your own the scores are not known, and *reached* is missing.
+
+
+# %%
+def sides(scores: pd.DataFrame) -> pd.DataFrame:
+    """On which side of the middle of each rule a face lies, as a level."""
+    middles = zip(axes, levels, strict=True)
+    return pd.DataFrame({k: (scores[a] > PAPER_RULES[a].mid).astype(int) for a, k in middles})
+
+
+random = stage.load("03_direction_fitting", "scores.parquet")
+own = facerender.visible_scores(parameters).set_axis(frame.index)
+reached = (sides(own) == frame[levels]).all(axis=1)
+seen_so = (sides(frame) == frame[levels]).all(axis=1)
+
+# %%
+of_reached = {"seen so": seen_so.where(reached), "real": (~frame["drop_fakeness"]).where(reached)}
+cells = pd.DataFrame({"reached": reached} | of_reached).astype(float)
+cells = cells.groupby([frame[level] for level in levels]).mean()
+counts = sides(random).value_counts().reindex(cells.index, fill_value=0)
+low, high = proportion_confint(counts, len(random), method="beta")
+lost = pd.DataFrame({"random faces": counts / len(random), "low": low, "high": high}).join(cells)
+lost.rename_axis([axis.replace("_", " ") for axis in axes]).style.format("{:.1%}")
+
+# %% [markdown]
+# The grid has eight combinations of three attributes. A study might ask for any of all attributes, so
+# the last line takes all that describe a face, each above or below the middle of its scale, and counts the
+# combinations that no random face shows. Absence in a sample bounds how often a combination comes; it does
+# not say that a walk cannot reach it, as the table above shows for its rarest row.
+
+# %%
+described = random.drop(columns="fakeness") > 0.5
+shown = described.value_counts()
+absent = 2 ** described.shape[1] - len(shown)
+_, at_most = proportion_confint(0, len(random), method="beta")
+
+# %% tags=["hide-input"]
+rarest = lost["random faces"].idxmin()
+words = ", ".join(
+    f"{axis.replace('_', ' ')} {level}" for axis, level in zip(axes, rarest, strict=True)
+)
+Markdown(
+    f"Of {2 ** described.shape[1]} combinations of {described.shape[1]} attributes {absent} do not occur among "
+    f"{len(random):,} random faces: each of them comes in less than {at_most:.2%}, with 97.5 % confidence. The rarest "
+    f"of the grid ({words}) has {lost.loc[rarest, 'random faces']:.1%} of the random faces, and "
+    f"{lost.loc[rarest, 'reached']:.1%} of the walks to it arrive."
+)
 
 # %% [markdown]
 # (erratum-match)=

@@ -200,15 +200,19 @@ RENDERING = {
 }
 
 
-def eg3d() -> tuple[Part, dict[str, Tensor]]:
-    """EG3D at 512 pixels, with a tiny backbone."""
-    sizes = CONFIG | {"c_dim": 25, "resolution": 512, "channel_base": 512}
-    weights = drawn(EG3D(Config(**sizes, neural_resolution=128, rendering=RENDERING)))
-    kwargs = SIZES | {"c_dim": 25, "img_resolution": 512, "channel_base": 512, "channel_max": 8}
-    kwargs |= {"mapping_kwargs": EasyDict(num_layers=2), "sr_num_fp16_res": 4}
-    kwargs |= {"sr_kwargs": EasyDict(channel_base=512, channel_max=8), "num_fp16_res": 0}
-    kwargs |= {"rendering_kwargs": EasyDict(RENDERING), "conv_clamp": None}
-    more = {"neural_rendering_resolution": 128, "rendering_kwargs": EasyDict(RENDERING)}
+def eg3d(
+    resolution: int = 512, w_dim: int = 6, rays: int = 128, **rendering: object
+) -> tuple[Part, dict[str, Tensor]]:
+    """EG3D with a tiny backbone."""
+    rendering = RENDERING | rendering
+    sizes = CONFIG | {"c_dim": 25, "resolution": resolution, "channel_base": 512, "w_dim": w_dim}
+    weights = drawn(EG3D(Config(**sizes, neural_resolution=rays, rendering=rendering)))
+    kwargs = SIZES | {"c_dim": 25, "img_resolution": resolution, "w_dim": w_dim}
+    kwargs |= {"channel_base": 512, "channel_max": 8, "sr_num_fp16_res": 4}
+    kwargs |= {"mapping_kwargs": EasyDict(num_layers=2), "num_fp16_res": 0, "conv_clamp": None}
+    kwargs |= {"sr_kwargs": EasyDict(channel_base=512, channel_max=8)}
+    kwargs |= {"rendering_kwargs": EasyDict(rendering)}
+    more = {"neural_rendering_resolution": rays, "rendering_kwargs": EasyDict(rendering)}
     return network(weights, "TriPlaneGenerator", kwargs, **more), weights
 
 

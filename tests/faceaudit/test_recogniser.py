@@ -89,9 +89,10 @@ def write(home, module):
     return written
 
 
-def pairs_by_hand(table, folder, threshold):
+def pairs_by_hand(table, folder, threshold, low=0):
     """FNMR and the FMR of all pairs of two people, by two loops over a group's pictures."""
     pixels = {f: np.asarray(Image.open(folder / f))[4, 4] / 255.0 for f in table["file"]}
+    pixels = {file: low + (1 - low) * colour for file, colour in pixels.items()}
     rates = {}
     for group, own in table.groupby("group"):
         found = {True: [], False: []}
@@ -120,6 +121,23 @@ def test_rates_of_a_real_file_are_those_of_all_pairs(write, home):
     assert [row.images for row in report.enrolment] == [PEOPLE * PICTURES] * 2
     assert report.provenance["model"]["output"]["gives"] == "embedding" and report.plan.kept
     assert "Failures to enrol" in page(report)
+
+
+def test_a_file_that_takes_and_gives_what_the_studys_networks_do(write, home):
+    table, path = (
+        draw(home),
+        write(
+            model=ONNX | {"input": {"size": 112, "range": [-1, 1]}, "threshold": 0.99},
+            design={"tolerance": 0.05, "impostors": 10**6},
+        ),
+    )
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(512, 3)))[0].T
+    means(home / "recogniser.onnx", turn, shape=(1, 3, 112, 112))
+    expected = pairs_by_hand(table, home, 0.99, low=-1)
+    for row in run_audit(path).match_rates:
+        fnmr, fmr, _ = expected[row.group]
+        assert row.fnmr == pytest.approx(fnmr) and row.fmr == pytest.approx(fmr)
+        assert 0 < fnmr < 1 and 0 < fmr < 1
 
 
 def test_a_planted_difference_is_found(write, home):

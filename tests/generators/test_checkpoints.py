@@ -52,6 +52,28 @@ def test_ada(tmp_path, protocol):
     assert not network.training and not any(p.requires_grad for p in network.parameters())
 
 
+def test_a_file_of_the_size_that_learned_from_ffhq(tmp_path):
+    sizes = {"z_dim": 512, "c_dim": 0, "w_dim": 512, "img_resolution": 1024, "img_channels": 3}
+    kwargs = {"mapping_kwargs": made.EasyDict(num_layers=8), "num_fp16_res": 4, "conv_clamp": 256}
+    options = {"z_dim": 512, "w_dim": 512, "resolution": 1024, "mapping_layers": 8}
+    options |= {"channel_base": 32768, "channel_max": 512}
+    kwargs |= {"synthesis_kwargs": made.EasyDict(channel_base=32768, channel_max=512)}
+    part = made.network(made.stylegan2_weights(**options), "Generator", sizes | kwargs)
+    generator = load_generator("stylegan2", weights=write(tmp_path, official(part)), truncation=0.7)
+    # As the logs of the official code count the parameters of such a network's layers.
+    logged = {
+        "mapping.fc0": 262_656,
+        "synthesis.b4.conv1": 2_622_465,
+        "synthesis.b4.torgb": 264_195,
+    }
+    logged |= {"synthesis.b128.conv0": 1_442_561, "synthesis.b256.conv0": 426_369}
+    for name, count in (logged | {"synthesis.b512.conv0": 139_457}).items():
+        layer = generator.network.get_submodule(name)
+        assert sum(values.numel() for values in layer.parameters()) == count, name
+    image = generator.synthesize(generator.sample(1, seed=1))
+    assert image.shape == (1, 3, 1024, 1024) and image.std() > 0
+
+
 @pytest.mark.parametrize(("said", "clamp"), [({}, None), ({"conv_clamp": 256}, 256)])
 def test_options_in_the_layout_of_stylegan3s_repository(tmp_path, said, clamp):
     kwargs = made.SIZES | made.CHANNELS | {"mapping_kwargs": made.EasyDict(num_layers=2)} | said

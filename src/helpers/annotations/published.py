@@ -1,4 +1,7 @@
-"""Answers as the authors of the transects paper published them: a pickle of arrays."""
+"""Answers and planes as the authors of the transects paper published them with `matching`: pickles.
+
+The folder `data/annotations_stylegan2` of github.com/csinva/matching-with-gans has both.
+"""
 
 import io
 import pickle
@@ -11,13 +14,22 @@ import numpy as np
 from helpers.annotations.ingest import Export, Ingest, validate, wrong_format
 from helpers.annotations.schema import Rename
 
-RENAME = {"skin_color": "skin_colour"}
+RENAME = {
+    **{"skin_color": "skin_colour", "skin-color": "skin_colour"},
+    **{"hair-length": "hair_length", "facial-hair": "facial_hair"},
+}
 """How the published files call an attribute → its name here."""
+PLANES = {
+    **{"A": "age", "B": "facial_hair", "C": "skin_colour", "E": "eyeglasses", "G": "gender"},
+    **{"H": "hair_length", "M": "makeup", "S": "smiling", "W": "earrings"},
+}
+"""First letter of a published plane's file → its attribute here."""
 # All that numpy's own arrays ask for; whatever else a pickle names is not looked up.
 _ARRAYS = re.compile(
     r"numpy\._?core\.(multiarray\.(_reconstruct|scalar)|numeric\._frombuffer)"
     r"|numpy\.(ndarray|dtype)|_codecs\.encode"
 )
+_MODELS = re.compile(r"sklearn\.(linear_model\._?ridge\.Ridge|svm\._?classes\.LinearSVC)")
 
 
 def read_published(path: str | Path, *, rename: Rename = None, salt: str = "helpers") -> Ingest:
@@ -63,10 +75,42 @@ def read_published(path: str | Path, *, rename: Rename = None, salt: str = "help
     return validate(export, salt, RENAME if rename is None else rename)
 
 
+def read_published_planes(folder: str | Path) -> dict[str, np.ndarray]:
+    """Read the published hyperplanes, a pickled model of scikit-learn each, without running them.
+
+    A file holds a ridge regression or a linear SVM of one attribute on style codes of StyleGAN2
+    that learned from FFHQ. The planes are those of the files: zero is where the model says zero.
+
+    Args:
+        folder: that holds files such as `A_W.pkl`; `PLANES` says what a letter stands for.
+
+    Returns:
+        names (k), normals (k, D), intercepts (k) and scores (k, unknown), in the order of
+        `PLANES`, as `directions.Hyperplanes.from_arrays` takes them.
+
+    Raises:
+        ValueError: no such file in the folder, or one that is no such model. Names the file.
+    """
+    files = {name: Path(folder, f"{letter}_W.pkl") for letter, name in PLANES.items()}
+    files = {name: path for name, path in files.items() if path.is_file()}
+    if not files:
+        raise ValueError(f"{folder}: no file such as A_W.pkl is there")
+    models = {name: _plane(path) for name, path in files.items()}
+    normals, intercepts = zip(*models.values(), strict=True)
+    arrays = {"normals": np.stack(normals), "intercepts": np.array(intercepts)}
+    return {"names": np.array([*models]), **arrays, "scores": np.full(len(models), np.nan)}
+
+
+class _Model:
+    """What is left of a model of scikit-learn: its numbers."""
+
+
 class _Arrays(pickle.Unpickler):
-    """Reads arrays, and refuses all else that a pickle may ask for."""
+    """Reads arrays and numbers of models, and refuses all else that a pickle may ask for."""
 
     def find_class(self, module: str, name: str) -> Any:
+        if _MODELS.fullmatch(f"{module}.{name}"):
+            return _Model
         if not _ARRAYS.fullmatch(f"{module}.{name}"):
             raise pickle.UnpicklingError(f"it asks for {module}.{name}")
         return super().find_class(module, name)
@@ -85,3 +129,15 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
             found = f"{arrays[name].dtype} of {axes} axes"
             raise wrong_format(path, repr(name), "numbers, images × raters", found)
     return arrays
+
+
+def _plane(path: Path) -> tuple[np.ndarray, float]:
+    """The normal (D,) and the intercept in a file."""
+    try:
+        model = _Arrays(io.BytesIO(path.read_bytes())).load()
+        normal, intercept = (np.asarray(v, float) for v in (model.coef_, model.intercept_))
+        return normal.ravel(), intercept.item()
+    except Exception as error:
+        found = f"something else ({str(error).split(chr(10))[0]})"
+        expected = "a pickled Ridge or LinearSVC of scikit-learn"
+        raise wrong_format(path, "the whole file", expected, found) from None

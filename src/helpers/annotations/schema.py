@@ -28,6 +28,8 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 }
 """Attribute → names of its levels, from low to high (transects, section 4.3).
 
+All lists but those of smiling and fakeness are the ones published with the answers (`matching`).
+
 A score is the mean level over (levels - 1).
 """
 
