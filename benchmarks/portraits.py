@@ -1,8 +1,8 @@
 """Found portraits whose true rates are known: how often do the intervals of an audit hold them?
 
-Run `python benchmarks/portraits.py`, which takes three minutes of one core. People are drawn from the
-PPB-like population of the face world again and again, each with one to five portraits. Labels and
-covariates follow from their parameters, and errors from a known probability of every person, so
+Run `python benchmarks/portraits.py`, which takes three minutes of one core. People are drawn from
+the PPB-like population of the face world again and again, each with one to five portraits. Labels
+and covariates follow from their parameters, and errors from a known probability of every person, so
 that no face is drawn. Errors of one person hang together. The truth of every rate and difference is
 that of the population which the portraits were drawn from. Wilson's intervals, which take portraits
 for independent, stand beside those by people. Each audit has matched images of other people as
