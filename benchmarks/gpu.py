@@ -34,7 +34,8 @@ TRAININGS = {
     "resnet50": ("four classifiers", 4 * PAPER.n_train * PAPER.epochs),
     "recogniser": ("four recognisers", 4 * 8 * PAPER.n_identities * PAPER.recognition_epochs),
 }
-"""Network → those of it that the paper's profile trains, and images that they are shown."""
+"""Network → those of it that the paper's profile trains, and images that they are shown.
+Chapter 15's reader, which is shown fewer, is not among them."""
 DRAWN = 4096  # faces
 
 
@@ -123,6 +124,8 @@ def drawn() -> dict:
     return {
         "what": f"faces of the world, {size} x {size}, cpu: drawn",
         "a second": DRAWN / times[1],
+        "GiB on the GPU": "–",
+        "largest difference": "–",
     }
 
 
@@ -130,12 +133,12 @@ def paper_profile(rows: list[dict]) -> list[dict]:
     """Minutes that the paper profile's trainings take at the speeds of these rows."""
     speeds, told = {row["what"]: row["a second"] for row in rows}, []
     size = f"{PAPER.image_size} x {PAPER.image_size}"
-    for kind, (networks, images) in TRAININGS.items():
+    for kind, (those, images) in TRAININGS.items():
         minutes = {
             f"minutes, {device}": images / speeds[f"{kind}, {size}, {device}: trained"] / 60
             for device in ("cpu", "cuda")
         }
-        told.append({"what": f"{networks}, {kind}", "images": images} | minutes)
+        told.append({"what": f"{those}, {kind}", "images": images} | minutes)
     return told
 
 

@@ -92,20 +92,23 @@ def specification() -> faceaudit.Specification:
 def intervals(everybody: pd.DataFrame, people: int, audit: int) -> dict[str, pd.DataFrame]:
     """The tables of one audit, of people who are drawn from the population."""
     random = seeding.rng(SEED, f"portraits/{people}", audit)
-    drawn = everybody.iloc[random.integers(PEOPLE, size=people)].reset_index(drop=True)
+    chosen = random.integers(PEOPLE, size=people)
+    drawn = everybody.iloc[chosen].reset_index(drop=True)
     drawn["item"] = drawn.index  # whoever is drawn twice counts as two people
     table = drawn.loc[drawn.index.repeat(drawn["each"])].reset_index(drop=True)
     table["wrong"] = (random.random(len(table)) < table["error"]).astype(int)
     table["image_id"] = table.index
     own = specification()
     data = faceaudit.from_portraits(table.drop(columns="error"), own)
-    data = replace(data, transects=matched(everybody, random))
+    data = replace(data, transects=matched(everybody.drop(chosen), random))
     return faceaudit.analyse_portraits(data, faceaudit.make_plan(own))
 
 
 def matched(everybody: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:
     """Images of people at all levels of all axes, which share all that is their own."""
-    people = everybody.iloc[random.integers(PEOPLE, size=MATCHED)].assign(unit=range(MATCHED))
+    people = everybody.iloc[random.integers(len(everybody), size=MATCHED)].assign(
+        unit=range(MATCHED)
+    )
     cells = [dict(zip(AXES, levels, strict=True)) for levels in product(*AXES.values())]
     images = pd.concat([people.assign(**cell) for cell in cells], ignore_index=True)
     wrong = random.random(len(images)) < probability(images)
@@ -151,7 +154,13 @@ def main() -> None:
         for what, part in found.groupby("what", sort=False):
             row = {"what": f"{people:,} people: {what}", "intervals": len(part)}
             row["coverage (%)"] = 100 * float(part["holds"].mean())
-            told.append(row | {"half-width (points, median)": 50 * float(part["width"].median())})
+            told.append(
+                row
+                | {
+                    "half-width (points; % of the difference), median": 50
+                    * float(part["width"].median())
+                }
+            )
     facts = {
         "portraits": f"one to {PORTRAITS} of each person; errors of one person hang together",
         "audits": f"{AUDITS} of each size, drawn from {PEOPLE:,} people of the PPB-like population",

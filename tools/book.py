@@ -93,6 +93,8 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
 def benchmark_text(record: dict) -> str:
     """A benchmark's table, what was measured and on what, for book/benchmarks.md to include."""
     columns = [name for name in record["rows"][0] if name != "what"]
+    if any([*row] != ["what", *columns] for row in record["rows"]):
+        raise ValueError(f"rows of a benchmark differ in their columns: {columns} were expected")
     head = ["", *(HEADS.get(name, name) for name in columns)], ["---", *["---:"] * len(columns)]
     rows = [[row["what"], *(_shown(row[name]) for name in columns)] for row in record["rows"]]
     machine = ", ".join(f"{name} {value}" for name, value in record["machine"].items())

@@ -110,6 +110,15 @@ def test_it_draws_on_a_pretended_gpu(noise):
             assert_close(images.cpu(), wanted, 1e-5)
 
 
+def test_the_operations_of_a_gpu_make_the_same_images(monkeypatch):
+    made, ws = network(conv_clamp=0.8), normal(3, 8, 16)
+    wanted = made.synthesis(ws)
+    monkeypatch.setattr(stylegan2, "_on_gpu", lambda x: True)
+    images = made.synthesis(ws)
+    assert_close(images, wanted, 1e-5)
+    assert not torch.equal(images, wanted), "the others were taken"
+
+
 def test_how_far_a_coarser_precision_goes():
     fine, coarse = (StyleGenerator(network(), precision=one) for one in ("float32", "bfloat16"))
     assert fine.rounding() == {"largest": 0.0, "mean": 0.0}

@@ -209,7 +209,7 @@ class ToRGB(nn.Module):
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """Activations (n, inputs, h, width), styles (n, inputs) → float32 (n, outputs, …)."""
-        if x.device.type != "cpu":  # a GPU would start a convolution for each image
+        if _on_gpu(x):  # it would start a convolution for each image
             x = x * _planes(self.gain * style, x)
             y = functional.conv2d(x, self.weight.to(x), self.bias.to(x)).float()
             return y if self.clamp is None else y.clamp_(-self.clamp, self.clamp)
@@ -356,9 +356,13 @@ def _planes(values: Tensor, like: Tensor) -> Tensor:
     return values[:, :, None, None].to(like)
 
 
+def _on_gpu(x: Tensor) -> bool:
+    return x.device.type == "cuda" and torch.backends.cudnn.is_available()
+
+
 def _smoothed(x: Tensor) -> Tensor:
     """Maps (n, channels, h + 1, w + 1) through the filter, padded by one: (n, channels, h, w)."""
-    if x.device.type == "cpu":
+    if not _on_gpu(x):
         smoothing = _filter(x).expand(x.shape[1], 1, 4, 4)
         return functional.conv2d(x, smoothing, padding=1, groups=x.shape[1])
     x = functional.pad(x, (1, 1, 1, 1))  # a GPU adds faster than it convolves single channels
