@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims serve clean
+.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -121,6 +121,11 @@ PHOTOGRAPHS = $(and $(SET),$(DATA),$(SET) "$(DATA)")
 train: $(ENV)  ## train the papers' gender classifier on a data set of yours, DATA=folder SET=celeba|fairface
 	@$(PYTHON) -m faceaudit.train $(or $(PHOTOGRAPHS),$(error which ones? for example `make $@ \
 	  DATA=celeba SET=celeba DEVICE=cuda`)) --profile $(SIZES) --device $(DEVICE)
+
+# An editor computes nothing: its own packages are not locked, those that the book has stay as they are.
+lab: $(ENV)  ## open the chapters in JupyterLab, which is installed if it is missing
+	$(PYTHON) -m pip install --quiet --constraint constraints.txt "jupyterlab>=4"
+	$(PYTHON) -m jupyterlab notebooks
 
 chapter: $(ENV)  ## run one chapter, STAGE=09_logistic_ate, and what it needs, without the pages
 	@$(RUN) --stage $(NAMED)

@@ -22,8 +22,9 @@ import torch
 from myst_nb import glue
 
 import facerender
-from helpers import artifacts, figures
+from helpers import artifacts, figures, models
 from helpers.claims import claim
+from helpers.figures import widgets
 from helpers.world import do
 from helpers.claims import in_points, with_minus
 
@@ -33,20 +34,82 @@ audited = "fairface-like"
 other = "celeba-like"
 
 # %% tags=["remove-cell"]
-SHOWN, SIZE = 4, 256  # a transect with an ordinary face; pixels
+SIZE, STEPS, TRIED = 192, 9, 60  # pixels; of each slider; faces, of which one is shown
 figures.style()
 doses = artifacts.load("05_transect_generation", "doses.json", profile)
 made = artifacts.load("05_transect_generation", "fitted_parameters.npy", profile)
 
 # %% tags=["remove-cell"]
-face = torch.from_numpy(made[8 * SHOWN : 8 * SHOWN + 1].copy())
-bare = do(face, makeup=0.0, facial_hair=0.0, glasses=0.0, earrings=0.0, age=0.5)
-looks = [(skin, hair) for skin in doses["skin_colour"] for hair in doses["hair_length"]]
-row = torch.cat([do(bare, skin_colour=skin, hair_length=hair) for skin, hair in looks])
+networks = {
+    name: models.AuditedModel.read(artifacts.load("02_face_world", f"{name}.safetensors", profile))
+    for name in (audited, other)
+}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "One drawn face four times in a row: with light skin and short hair, light skin and long hair, dark skin and short hair, and dark skin and long hair. The face, its bare lips, its expression and the background are the same in all four."}, "figure": {"name": "fig-one-face", "caption": "One made face. Only skin colour and the length of hair are changed."}}
-titles = [f"{skin} skin, {hair} hair" for skin in ("light", "dark") for hair in ("short", "long")]
-_ = figures.gallery(facerender.render(row, SIZE).image, len(titles), titles)
+
+def asked(parameters):
+    """Both models' scores of faces, by the model's name."""
+    size = networks[audited].training.size
+    pixels = figures.as_pixels(facerender.render(parameters, size).image)
+    seen = pixels.transpose(0, 3, 1, 2)
+    return {name: models.predict(network, seen) for name, network in networks.items()}
+
+
+# %% tags=["remove-cell"]
+plain = {"makeup": 0.0, "facial_hair": 0.0, "glasses": 0.0, "earrings": 0.0, "age": 0.5}
+bare = do(torch.from_numpy(made[: 8 * TRIED : 8].copy()), **plain)
+skins, hairs = (np.linspace(*doses[name], STEPS) for name in ("skin_colour", "hair_length"))
+ends = [do(bare, skin_colour=s, hair_length=h) for s in skins[[0, -1]] for h in hairs[[0, -1]]]
+unsure = np.array([*asked(torch.cat(ends)).values()]).reshape(2, 4, -1)
+shown = np.ptp(unsure, axis=1).min(axis=0).argmax()  # both models change their answers most
+
+# %% tags=["remove-cell"]
+face = bare[shown : shown + 1]
+every = torch.cat([do(face, skin_colour=s, hair_length=h) for s in skins for h in hairs])
+faces = facerender.render(every, SIZE).image.reshape(STEPS, STEPS, 3, SIZE, SIZE)
+scores = {k: np.char.mod("%.2f", v).reshape(STEPS, STEPS) for k, v in asked(every).items()}
+
+# %% [markdown]
+# **Is it the skin, or the hair?** Two models guess the gender that people perceive in a face. Guess
+# first: which slider will move their answers more?
+
+# %% tags=["remove-input"]
+ends = {"skin colour": ("light", "dark"), "length of hair": ("short", "long")}
+heads = ("model", "its score for “male”")
+widgets.two_sliders(faces, ends, scores, heads, alt="a made face")
+
+# %% [markdown]
+# ::::{grid} 1 1 3 3
+# :gutter: 2
+#
+# :::{grid-item}
+# ```{button-ref} findings
+# :color: primary
+# :expand:
+# What this book found
+# ```
+# :::
+#
+# :::{grid-item}
+# ```{button-ref} 01_observational_audit
+# :color: primary
+# :outline:
+# :expand:
+# Start with chapter 1
+# ```
+# :::
+#
+# :::{grid-item}
+# ```{button-ref} 20_audit_your_model
+# :color: primary
+# :outline:
+# :expand:
+# Audit a model of yours
+# ```
+# :::
+# ::::
+#
+# For data scientists, auditors and teachers who know some Python and have had one course in statistics. It
+# runs on a laptop. All faces are drawn, and no photographs of people are used.
 
 # %% [markdown]
 # In a famous audit, systems that guess gender from a portrait erred most often on dark-skinned women

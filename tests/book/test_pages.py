@@ -55,6 +55,10 @@ pd.DataFrame({"n": [1, 2]}, index=pd.Index(["light", "dark"], name="skin"))
 # %%
 labels = ["shortest", "short", "long", "longest"]
 widgets.side_by_side({"raw normal": noise, "dual basis": noise}, labels, "hair length", "Noise")
+
+# %%
+ends = {"skin": ("light", "dark"), "hair": ("short", "long")}
+widgets.two_sliders(noise.reshape(2, 2, 3, 24, 24), ends, {"a": np.eye(2)}, ["model", "score"], "Noise")
 """  # noqa: E501
 
 
@@ -301,6 +305,17 @@ class TestPages:
 
     def frames(self, widget: Locator, label: str) -> Locator:
         return widget.locator(f'img[alt$=": {label}"]:visible')
+
+    def test_two_sliders_choose_a_face_and_its_answer(self, chromium, site):
+        address, html = site
+        with_face = [n for n in names(html) if "two-sliders" in (html / n).read_text()]
+        with browser.visit(chromium, address + with_face[0], browser.PHONE) as visit:
+            figure = visit.page.locator("figure.two-sliders")
+            face, answer = figure.get_by_role("img"), figure.get_by_role("cell").last
+            before, said = face.get_attribute("style"), answer.text_content()
+            figure.get_by_role("slider").last.press("End")
+            expect(face).not_to_have_attribute("style", before)
+            expect(answer).not_to_have_text(said)
 
     def test_labels_of_rows_stay_beside_a_wide_table(self, chromium):
         script = (book.BOOK / "_static" / "tables.js").read_text(encoding="utf-8")

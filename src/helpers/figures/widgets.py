@@ -7,10 +7,12 @@ Without JavaScript a page shows no widget: draw the first and last frame with `g
 
 import base64
 import io
+import json
 from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
+from IPython.display import HTML as Markup
 from ipywidgets import HTML, Box, Dropdown, Layout, SelectionSlider, Stack, VBox, jslink
 from numpy.typing import ArrayLike
 from PIL import Image
@@ -95,6 +97,32 @@ def attribute_explorer(
     pages = Stack(sliders, selected_index=0)
     jslink((menu, "index"), (pages, "selected_index"))
     return VBox([menu, pages])
+
+
+def two_sliders(faces: ArrayLike, sliders: Mapping, answers: Mapping, heads: Sequence, alt: str):
+    """A face that two sliders choose, and what models answer about it (`book/_static/explore.js`).
+
+    Args:
+        faces: (rows, columns, 3, h, w), float in [0, 1] or uint8.
+        sliders: what grows down the rows, and what along the columns -> words for both ends.
+        answers: model -> (rows, columns) text.
+        heads: of the columns with the models' names and their answers.
+        alt: what the face is.
+
+    Returns:
+        HTML, whose script needs no kernel.
+    """
+    down, across, *_, height, width = np.shape(faces)
+    pixels = as_pixels(np.reshape(faces, (-1, 3, height, width)))
+    sheet = pixels.reshape(down, across, height, width, 3).swapaxes(1, 2)
+    source = encode(np.ascontiguousarray(sheet).reshape(down * height, across * width, 3))
+    content = {"alt": alt, "heads": list(heads), "sliders": dict(sliders)}
+    content |= {"answers": {name: np.asarray(text).tolist() for name, text in answers.items()}}
+    said = f'data-content="{escape(json.dumps(content))}"'
+    # Without JavaScript the whole sheet is seen.
+    return Markup(
+        f'<figure class="two-sliders" {said}><img src="{source}" alt="{escape(alt)}"></figure>'
+    )
 
 
 def _stack(
