@@ -6,13 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.pruning import (
-    ADULT_RULE,
-    PAPER_RULES,
-    complete_pairs,
-    complete_transects,
-    prune,
-)
+from helpers.pruning import ADULT_RULE, PAPER_RULES, complete_pairs, complete_transects, prune
 
 AXES = ["skin_level", "hair_level", "gender_level"]
 

@@ -34,8 +34,7 @@ def ratings() -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("metric", "alpha"),
-    [("nominal", 0.7434), ("ordinal", 0.8154), ("interval", 0.8491)],
+    ("metric", "alpha"), [("nominal", 0.7434), ("ordinal", 0.8154), ("interval", 0.8491)]
 )
 def test_alpha_of_the_textbook_example(metric, alpha):
     counts = counts_of(TEXTBOOK.T - 1, 5)
@@ -62,11 +61,7 @@ def test_the_table_holds_the_values_and_intervals_of_a_loop(ratings):
     assert row["raters"] == 6
     rng = np.random.default_rng(0)
     resamples = [counts[rng.integers(60, size=60)] for _ in range(1500)]
-    for name, statistic in {
-        "sd": mean_deviation,
-        "alpha": krippendorff_alpha,
-        "icc": icc,
-    }.items():
+    for name, statistic in {"sd": mean_deviation, "alpha": krippendorff_alpha, "icc": icc}.items():
         assert row[name] == pytest.approx(statistic(counts), abs=1e-12)
         values = [statistic(resample)[0] for resample in resamples]
         low, high = np.quantile(values, [0.025, 0.975])

@@ -89,12 +89,7 @@ def noise_from_alpha(
     return float(brentq(excess, *_NOISE_RANGE))
 
 
-REAL = {
-    "gender": "gender",
-    "hair_length": "hair_length",
-    "age": "age",
-    "skin_colour": "skin_color",
-}
+REAL = {"gender": "gender", "hair_length": "hair_length", "age": "age", "skin_colour": "skin_color"}
 needs_real_data = pytest.mark.skipif(
     "HELPERS_REAL_DATA" not in os.environ, reason="HELPERS_REAL_DATA is not set"
 )
@@ -112,8 +107,7 @@ def mostly_little() -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("attribute", "alpha", "reliability"),
-    [("facial_hair", 0.430, 0.834), ("makeup", 0.289, 0.733)],
+    ("attribute", "alpha", "reliability"), [("facial_hair", 0.430, 0.834), ("makeup", 0.289, 0.733)]
 )
 def test_noise_known_from_agreement_only(attribute, alpha, reliability):
     levels = len(ATTRIBUTES[attribute])

@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
-from helpers.annotations import (
-    crowd,
-    labelling_config,
-    read_label_studio,
-    write_label_studio,
-)
+from helpers.annotations import crowd, labelling_config, read_label_studio, write_label_studio
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
 
@@ -140,7 +135,7 @@ def test_one_report_for_all_formats(tmp_path):
     for frame, report in found:
         assert counts(report) == {"duplicate": 1, "no answer": 1, "task without annotation": 1}
         assert sorted(zip(frame["attribute"], frame["level"], strict=True)) == [
-            *(("age", 1), ("gender", 4), ("gender", 4), ("makeup", 2), ("makeup", 2)),
+            *(("age", 1), ("gender", 4), ("gender", 4), ("makeup", 2), ("makeup", 2))
         ]
     places = [one.report.set_index("reason").loc["no answer", "place"] for one in found]
     assert places == ["task 1, annotation 1", "task 17, annotation 902", "row 2"]

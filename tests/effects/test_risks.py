@@ -13,12 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from helpers.effects import (
-    direct_effects,
-    holm,
-    mde,
-    risk_differences,
-)
+from helpers.effects import direct_effects, holm, mde, risk_differences
 from helpers.effects.risks import (
     adjusted_risks,
     corrected_influence,

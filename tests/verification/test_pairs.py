@@ -20,10 +20,7 @@ from helpers.verification.pairs import (
 
 def prototype_frame(seeds):
     return pd.DataFrame(
-        {
-            "seed": np.repeat(np.arange(seeds) + 100, 6),
-            "group": np.tile(verification.GROUPS, seeds),
-        }
+        {"seed": np.repeat(np.arange(seeds) + 100, 6), "group": np.tile(verification.GROUPS, seeds)}
     )
 
 
@@ -73,10 +70,7 @@ def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_wa
 def sequences(n=12, seed=0):
     """Positives of two groups per seed; each attribute lowers similarity by known steps."""
     rng = np.random.default_rng(seed)
-    drops = {
-        "pose": {-30: 0.3, -15: 0.1, 15: 0.12, 30: 0.25},
-        "light": {"up": 0.05, "left": 0.2},
-    }
+    drops = {"pose": {-30: 0.3, -15: 0.1, 15: 0.12, 30: 0.25}, "light": {"up": 0.05, "left": 0.2}}
     rows = [
         (seed, seed, group, attribute, step, 1 - drop - 0.02 * (group == "b") + wobble)
         for seed in range(n)
