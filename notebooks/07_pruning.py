@@ -242,7 +242,8 @@ lost.style.format("{:.1%}")
 worst, rarest, steps = lost.min(), lost["own"].idxmin(), ["reached", "seen so", "real"]
 banded = frame.filter(like="drop_").drop(columns="drop_fakeness").any(axis=1)[reached & seen_so]
 claim(
-    "**In this run** no combination of the grid gets lost. The generator shows each by itself, the rarest "
+    "**In this run** no combination of the grid gets lost: no step takes a tenth of its images. The generator "
+    "shows each by itself, the rarest "
     "({words}) in {own:percent} % of the random faces. In the row where each does worst, the walk reaches "
     "{reached:percent} %, and of these raters see {seen:percent} % as intended and {real:percent} % as real. "
     "Single images are lost by the bands of the rules: {banded:percent} % of those that are reached and "
