@@ -60,9 +60,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from scipy.stats import t as student
 from sklearn.linear_model import Ridge
-from statsmodels.stats.multitest import multipletests
 
 import facerender
 from helpers import annotations, directions, figures
@@ -70,7 +68,6 @@ from helpers.annotations import crowd, observers
 from helpers.artifacts import Stage
 from helpers.claims import claim
 from helpers.generators import load_generator
-from helpers.utils import seeding
 from helpers.world.known_truth import LATENTS, correlations
 
 # %% tags=["parameters"]
@@ -230,102 +227,6 @@ claim(
 # With unlimited annotations a more flexible model could make up for it, but a straight walk in $z$
 # would still not be a straight walk in what one sees. From here on "latent code" means the style
 # code $w$.
-
-# %% [markdown]
-# ### Does a normal turn?
-#
-# One straight direction serves the whole space only if the space is flat for its attribute; the transects
-# paper leaves this geometry to future work. It can be tested. Each attribute is fitted twice more, to the
-# faces on either side of the median of *another* attribute. Where the space bends, the two normals
-# point in different directions. Noise turns them as well, so the same is done with halves that are
-# drawn at random. All halves have the same size; ties at a median are broken at random.
-
-# %%
-values, n_halves = scores[[*CONTINUOUS]], 30
-shuffled = seeding.rng(seed, "03: ties").permutation(len(values))
-ranks = values.iloc[shuffled].rank(method="first").loc[values.index]
-real = (ranks > len(values) // 2).to_numpy().T
-orders = [seeding.rng(seed, "03: halves", k).permutation(len(values)) for k in range(n_halves)]
-drawn = np.stack(orders) < len(values) // 2
-
-
-# %%
-def between(codes: np.ndarray, half: np.ndarray) -> np.ndarray:
-    """Of each attribute: between the normals of ridge regressions on two halves, in degrees."""
-    fits = (Ridge(alpha=100.0).fit(codes[rows], values[rows]).coef_ for rows in (half, ~half))
-    one, other = (normals / np.linalg.norm(normals, axis=1, keepdims=True) for normals in fits)
-    return np.degrees(np.arccos((one * other).sum(axis=1)))
-
-
-# %% [markdown]
-# The *turn* is the angle of real halves minus the mean angle of the random ones. How far does chance alone
-# spread it? The standard deviation of the angles among random halves says so. The table has one column for
-# each attribute whose median cuts the faces. The last rows take the difference between the two spaces, half
-# by half: what turns in $z$ beyond its turn in $w$.
-
-# %%
-angles = {
-    space: np.stack([between(codes, half) for half in [*drawn, *real]], axis=1)
-    for space, codes in {"w": w.cpu().numpy(), "z": z.numpy()}.items()
-}
-angles["z − w"] = angles["z"] - angles["w"]
-columns = [*range(n_halves), *CONTINUOUS]
-angles = pd.concat({space: pd.DataFrame(a, CONTINUOUS, columns) for space, a in angles.items()})
-
-# %%
-noise = angles[range(n_halves)].agg(["mean", "std"], axis=1)
-turns = angles[[*CONTINUOUS]].sub(noise["mean"], axis=0)
-turns = turns.mask(turns.index.get_level_values(1).to_numpy()[:, None] == turns.columns.to_numpy())
-table = pd.concat({"random halves": noise, "turn, cut by": turns}, axis=1)
-table = table.rename(lambda name: name.replace("_", " "))
-table = table.rename(columns=lambda name: name.replace("_", " "))
-table.style.format("{:.1f}", na_rep="").format_index(escape="html", axis=1)
-
-# %% [markdown]
-# In a space where an attribute does not turn, real halves are about one more random draw. So each turn is tested by a
-# one-sided $t$ prediction interval. Many turns are tested, so Holm's method bounds the chance of any false
-# alarm among all of them.
-
-# %%
-spread = noise["std"] * np.sqrt(1 + 1 / n_halves)
-tested = turns.div(spread, axis=0).melt(var_name="cut", value_name="t", ignore_index=False).dropna()
-tested = tested.set_index("cut", append=True)
-tested["p"] = student.sf(tested["t"], n_halves - 1)
-tested["beyond"] = multipletests(tested["p"], method="holm")[0]
-needed = spread * student.isf(0.05 / len(tested), n_halves - 1)
-
-# %% tags=["hide-input"]
-beyond = tested["beyond"].groupby(level=0).sum()
-listed = "; ".join(
-    f"{name} cut by {cut} ({space}, {turns.loc[(space, name), cut]:.1f} degrees)".replace("_", " ")
-    for space, name, cut in tested.index[tested["beyond"]]
-)
-Markdown(
-    f"**In this run** {beyond['w']} of {len(tested.loc['w'])} turns in *w* and {beyond['z']} of "
-    f"{len(tested.loc['z'])} in *z* are larger than chance gives, and {beyond['z − w']} of "
-    f"{len(tested.loc['z − w'])} differences, by Holm's method at 5 % over all {len(tested)}: "
-    f"{listed or 'none'}. The largest turn has to exceed {needed.min():.1f} to {needed.max():.1f} degrees, by row."
-)
-
-# %% [markdown]
-# A turn has more than one possible cause. Halves that are cut by a *correlated* attribute, as gender and
-# hair length are, lie nearer to one end of the scale each. There the curves above are flatter, so the same noise
-# turns a normal further, and the normal may lean towards the attribute that cuts. This world is a test of the
-# test: before scales and raters, attributes are linear in $w$. A turn in $w$ comes from scales, correlation
-# or raters. Only what $z$ has beyond it speaks for the bend that we know is there.
-
-# %% tags=["hide-input"]
-blind = (
-    "does not tell the bent space from the flat one. A small bend can hide below the degrees that it "
-    "takes to stand out."
-)
-Markdown(f"**In this run** the test {'sees the bend of *z*.' if beyond['z − w'] else blind}")
-
-# %% [markdown]
-# Without a turn that stands out, one normal will do on both sides of the other attributes, as far as this many
-# faces can tell. It does not follow that equal steps show equally much: scales end.
-# [](05_transect_generation) therefore takes steps of its own for each cell of a grid, and repeats them
-# until the goal is met.
 
 # %% [markdown]
 # ## The map is entangled
