@@ -59,8 +59,7 @@ def relighting(path):
     shapes = {"luminance": [1, 1, 512, 512], "light": [1, 9, 1, 1]}
     inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, v) for n, v in shapes.items()]
     seen = [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in ("answer", "seen")]
-    shares = [0, 0, 0.1, 0.05, 0, 0, 0, 0, 0]
-    held = [helper.make_tensor("shares", TensorProto.FLOAT, [1, 9, 1, 1], shares)]
+    held = [helper.make_tensor("shares", 1, [1, 9, 1, 1], [0, 0, 0.1, 0.05, 0, 0, 0, 0, 0])]
     graph = helper.make_graph(nodes, "test", inputs, seen, held)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     path.write_bytes(model.SerializeToString())
