@@ -63,10 +63,15 @@ def test_planes_are_those_of_the_models(tmp_path, private):
         if not private:  # the modules had other names then
             content = content.replace(b"._ridge\n", b".ridge\n").replace(b"._classes", b".classes")
         (tmp_path / f"{letter}_W.pkl").write_bytes(content)
-    planes = Hyperplanes.from_arrays(read_published_planes(tmp_path))
+    published = read_published_planes(tmp_path)
+    assert len(published["missing"]) == 7 and not {"age", "gender"} & {*published["missing"]}
+    planes = Hyperplanes.from_arrays(published)
     assert planes.names == ("age", "gender")
     values = np.column_stack([models["A"].predict(codes), models["G"].decision_function(codes)])
     np.testing.assert_allclose(planes.decision_values(codes), values, rtol=0, atol=1e-9)
+    (tmp_path / "H_W.pkl").write_bytes(pickle.dumps(Ridge().fit(codes[:, :3], score), 3))
+    with pytest.raises(ValueError, match=r"H_W.pkl.*expected 512 numbers, as in A_W.pkl.*found 3"):
+        read_published_planes(tmp_path)
 
 
 def test_no_other_class_is_a_plane(tmp_path):

@@ -1,5 +1,6 @@
 """The scripts of the page on flips, with small networks and a folder in the form of CelebA's."""
 
+import os
 import re
 
 import generator_files as files
@@ -85,6 +86,8 @@ def test_the_script_for_celeba_has_all_forty_attributes(repository, tmp_path, mo
     labels = folder_like_celebas(tmp_path / "celeba")
     means(tmp_path / "smiles.onnx", [[60.0], [-60.0], [0.0]])  # redder than green
     monkeypatch.chdir(tmp_path)
+    os.system(re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[0])
+    assert sorted(os.listdir("celeba/training")) == [*labels.index[:TRAINING]]
     exec(compile(script, "audit-flips.md", "exec"), {"__name__": "script"})
     taught, asked = labels[:TRAINING].astype(float), labels[TRAINING:]
     found = pd.read_csv("correlations.csv", index_col=0)

@@ -86,18 +86,26 @@ def read_published_planes(folder: str | Path) -> dict[str, np.ndarray]:
 
     Returns:
         names (k), normals (k, D), intercepts (k) and scores (k, unknown), in the order of
-        `PLANES`, as `directions.Hyperplanes.from_arrays` takes them.
+        `PLANES`, as `directions.Hyperplanes.from_arrays` takes them; and `missing`, the attributes
+        of `PLANES` whose file is not in the folder.
 
     Raises:
-        ValueError: no such file in the folder, or one that is no such model. Names the file.
+        ValueError: no such file in the folder, one that is no such model, or one whose plane has
+            another length than the first. Names the file.
     """
-    files = {name: Path(folder, f"{letter}_W.pkl") for letter, name in PLANES.items()}
-    files = {name: path for name, path in files.items() if path.is_file()}
+    wanted = {name: Path(folder, f"{letter}_W.pkl") for letter, name in PLANES.items()}
+    files = {name: path for name, path in wanted.items() if path.is_file()}
     if not files:
         raise ValueError(f"{folder}: no file such as A_W.pkl is there")
     models = {name: _plane(path) for name, path in files.items()}
+    first, length = next((files[name].name, len(normal)) for name, (normal, _) in models.items())
+    for name, (normal, _) in models.items():
+        if len(normal) != length:
+            expected = f"{length} numbers, as in {first}"
+            raise wrong_format(files[name], "the normal", expected, f"{len(normal)}")
+    missing = np.array([name for name in wanted if name not in files], str)
     normals, intercepts = zip(*models.values(), strict=True)
-    arrays = {"normals": np.stack(normals), "intercepts": np.array(intercepts)}
+    arrays = {"normals": np.stack(normals), "intercepts": np.array(intercepts), "missing": missing}
     return {"names": np.array([*models]), **arrays, "scores": np.full(len(models), np.nan)}
 
 
