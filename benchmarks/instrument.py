@@ -50,7 +50,6 @@ NETWORKS = ("celeba-like", "fairface-like", "plantskin")
 SIZE, N, N_TRUTH, N_DIRECTIONS = 64, 400, 3200, 5000
 N_TRAIN, EPOCHS = 10_000, 7
 RATERS, RATERS_OF_NEUTRAL, GAINS = 5, 30, (0.7, 0.7, 0.4, 0.3)
-A_ROUND = N // len(GAINS)  # transects that are shown in a round
 PANELS = (5, 10, 30)  # raters in the rounds whose costs are compared
 COSTS = {f"{shown} × {n}": (shown, n) for shown, n in product((50, 100, 400), PANELS)}
 ENOUGH = 0.92  # of the cells should be held
@@ -93,7 +92,7 @@ def goals(base: torch.Tensor) -> dict[str, Any]:
 
 
 def calibrated(
-    seed: int, aims: dict[str, Any], a_round: int = A_ROUND, raters: int = RATERS
+    seed: int, aims: dict[str, Any], a_round: int = N, raters: int = RATERS
 ) -> np.ndarray:
     """Codes (N, 8, D) of transects whose directions, neutral faces and cells are calibrated."""
     sampled = GENERATOR.sample(N_DIRECTIONS, seed).numpy().astype(np.float64)

@@ -173,7 +173,7 @@ def claims(made: Path) -> dict[str, bool]:
 
 def last_pages() -> list[str]:
     """Pages that no other page reads: to run them is to run all."""
-    sources = list(lineage.NOTEBOOKS.glob("[!.]*.py"))
+    sources = list(lineage.notebooks().values())
     read = {name for path in sources for name in lineage.inputs(path)}
     return sorted(path.stem for path in sources if path.stem not in read)
 

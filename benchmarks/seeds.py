@@ -27,14 +27,14 @@ from helpers.artifacts import RESULTS, lineage, manifests
 from helpers.claims import of_page
 from helpers.effects.labels import Z
 
-PAGE, EXPERIMENT = "findings", "10_effects_and_truth"
+PAGE, EXPERIMENT = "tour", "10_matched_pairs"
 FOUND, TRUTH = "found effect on transects", "true effect on transects"
 SEEDS = range(1, 21)
 CODE = ("src", "notebooks", "profiles", "tools", "book", "audits")
 REDUCED = {
     "n_heldout": 500,
     "n_population": 1500,
-    "n_truth": 1600,
+    "n_truth": 6400,
     "n_boot": 500,
     "n_audits": 40,
     "n_sweep": 20,

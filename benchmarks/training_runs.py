@@ -22,7 +22,7 @@ from helpers.verification.composition import JUDGED, RECORD
 LOSS, RUNS = "arcface", 7
 IMAGES_EACH, FMR, T = 8, 0.01, 0.3
 """Of chapter 16: pictures of a person, the rate that sets a threshold, the limit of consensus."""
-CHAPTER, PROFILE = "16_verification_measures", "laptop"
+CHAPTER, PROFILE = "14_verification_measures", "laptop"
 SETTINGS = lineage.load_profile(PROFILE)
 RENDERED = {"images_each": IMAGES_EACH, "size": SETTINGS.image_size, "device": "cpu"}
 FOLDER = Path(__file__).parents[1] / "build" / "training_runs"

@@ -395,7 +395,7 @@ mistaken.assign(**rates).round(3)
 
 # %% [markdown]
 # A few mislabelled portraits count for much where a group is small. Faces of unclear gender
-# ([](08_stratified_errors)) and skin itself ([](10_effects_and_truth)) may have a share, too. So the
+# ([](08_stratified_errors)) and skin itself ([](10_matched_pairs)) may have a share, too. So the
 # comparison that would settle the matter, light and dark skin at equally short hair, rests on the
 # smallest group and on its labels. The benchmark was never meant to hold many short-haired,
 # light-skinned women, and adding portraits in the same proportions would only help slowly.
@@ -478,7 +478,7 @@ Markdown("\n".join(text.format(name, SAY[int(sign)]) for name, sign in signs.ite
 # Adjustment can overshoot. A coefficient that turns from positive to negative says that, at equal
 # length, dark skin goes with *fewer* errors. That may be so, or the adjustment may have done more
 # than it should; the regression cannot tell. We only learn which in the [tenth
-# chapter](10_effects_and_truth.ipynb), where the truth is looked up. There
+# chapter](10_matched_pairs.ipynb), where the truth is looked up. There
 # is reason for doubt: the same length need not be the same look. Here are the hair styles of the
 # women whom raters call short-haired, as shares of each skin group.
 
@@ -530,7 +530,7 @@ saved.append(stage.save("ppb_parameters.npy", ppb.parameters.numpy()))
 # The trap would be none if dark- and light-skinned women wore their hair alike in the test set, or
 # if errors did not depend on hair. The first is a fact about this sample, shown above. The second
 # is a claim about the models that no observational figure can prove; chapter
-# [ten](10_effects_and_truth.ipynb) tests it by experiment.
+# [ten](10_matched_pairs.ipynb) tests it by experiment.
 
 # %% [markdown]
 # ## Exercises

@@ -182,7 +182,7 @@ _ = figures.gallery(
 # Two further axes shift the shape of face, nose, lips and hair together. Three named reference
 # points help to find one's way. They are corners of a continuous space, stylised and not
 # anthropometric; populations spread around points between them, and only the chapters on recognition,
-# from [](16_verification_measures) on, compare groups by them. Skin colour is a separate
+# from [](14_verification_measures) on, compare groups by them. Skin colour is a separate
 # parameter: the figure shows every reference point at three skin colours.
 
 # %% mystnb={"image": {"alt": "Three rows, light, medium and dark skin, of four faces: the origin of the ancestry axes and the three reference points. Face shape changes from column to column and stays the same down each column."}, "figure": {"name": "fig-world-ancestry", "caption": "Reference points of the ancestry axes (columns) at three skin colours (rows): shape and colour are set separately."}}
@@ -317,7 +317,7 @@ pd.Series(planned, name="planned", dtype=object).to_frame()
 # %% [markdown]
 # An effect up to the *tolerance* would not matter. The *level* is the chance of a false alarm in a
 # family of tests, and the *power* the chance to find what is there. *Little* and *most* belong to the
-# verdict on a gap in [](10_effects_and_truth). Many comparisons give many chances of a false alarm,
+# verdict on a gap in [](10_matched_pairs). Many comparisons give many chances of a false alarm,
 # so the plan also names every {term}`family of comparisons` that is tested. The p-values of a family
 # are adjusted together, over the models of a group as well. Each control is a group of its own,
 # because it tests the method and not a product.

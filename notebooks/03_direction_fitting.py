@@ -366,7 +366,7 @@ assert means.loc["hair_length", n_directions] < means.loc["facial_hair", n_direc
 # Facial hair lags behind, and two reasons are known. Most faces have none, and a face without a beard
 # says nothing about *how far* it is from having one. And its normal leans towards age, however many
 # faces there are. What remains is direction error: the later chapters carry it along, and chapter
-# [ten](10_effects_and_truth) asks what it adds to the audit's misses.
+# [ten](10_matched_pairs) asks what it adds to the audit's misses.
 
 # %% tags=["remove-input"]
 claim(

@@ -424,7 +424,7 @@ assert unasked.xs("all known", axis=1, level=1).abs().max().max() < 0.01
 # What is tied to an axis stays still only if a direction knows it. Asking for it is cheap, and
 # measuring more than raters see is cheaper. To hold a part only can make the rest worse, so the
 # basis of the fourth column holds all at once. These two leaks are not the only ones:
-# [](10_effects_and_truth) follows every parameter of a face, and [](14_hidden_attributes) asks
+# [](10_matched_pairs) follows every parameter of a face, and [](12_hidden_attributes) asks
 # which of them matter. On real images there is always something that nobody thought of
 # annotating, a {term}`confounder` that an experiment in latent space cannot rule out. Of these
 # two, earrings are the easier ones to see.

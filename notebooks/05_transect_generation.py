@@ -355,7 +355,7 @@ AXES = list(DISTANCES)
 # So the base faces are clean-shaven and lightly made up, by design. This asks a narrow question,
 # the effect of gendered *shape*, and of what leaks. It leaves out beards and makeup, which usually
 # come with it. A study of the total effect would let both vary. What the choice changes is not
-# hidden: a second set of transects keeps both *as drawn*, and [](10_effects_and_truth) compares
+# hidden: a second set of transects keeps both *as drawn*, and [](10_matched_pairs) compares
 # them.
 
 # %%
@@ -373,7 +373,7 @@ def in_decision_values(distances: dict[str, float]) -> dict[str, float]:
 # Which faces take part? We sample, keep those whose age is an adult's, and project them onto the
 # planes of the three axes *and* onto the plane of age shifted to their own age. So the projection
 # leaves each face as old as it was, and children are not turned into adults. One helper
-# does all of it. Chapter [ten](10_effects_and_truth) calls it too, for the faces on which the true
+# does all of it. Chapter [ten](10_matched_pairs) calls it too, for the faces on which the true
 # effects are computed: an effect belongs to a population, and such a recipe is the population. The main
 # arm below adds rules about hair and about what is neutral.
 
@@ -531,14 +531,14 @@ pd.DataFrame({"before": seen.iloc[ordinary].std(), "after one": again.std()}).ro
 # ### Eight cells, in rounds
 #
 # A step of the logit of its goal brings each axis near it. Then the means of the eight cells are
-# closed in on their goals. In each of four rounds raters and automatic measures see a quarter of the
-# transects. A cell whose mean score $\bar y_c$ is off its goal $t_c$ moves by
+# closed in on their goals. In each of four rounds raters and automatic measures see all
+# transects as they are by then. A cell whose mean score $\bar y_c$ is off its goal $t_c$ moves by
 #
 # $$D_c = g\,\frac{t_c - \bar y_c}{\overline{y\,(1 - y)}_c},$$
 #
 # what it lacks over the mean slope of a logit there. An automatic measure is no score and has slope one.
 # All that has no goal is to have the same mean in all cells. No move exceeds a fixed length. Each round
-# shows other faces, and the gain $g$ falls, so that chance averages out.
+# asks other raters, and the gain $g$ falls, so that chance averages out.
 
 # %%
 GAINS = (0.7, 0.7, 0.4, 0.3)
@@ -564,7 +564,7 @@ def rated(codes: np.ndarray, turn: str) -> pd.DataFrame:
 # %%
 steps, moved = np.stack([logit(goals[name]) for name in AXES], axis=1) @ along, []  # (8, D)
 for turn, gain in enumerate(GAINS):
-    some = main[turn :: len(GAINS), None] + steps
+    some = main[:, None] + steps
     seen = rated(some, f"round {turn}").join(measured(some, f"round {turn}"))
     seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
     more = calibration.closing(seen, 8, goals | LITTLE, gain, observers.MEASURED)
@@ -677,7 +677,7 @@ cell_means.rename_axis("cell").round(3)
 # scales compress what differs, so scores can spread less than parameters. Where zero stands, the
 # spread was not told from the raters' noise. The third table has the mean score of each cell
 # beside its goal. The gate does not judge it: a goal that is missed alike in all cells is another
-# dose, and [](10_effects_and_truth) counts it as one.
+# dose, and [](10_matched_pairs) counts it as one.
 
 # %% [markdown]
 # The gate does not see what is neither asked nor measured, such as the style of hair, nor what cancels
@@ -689,7 +689,7 @@ passed = bool(leaked["upper"].max() <= LEAK and spread["upper"].max() <= SPREAD)
 answers = {
     "directions": len(unit) * n_raters * len(crops),
     "neutral faces": (ordinary[-1] + 1 + n_transects) * RATERS_OF_NEUTRAL * len(AXES),
-    "rounds": n_transects * 8 * n_raters * len(unit),
+    "rounds": len(GAINS) * n_transects * 8 * n_raters * len(unit),
     "gate": n_transects * 8 * n_raters * len(unit),
 }
 pd.Series(answers, name="answers").map("{:,}".format).to_frame()
@@ -745,7 +745,7 @@ claim(
 # %% [markdown]
 # A difference between fitted and exact results comes from imperfect directions in one of three ways:
 # attributes leak, doses vary within a level, and projection leads to other base faces.
-# [](10_effects_and_truth) tells the three apart, and holds the papers arm beside the main one.
+# [](10_matched_pairs) tells the three apart, and holds the papers arm beside the main one.
 
 # %%
 typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()
@@ -853,7 +853,7 @@ gallery = figures.gallery(pictures, 8, titles)
 # If raters did not see the levels that were intended, the transects would be a treatment that nobody
 # took; chapter [six](06_annotation_ingestion) checks it. If the fitted and the exact arm led to different
 # conclusions, those from real generators, where no exact arm exists, would be in doubt; chapter
-# [ten](10_effects_and_truth) compares them. And if effects changed much with the doses, no single number
+# [ten](10_matched_pairs) compares them. And if effects changed much with the doses, no single number
 # would describe them.
 
 # %% [markdown]

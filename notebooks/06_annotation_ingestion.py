@@ -213,7 +213,7 @@ noise
 # gender {cite:p}`macrae-hair`. These annotators therefore start from the shape of the face and add
 # something for each of three cues: a beard towards male, makeup and long hair towards female. How
 # strong the cues are among raters of portraits, nobody has measured. The table states what is
-# assumed, and [](11_truth_scorecard) multiplies it.
+# assumed, and [](n01_truth_scorecard) multiplies it.
 
 # %%
 pd.DataFrame({name: vars(cue) for name, cue in crowd.CUES.items()}).T
@@ -664,7 +664,7 @@ print(f"the majority label of gender changes for {moved} of {len(relabelled):,} 
 # whoever is right. An analyst who decides after seeing the effects whom to drop can choose
 # among several results. Decide in the plan, before the answers arrive, by a rule that does not
 # know the outcome. Report both versions, and pay everybody. This book keeps all raters, in
-# this chapter and in all that follow. [](11_truth_scorecard) asks how much of an effect's
+# this chapter and in all that follow. [](n01_truth_scorecard) asks how much of an effect's
 # uncertainty comes from who the raters were.
 
 # %% tags=["remove-cell"]

@@ -305,7 +305,7 @@ share = table.groupby("unit")["share"].max()
 # others. Where it does, more pairs and transects survive than independence would have it. An
 # analysis that insists on complete transects may be left with few, and one that does not insist
 # compares different faces. Neither is free, and which is better is a question about bias against
-# precision that [](10_effects_and_truth) takes up with numbers.
+# precision that [](10_matched_pairs) takes up with numbers.
 
 # %% tags=["remove-input"]
 claim(
@@ -493,7 +493,7 @@ claim(
 # ### What we keep
 #
 # Both. [](08_stratified_errors) counts each model's errors among kept and among dropped images.
-# [](10_effects_and_truth) gives the average effect of skin three times: for all pairs, for those that
+# [](10_matched_pairs) gives the average effect of skin three times: for all pairs, for those that
 # pruning kept, and for transects that it kept whole. If the versions agree, pruning did not
 # matter. If they differ, that chapter shows by how much, next to a truth that can be computed
 # here and never in a real study. The table below is what later chapters read.
@@ -666,7 +666,7 @@ claim(
 #   precision, and reporting it twice would be pedantry.
 # - If the ambiguous images were ambiguous because of artefacts rather than because of the face, it
 #   would be right to drop them: a failure of the instrument is not a hard case.
-# - If effects for complete transects, for kept and for all images agree in [](10_effects_and_truth), the
+# - If effects for complete transects, for kept and for all images agree in [](10_matched_pairs), the
 #   selection shown here is real but does not matter for the models audited.
 
 # %% [markdown]

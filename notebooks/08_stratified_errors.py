@@ -109,7 +109,7 @@ del index, scores, kept  # of a long study each takes hundreds of megabytes
 # %% [markdown]
 # The networks see the images and nothing else. An answer above one half means "perceived as male".
 # An error is an answer that differs from what most raters said, so the crowd, not the renderer, is
-# the referee here. [](10_effects_and_truth) asks what that choice costs.
+# the referee here. [](10_matched_pairs) asks what that choice costs.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
@@ -140,7 +140,7 @@ overall.style.format("{:.1%}", subset=["rate", "low", "high"])
 # The table counts all images of the fitted arm, kept by pruning or not. Pruning removes faces that
 # raters found ambiguous; where the label itself is in doubt, an "error" partly measures the raters.
 # Pruning also selects images after they were made, which [](#erratum-pruning) holds against it. So
-# both rows stay in sight, and [](10_effects_and_truth) gives its average effects both ways.
+# both rows stay in sight, and [](10_matched_pairs) gives its average effects both ways.
 
 # %% [markdown]
 # ## Two audits, group by group
@@ -316,7 +316,7 @@ Markdown("\n".join(map(compared, TRAINED[:2])))
 # misread than women with light skin {cite:p}`gender-shades`. Both data sets can compute it. Only
 # the transects compute it between women who were made to look alike otherwise. Each rate in the table stands
 # with its own Wilson interval. No interval of the difference is given here, because that needs the
-# pairing of [](10_effects_and_truth).
+# pairing of [](10_matched_pairs).
 
 # %%
 women = {
@@ -347,7 +347,7 @@ Markdown(
 # Two numbers for the same model, about two groups of women, and they answer [two
 # questions](estimands). The first is a *counted gap*: it holds whatever goes with skin in that test
 # set. The second compares women whose hair is alike, so it comes nearer to what skin colour does, for
-# the women of the transects. They have flaws of their own, which [](10_effects_and_truth) measures
+# the women of the transects. They have flaws of their own, which [](10_matched_pairs) measures
 # against the truth.
 
 # %% [markdown]
@@ -594,7 +594,7 @@ pd.crosstab([wrong["model"], wrong["perceived_gender"]], [wrong["hair"], wrong["
 
 # %% [markdown]
 # These counts are raw material, not yet effects: the cells of the table hold similar but not equal
-# numbers of images. [](10_effects_and_truth) turns them into differences within transects, with
+# numbers of images. [](10_matched_pairs) turns them into differences within transects, with
 # intervals that know which images belong together.
 
 # %% tags=["hide-input"]

@@ -19,7 +19,7 @@
 # errors on all annotated attributes, whose coefficients are the paper's main result. It repeats the
 # figure, and then shows four reasons why the figure does not answer the question: halved
 # coefficients, a solver that stops early, bars for independent images, and main effects that cancel.
-# [](10_effects_and_truth) asks the same transects without a regression, and holds the answers
+# [](10_matched_pairs) asks the same transects without a regression, and holds the answers
 # against the truth.
 
 # %% [markdown]
@@ -441,7 +441,7 @@ told[["main effects", "Female", "Male"]]
 # Interactions mend the cancellation between genders, and only that one. The model still assumes that
 # skin adds the same amount on the log-odds scale for short and for long hair, it still shrinks, and
 # its effects are still log odds ratios, which few readers can translate into errors. A regression
-# with all interactions would be a table of cells in disguise. [](10_effects_and_truth) looks
+# with all interactions would be a table of cells in disguise. [](10_matched_pairs) looks
 # at the cells themselves.
 
 # %% [markdown]
@@ -488,7 +488,7 @@ told[["main effects", "Female", "Male"]]
 # `paper_logit.parquet` has a row per model, attribute and level with the coefficient, its two
 # standard deviations and the interval from transects. `interactions.parquet` has a row per model,
 # attribute and group (main effects, Female, Male) with the log odds ratio and its interval, which
-# [](10_effects_and_truth) reads for the verdict on each model.
+# [](10_matched_pairs) reads for the verdict on each model.
 
 # %% tags=["hide-cell"]
 one = interactions.loc[("plantskin", "skin_colour", "main effects")]

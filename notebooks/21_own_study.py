@@ -45,7 +45,7 @@
 # %% [markdown]
 # ## Prerequisites
 #
-# You need the chapters that are named above, and [](20_audit_your_model) for the file. The chapter
+# You need the chapters that are named above, and [](18_audit_your_model) for the file. The chapter
 # takes half an hour to read and about a minute to run. *Female* and *male* stand for perceived gender:
 # what people saw, which is not anybody's identity.
 
@@ -288,7 +288,7 @@ _ = figures.gallery(images[shown.index], len(in_words), in_words)
 
 # %% [markdown]
 # Do the cells lie where the generator samples at all? Outside of that range an image comes out of any
-# code too, and nothing says that it is a face of this population ([](19_real_generators)).
+# code too, and nothing says that it is a face of this population ([](n08_real_generators)).
 
 # %% tags=["hide-input"]
 drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
@@ -505,7 +505,7 @@ pd.DataFrame(beside).style.format("{:+z.1f}", [name for name in beside if "point
 #
 # Here the study of a real generator ends. In the example it can be judged, since the faces are those of
 # a world that is known. The same base faces are rendered with each axis set to the median of what its images
-# really show, everything else exactly as it was, and the model is asked ([](10_effects_and_truth)).
+# really show, everything else exactly as it was, and the model is asked ([](10_matched_pairs)).
 # A study of your own leaves this section empty.
 
 
@@ -597,7 +597,7 @@ in_the_example(the_farthest_corner)
 
 # %% [markdown]
 # Labels aside, two things can make the difference: attributes that moved along without anybody being asked
-# about them, and doses that differ from face to face. [](10_effects_and_truth) takes such distances
+# about them, and doses that differ from face to face. [](10_matched_pairs) takes such distances
 # apart. A part of it can be seen in the figure of the transects, by whoever looks for it.
 
 

@@ -82,7 +82,7 @@ widgets.two_sliders(faces, ends, scores, heads, alt="a made face")
 # :gutter: 2
 #
 # :::{grid-item}
-# ```{button-ref} findings
+# ```{button-ref} tour
 # :color: primary
 # :expand:
 # What this book found
@@ -99,7 +99,7 @@ widgets.two_sliders(faces, ends, scores, heads, alt="a made face")
 # :::
 #
 # :::{grid-item}
-# ```{button-ref} 20_audit_your_model
+# ```{button-ref} 18_audit_your_model
 # :color: primary
 # :outline:
 # :expand:
@@ -121,9 +121,9 @@ widgets.two_sliders(faces, ends, scores, heads, alt="a made face")
 
 # %% tags=["remove-cell"]
 strata = artifacts.load("01_observational_audit", "strata.parquet", profile)
-ladder = artifacts.load("10_effects_and_truth", "ladder.parquet", profile)
-experiment = artifacts.load("10_effects_and_truth", "results.json", profile)
-carried = artifacts.load("13_transport", "results.json", profile)
+ladder = artifacts.load("10_matched_pairs", "ladder.parquet", profile)
+experiment = artifacts.load("10_matched_pairs", "results.json", profile)
+carried = artifacts.load("17_transport", "results.json", profile)
 
 
 # %% tags=["remove-cell"]
@@ -210,7 +210,7 @@ claim(
 # estimates](estimands) is a page of its own.
 #
 # The table is one run. Networks that are trained anew on other faces differ in what skin does to their
-# errors. [What this book found](findings) says by how much, and [a benchmark](benchmarks) how often the
+# errors. [What this book found](tour) says by how much, and [a benchmark](benchmarks) how often the
 # experiment holds its own truth.
 
 # %% tags=["remove-cell"]
@@ -272,7 +272,7 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 # trained, a crowd with calibrated noise annotates images through the files that real tools write,
 # and each estimate is scored against an intervention on the faces themselves. The readers take the
 # files of a real crowd, from Label Studio or Mechanical Turk. A model of your own takes one file and
-# one command, [](20_audit_your_model): as a file or an address, or as a [table](audit-a-table) of its
+# one command, [](18_audit_your_model): as a file or an address, or as a [table](audit-a-table) of its
 # answers; so does a [recogniser](audit-a-recogniser).
 
 # %% [markdown]
@@ -300,7 +300,7 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 # | [Pruning](07_pruning.ipynb) | Which images may be dropped, and at what price? |
 # | [Errors by group](08_stratified_errors.ipynb) | Where does the model err on matched faces? |
 # | [Regression](09_logistic_ate.ipynb) | What does the paper's regression say, and what can it not say? |
-# | [Effects and truth](10_effects_and_truth.ipynb) | What causes the errors, and is the answer true? |
+# | [Effects and truth](10_matched_pairs.ipynb) | What causes the errors, and is the answer true? |
 
 # %% [markdown]
 # The ten chapters are one audit, from the question to the verdict. Four more ask what such a
@@ -309,10 +309,10 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 #
 # | Chapter | Question |
 # |---|---|
-# | [Truth scorecard](11_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
-# | [Planning](12_planning.ipynb) | How large must an audit be, and what do noise and pruning cost it? |
-# | [Transport](13_transport.ipynb) | What does an audit say about people elsewhere? |
-# | [Hidden attributes](14_hidden_attributes.ipynb) | What about attributes that people were not asked about? |
+# | [Truth scorecard](n01_truth_scorecard.ipynb) | Which estimator can be trusted, and when does each fail? |
+# | [Planning](16_planning.ipynb) | How large must an audit be, and what do noise and pruning cost it? |
+# | [Transport](17_transport.ipynb) | What does an audit say about people elsewhere? |
+# | [Hidden attributes](12_hidden_attributes.ipynb) | What about attributes that people were not asked about? |
 
 # %% [markdown]
 # What if the generator was learned from pictures, and the meaning of its codes is not known? One
@@ -320,7 +320,7 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 #
 # | Chapter | Question |
 # |---|---|
-# | [Sensitivity flips](15_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
+# | [Sensitivity flips](13_sensitivity_flips.ipynb) | What besides a smile flips a smile classifier? |
 
 # %% [markdown]
 # Two chapters turn from classifying a face to recognising it. There errors belong to pairs of
@@ -328,8 +328,8 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 #
 # | Chapter | Question |
 # |---|---|
-# | [Verification measures](16_verification_measures.ipynb) | How alike are two pictures of one person, to a recogniser and to people? |
-# | [Verification audit](17_verification_audit.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
+# | [Verification measures](14_verification_measures.ipynb) | How alike are two pictures of one person, to a recogniser and to people? |
+# | [Verification audit](15_verification_curves.ipynb) | Whom does a recogniser fail, and is the crowd a fair yardstick? |
 
 # %% [markdown]
 # One chapter goes back to the transects, and asks them what the paper that invented them leaves
@@ -337,7 +337,7 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 #
 # | Chapter | Question |
 # |---|---|
-# | [Beyond error rates](18_beyond_error_rates.ipynb) | What does a difference of two error rates hide? |
+# | [Beyond error rates](n07_beyond_error_rates.ipynb) | What does a difference of two error rates hide? |
 
 # %% [markdown]
 # Everything so far is drawn by this book. Whoever audits a model for use brings a generator that learned
@@ -345,7 +345,7 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 #
 # | Chapter | Question |
 # |---|---|
-# | [Real generators](19_real_generators.ipynb) | How does a generator's file become transects, and which checks come first? |
+# | [Real generators](n08_real_generators.ipynb) | How does a generator's file become transects, and which checks come first? |
 
 # %% [markdown]
 # The last two chapters turn all of this round: model and generator could be yours, and the book is the tool. One
@@ -353,7 +353,7 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 #
 # | Chapter | Question |
 # |---|---|
-# | [Audit your own model](20_audit_your_model.ipynb) | What has to be decided before a model is asked, and what does the report say? |
+# | [Audit your own model](18_audit_your_model.ipynb) | What has to be decided before a model is asked, and what does the report say? |
 # | [A study of your own](21_own_study.ipynb) | What does the whole study look like where the truth is not known, and how far is it off? |
 
 # %% [markdown]

@@ -1,6 +1,6 @@
 """Chapters with DEVICE=cuda on a pretended GPU, one after another in this process.
 
-    python tests/chapters_on_gpu.py smoke 14_hidden_attributes 15_sensitivity_flips
+    python tests/chapters_on_gpu.py smoke 12_hidden_attributes 13_sensitivity_flips
 
 As in a kernel, what a cell says is printed; figures are made but not drawn, and no page comes of
 it. Artifacts are read from and go to the folder named by `HELPERS_ARTIFACTS`.

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from helpers.artifacts.lineage import NOTEBOOKS, SOURCE
+from helpers.artifacts.lineage import SOURCE, notebooks, stages
 
 TAG = re.compile(r"<[^>]+>")
 DOT = '<span class="o">.</span>'
@@ -98,8 +98,9 @@ def name_chapters(_: object, _what: str, name: str, _obj: object, _o: object, li
 @cache
 def names_of_chapters() -> dict[str, set[str]]:
     """Number of a chapter → full names, where they are defined, of what it takes from us."""
-    chapters = sorted(NOTEBOOKS.glob("[0-9]*.py"))
-    return {path.name[:2]: set(taken(path.read_text("utf-8")).values()) for path in chapters}
+    chapters = {page: path for page, path in notebooks().items() if page in stages()}
+    read = {page.partition("_")[0]: path.read_text("utf-8") for page, path in chapters.items()}
+    return {number: set(taken(text).values()) for number, text in read.items()}
 
 
 def taken(code: str) -> dict[str, str]:

@@ -237,7 +237,7 @@ def check(root: Path) -> list[str]:
     rules = (pairing, opening, cell_sizes, balance, alt_text, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
     found = []
-    for notebook in map(Notebook, sorted(root.glob("notebooks/*.py"))):
+    for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):
         found += [problem for rule in rules for problem in rule(notebook)]
         texts += [(cell.place, cell.source) for cell in notebook.markdown]
         texts += [(cell.place, f"{cell.caption}\n\n{cell.alt}") for cell in notebook.code]

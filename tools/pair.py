@@ -10,7 +10,7 @@ from pathlib import Path
 import jupytext
 from jupytext.combine import combine_inputs_with_outputs
 
-from helpers.artifacts.lineage import NOTEBOOKS
+from helpers.artifacts import lineage
 
 
 def write(source: Path) -> None:
@@ -28,5 +28,5 @@ def write(source: Path) -> None:
 
 
 if __name__ == "__main__":
-    for source in sorted(NOTEBOOKS.glob("*.py")):
+    for source in lineage.notebooks().values():
         write(source)

@@ -3,7 +3,7 @@
 import json
 import re
 
-from helpers.artifacts.lineage import NOTEBOOKS, ROOT
+from helpers.artifacts.lineage import NOTEBOOKS, ROOT, notebooks
 
 RECORDS = ROOT / "benchmarks" / "results"
 SEED = "What hangs on the seed"
@@ -12,7 +12,7 @@ HEADLINE = 19
 
 def titles() -> dict[str, list[str]]:
     """Section of the page → titles of its findings."""
-    text = (NOTEBOOKS / "findings.py").read_text(encoding="utf-8")
+    text = (NOTEBOOKS / "tour.py").read_text(encoding="utf-8")
     _, *sections = re.split(r"^# ## ", text, flags=re.MULTILINE)
     return {s.partition("\n")[0]: re.findall(r'\btitle="([^"]+)"', s) for s in sections}
 
@@ -50,5 +50,5 @@ def test_no_claim_turns_where_scores_and_pictures_are_perturbed():
     # One that was asked in the recorded runs is no claim any more: that on broken transects.
     assert facts["claims"] - 1 == sum(
         len(re.findall(r"(?<![\w.])(?:claims\.)?claim\(", path.read_text(encoding="utf-8")))
-        for path in NOTEBOOKS.glob("[!.]*.py")
+        for path in notebooks().values()
     )

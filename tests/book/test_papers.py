@@ -7,7 +7,7 @@ import re
 import pytest
 
 import book
-from helpers.artifacts.lineage import NOTEBOOKS, ROOT
+from helpers.artifacts.lineage import ROOT, notebooks
 
 TABLE = book.BOOK / "papers.csv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
@@ -18,7 +18,7 @@ LINK, SPAN = re.compile(r"\]\(#?([^)]+)\)"), re.compile(r"(?:\{([\w:]+)\})?`([^`
 @pytest.fixture(scope="module")
 def goals() -> set[str]:
     """Pages of the book, and labels in them."""
-    sources = [*NOTEBOOKS.glob("[!.]*.py"), *book.BOOK.glob("*.md")]
+    sources = [*notebooks().values(), *book.BOOK.glob("*.md")]
     found = (LABEL.findall(path.read_text(encoding="utf-8")) for path in sources)
     labels = {name for some in found for pair in some for name in pair if name}
     return {*book.contents(), *labels}

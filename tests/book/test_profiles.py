@@ -7,7 +7,7 @@ import jupytext
 import pytest
 import yaml
 
-from helpers.artifacts.lineage import NOTEBOOKS, PROFILES
+from helpers.artifacts.lineage import PROFILES, notebooks
 
 VALUES = {path.stem: yaml.safe_load(path.read_text("utf-8")) for path in PROFILES.glob("*.yml")}
 
@@ -30,7 +30,7 @@ def changing(node: ast.AST) -> Iterator[str]:
 def used() -> set[str]:
     """Names that a notebook has in its parameters cell and uses in another one."""
     found = set()
-    for path in NOTEBOOKS.glob("[!.]*.py"):
+    for path in notebooks().values():
         declared, others = set(), set()
         for cell in jupytext.read(path).cells:
             if "parameters" in cell.metadata.get("tags", []):

@@ -8,9 +8,9 @@ from helpers.artifacts import lineage
 
 def test_the_graph_has_every_page_and_study_and_ends_in_the_book():
     waits = plan.graph()
-    assert set(waits["book"]) == {p.stem for p in lineage.NOTEBOOKS.glob("*.py")}
-    assert "09_logistic_ate" in waits["10_effects_and_truth"]
-    assert "15_sensitivity_flips" not in plan.needed(waits, "11_truth_scorecard")
+    assert set(waits["book"]) == {p.stem for p in lineage.NOTEBOOKS.rglob("*.py")}
+    assert "09_logistic_ate" in waits["10_matched_pairs"]
+    assert "13_sensitivity_flips" not in plan.needed(waits, "n01_truth_scorecard")
     asking = [step for step in waits if "02_face_world" in plan.needed(waits, step)]
     assert len(asking) > 10 and all("audit_plan" in plan.needed(waits, one) for one in asking)
 

@@ -36,21 +36,28 @@ STUDIES = {
 State = tuple[int, ...]
 
 _PARSING = threading.Lock()
-_NOTEBOOK = re.compile(r"^\d\d_\w+$")
+_NOTEBOOK = re.compile(r"^n?\d\d_\w+$")  # of a chapter or a note
 _DERIVED = (".ipynb", ".pyc", "~")  # ends of files made from the source beside them
 
 
 def stages() -> list[str]:
-    """Names of all stages: notebooks `NN_slug.py` in the order of the book, then studies."""
-    return [*sorted(p.stem for p in NOTEBOOKS.glob("*.py") if _NOTEBOOK.match(p.stem)), *STUDIES]
+    """Names of all stages: chapters `NN_slug`, notes `nNN_slug`, then studies."""
+    return [*(page for page in notebooks() if _NOTEBOOK.match(page)), *STUDIES]
+
+
+def notebooks() -> dict[str, Path]:
+    """Page → its source, of chapters, notes and pages without a number."""
+    sources = [*NOTEBOOKS.glob("[!.]*.py"), *NOTEBOOKS.glob("notes/[!.]*.py")]
+    return {path.stem: path for path in sorted(sources, key=lambda path: path.stem)}
 
 
 def source_of(stage: str) -> Path:
     """The notebook or the module that makes a stage; pages without a number have one too."""
     module = STUDIES.get(stage, "").replace(".", "/")
-    path = PACKAGE / f"{module}.py" if module else NOTEBOOKS / f"{stage}.py"
-    if not path.is_file():
-        raise ValueError(f"no stage {stage}: no file {path}; there are {', '.join(stages())}")
+    path = PACKAGE / f"{module}.py" if module else notebooks().get(stage)
+    if path is None:
+        known = ", ".join(stages())
+        raise ValueError(f"no stage {stage}: no file {stage}.py in {NOTEBOOKS}; there are {known}")
     return path
 
 

@@ -108,7 +108,7 @@ n_reader = 3000
 n_do = 300
 
 # %%
-stage = Stage("15_sensitivity_flips", profile=profile, device=device, seed=seed)
+stage = Stage("13_sensitivity_flips", profile=profile, device=device, seed=seed)
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 figures.style()
 

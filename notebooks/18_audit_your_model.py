@@ -32,7 +32,7 @@
 #
 # | | |
 # |---|---|
-# | Population | the face world's adults, in transects; a table; the pictures of [](16_verification_measures) |
+# | Population | the face world's adults, in transects; a table; the pictures of [](14_verification_measures) |
 # | Unit | one matched face; of the recogniser, one seed |
 # | Intervention | skin colour, hair length and gender, and the hue of the clothes as a placebo |
 # | Held fixed | everything else of the face |
@@ -45,9 +45,9 @@
 # %% [markdown]
 # ## Prerequisites
 #
-# You need the matched effects and the verdicts of [](10_effects_and_truth), the plan's sizes from
-# [](12_planning), the networks of [](02_face_world), and for the last part the rates of
-# [](17_verification_audit). The chapter takes about forty minutes to read and about a minute to run.
+# You need the matched effects and the verdicts of [](10_matched_pairs), the plan's sizes from
+# [](16_planning), the networks of [](02_face_world), and for the last part the rates of
+# [](15_verification_curves). The chapter takes about forty minutes to read and about a minute to run.
 # *Female* and *male* stand for perceived gender.
 
 # %%
@@ -92,7 +92,7 @@ n_transects = 400
 audit = "audits/example.yml"
 
 # %%
-stage = Stage("20_audit_your_model", profile=profile, device=device, seed=seed)
+stage = Stage("18_audit_your_model", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.1f}".format
 
@@ -489,17 +489,17 @@ of_people = (ROOT / "audits" / "verification.yml").read_text(encoding="utf-8")
 Markdown(f"```yaml\n{of_people}```")
 
 # %% [markdown]
-# Pictures and recogniser are exchanged for those of [](16_verification_measures): six prototypes of
+# Pictures and recogniser are exchanged for those of [](14_verification_measures): six prototypes of
 # every seed, in seventeen pictures each. A prototype is an identity. Prototypes of one seed resemble
 # each other across the groups, so `unit` says that they are matched, and intervals take seeds as units.
 
 # %%
 NAME = "arcface-a"
-prototypes = stage.load("16_verification_measures", "prototypes.parquet")
+prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 people = image_index(prototypes).rename(columns={"prototype": "identity"})
-pictures = stage.load("16_verification_measures", "faces.npy")
+pictures = stage.load("14_verification_measures", "faces.npy")
 write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
-weights = stage.load("16_verification_measures", f"{NAME}.safetensors")
+weights = stage.load("14_verification_measures", f"{NAME}.safetensors")
 recogniser = models.Recogniser.read(weights)
 _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
@@ -509,7 +509,7 @@ _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 # where a product comes without one. But a threshold that is set on the audited pairs is less of a test.
 
 # %%
-threshold = stage.load("16_verification_measures", "recognisers.parquet")["threshold"][NAME]
+threshold = stage.load("14_verification_measures", "recognisers.parquet")["threshold"][NAME]
 told = yaml.safe_load(of_people)
 told |= {"images": "people.csv", "columns": {"image": "file", "unit": "seed"}}
 told["model"] |= {"path": f"{NAME}.onnx", "threshold": float(threshold)}
@@ -545,13 +545,13 @@ _ = figure.suptitle(
 )
 
 # %% [markdown]
-# The rates are not those of [](17_verification_audit), because the pairs are others. There a crowd said
+# The rates are not those of [](15_verification_curves), because the pairs are others. There a crowd said
 # who is one person, and one picture of a pair is always the prototype: from the front, in plain light.
 # Here two variants meet as well, one head turned to the left and the other to the right. Whoever
 # compares two audits should compare their pairs first.
 
 # %% tags=["hide-input"]
-chosen = stage.load("16_verification_measures", "pairs.parquet")
+chosen = stage.load("14_verification_measures", "pairs.parquet")
 chosen = chosen.loc[chosen["kind"] == "positive", f"similarity_{NAME}"]
 every = similar.frame.loc[similar.frame["same"] == 1, "similarity"]
 Markdown(

@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Whom a recogniser fails
 #
-# [](16_verification_measures) built six faces from every seed, let a crowd say which pairs show one
+# [](14_verification_measures) built six faces from every seed, let a crowd say which pairs show one
 # person, and recorded how similar four recognisers find them. This chapter is the audit of
 # {cite:t}`verification`: curves of errors by group, differences between groups, and what the training
 # set has to do with them. And it asks what only a world of known identities can answer: how often is
@@ -45,7 +45,7 @@
 # %% [markdown]
 # ## Prerequisites
 #
-# You need the pairs, ratings and similarities of [](16_verification_measures), and the habit of
+# You need the pairs, ratings and similarities of [](14_verification_measures), and the habit of
 # resampling whole units from [](09_logistic_ate). The chapter reads in fifty minutes. *Female* and
 # *male* stand for perceived gender, and the *ancestry groups* are directions of shape in a stylised
 # renderer, which describe nobody.
@@ -86,12 +86,12 @@ image_size = 64
 n_boot = 1000
 
 # %%
-stage = Stage("17_verification_audit", profile=profile, device=device, seed=seed)
+stage = Stage("15_verification_curves", profile=profile, device=device, seed=seed)
 figures.style()
 GROUPS = list(verification.GROUPS)
-pairs = stage.load("16_verification_measures", "pairs.parquet").set_index("pair_id")
-ratings = stage.load("16_verification_measures", "ratings.npy")
-setup = stage.load("16_verification_measures", "recognisers.parquet")
+pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
+ratings = stage.load("14_verification_measures", "ratings.npy")
+setup = stage.load("14_verification_measures", "recognisers.parquet")
 setup.drop(columns="fmr").round(3)
 
 # %% [markdown]
@@ -291,7 +291,7 @@ widgets.side_by_side(frames, steps, "threshold", what, width=340, charts=True)
 # resampled together, so that what they share through their seeds cancels. The verdict says whether a
 # difference exceeds a tolerance, stays within it, or is undecided, each comparison by itself. *Within*
 # takes two one-sided tests, which is an interval of ninety per cent inside the tolerance
-# ([](10_effects_and_truth)). The table below adds Holm's adjustment over a family that the
+# ([](10_matched_pairs)). The table below adds Holm's adjustment over a family that the
 # plan names: all groups and measures of the three skewed recognisers together. The control stands
 # alone.
 
@@ -743,8 +743,8 @@ for dropped in (0, 1, 3):  # two, with the middle limit, is above
     choices[f"{dropped} dropped at either end"] = rates(similarity, trimmed, seeds)
 
 # %%
-prototypes = stage.load("16_verification_measures", "prototypes.parquet")
-vectors = stage.load("16_verification_measures", "vectors.npz")[names[0]]
+prototypes = stage.load("14_verification_measures", "prototypes.parquet")
+vectors = stage.load("14_verification_measures", "vectors.npz")[names[0]]
 printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 cosine = verification.similarity(vectors, printed[["first", "second"]].to_numpy())
 meant, alike = printed["kind"] == "positive", printed["first"] == printed["second"]
@@ -850,7 +850,7 @@ changed = verification.store_heads(torch.cat(turned), image_size, stage.path("do
 # %%
 def under_do(name: str) -> pd.Series:
     """Share of each seed's turned pictures that a recogniser rejects, by group."""
-    weights = stage.load("16_verification_measures", f"{name}.safetensors")
+    weights = stage.load("14_verification_measures", f"{name}.safetensors")
     vectors = models.Recogniser.read(weights, device)(changed)
     vectors = vectors.reshape(len(GROUPS), len(YAWS), len(reference), -1)
     alike = np.einsum("gnd,gynd->gyn", vectors[:, 0], vectors[:, 1:])

@@ -90,7 +90,7 @@ n_transects = 400
 n_truth = 1600
 
 # %%
-stage = Stage("10_effects_and_truth", profile=profile, device=device, seed=seed)
+stage = Stage("10_matched_pairs", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
 
@@ -124,7 +124,7 @@ interactions = stage.load("09_logistic_ate", "interactions.parquet").set_index(
 # that differ in skin colour and in no other axis, and subtract their errors: plus one, zero or
 # minus one. The mean over transects is the change in error rate, in points that anybody can read.
 # It is computed in every cell of the other two axes, so effects of different cells cannot cancel.
-# Within a cell, faces that are harmed and faces that are helped still can ([](18_beyond_error_rates)).
+# Within a cell, faces that are harmed and faces that are helped still can ([](n07_beyond_error_rates)).
 
 # %% [markdown]
 # Each cell has at most one pair per transect, so its pairs are independent, and Tango's score
@@ -346,7 +346,7 @@ verdicts.style.format({"detectable (points)": "{:.1f}"})
 # Each row counts the four cells of an effect. The last column is the minimum detectable effect,
 # the size that such an experiment would find four times out of five, as a median over the cells.
 # "Inconclusive" is worth little beside a large one and is a call for more transects, of which
-# [](12_planning) says how many.
+# [](16_planning) says how many.
 
 # %% tags=["hide-input"]
 skin_verdicts = judged[judged["attribute"] == "skin_colour"].groupby("model", sort=False)["verdict"]
@@ -489,7 +489,7 @@ Markdown("\n".join(lines))
 # A gate bounded those of these movements that raters or measures can tell, before the experiment asked
 # any model ([](05_transect_generation)). It did not look at the others, such as the parting of hair. They
 # are small, and not zero. A mean effect is therefore the effect of an axis *with its company*. Faces of
-# the paper's recipe move more; a section below and [](14_hidden_attributes) measure what that does.
+# the paper's recipe move more; a section below and [](12_hidden_attributes) measure what that does.
 
 # %% [markdown]
 # ## The truth, by intervention
@@ -515,7 +515,14 @@ exact = Hyperplanes((*AXES, *held, "age"), *world.exact_hyperplanes((*AXES, *hel
 held = {name: float(world.decision_value(name, dose)) for name, dose in held.items()}
 youngest = float(world.decision_value("age", adult))
 latents = transects.base_latents(
-    world, exact, AXES, n_truth * 3 // 2, youngest=youngest, held=held, seed=seed, stage=stage.name
+    world,
+    exact,
+    AXES,
+    n_truth * 3 // 2,
+    youngest=youngest,
+    held=held,
+    seed=seed,
+    stage="10_effects_and_truth",
 )
 everybody = world.parameters(torch.from_numpy(latents))
 base = everybody[torch.from_numpy(loose_hair(everybody))][:n_truth]
@@ -1098,7 +1105,7 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 # what each step added, with 95 % intervals. The steps add up to the difference between D and the
 # truth. A step can add a lot and be undone by the next. A
 # contribution whose interval holds zero may be chance. How many cells are missed differs from one
-# seed to the next: [What this book found](findings) has the [counts](#twenty-other-seeds) of twenty.
+# seed to the next: [What this book found](tour) has the [counts](#twenty-other-seeds) of twenty.
 
 # %%
 square = split[list(STEPS.values())] ** 2 - step_se.loc[split.index, list(STEPS.values())] ** 2
@@ -1168,7 +1175,7 @@ errors_counted = {
     for name, wrong in wrong_on.items()
 }
 seen_drawn = perceived(facerender.visible_scores(drawn_faces).set_index(drawn.index))
-raters["stage"] = stage.name
+raters["stage"] = "10_effects_and_truth"
 taken_for_men = scorecard.labels_by(seen_drawn.loc[bearded.index[bearded]], **raters).mean()
 
 # %%
@@ -1336,7 +1343,7 @@ four.assign(points=labels.points(four)).pivot_table(
 
 # %% [markdown]
 # An experiment answers for its own row, the third, and is held against it. Whether that row
-# also speaks for the women who were counted is another question, of which [](13_transport) treats:
+# also speaks for the women who were counted is another question, of which [](17_transport) treats:
 # they differ in hair, in age, and in whatever else a portrait brings along.
 
 # %% tags=["hide-input"]
@@ -1665,7 +1672,7 @@ assert not departures, departures
 # - Differences within transects, cell by cell, need no model and can be read in points.
 # - Against the truth, an estimate can be right, imprecise, or precisely wrong. Only the ladder tells
 #   directions, perception and pruning apart.
-# - One audit is one draw. [](11_truth_scorecard) repeats it hundreds of times and scores every
+# - One audit is one draw. [](n01_truth_scorecard) repeats it hundreds of times and scores every
 #   estimator of this chapter and the last against the truth.
 
 # %% [markdown]

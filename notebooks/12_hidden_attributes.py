@@ -47,7 +47,7 @@
 #
 # You need [](03_direction_fitting) to [](05_transect_generation) for directions, the dual basis and
 # transects, [](08_stratified_errors) for the errors, and the matched effects of
-# [](10_effects_and_truth), whose true effects serve as the yardstick again. No other statistics are
+# [](10_matched_pairs), whose true effects serve as the yardstick again. No other statistics are
 # assumed; each sensitivity measure is explained where it is used. Reading takes about an hour,
 # running two or three minutes.
 
@@ -95,7 +95,7 @@ n_directions = 5000
 n_raters = 5
 
 # %%
-stage = Stage("14_hidden_attributes", profile=profile, device=device, seed=seed)
+stage = Stage("12_hidden_attributes", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device)
 
@@ -125,7 +125,7 @@ n_transects = audit["transect"].nunique()
 #
 # The papers' task in [](03_direction_fitting) has seven questions about the face, and one on how fake it
 # looks. Its second task has more; this chapter does as if it had not been made. A face of this world has
-# more than forty parameters. [](10_effects_and_truth) follows each along each axis of the main arm; this
+# more than forty parameters. [](10_matched_pairs) follows each along each axis of the main arm; this
 # table does it for the papers' transects, by groups that have a name: for each group it
 # gives the parameter that moves most, in standard deviations among sampled faces. Every parameter
 # of the renderer is in one group, so nothing is left out.
@@ -545,7 +545,7 @@ arms = {AUDITED: matched(audited, AUDITED), HELD: matched(held, HELD)}
 
 
 # %%
-true_effects = stage.load("10_effects_and_truth", "truth.parquet")
+true_effects = stage.load("10_matched_pairs", "truth.parquet")
 
 
 def beside_truth(names: list[str]) -> pd.DataFrame:
@@ -965,13 +965,13 @@ _ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 # That intervals overlap says little here, because all four estimates come from the same faces. Three
 # root mean square distances compare the four instead. The first is from the estimates
 # with the attribute held: what is left of its part, or newly introduced. The second is from the same
-# faces and doses with *everything* else held ([](10_effects_and_truth)): all that leaks. The third is from the truth, in which sampling, base faces and doses are included.
+# faces and doses with *everything* else held ([](10_matched_pairs)): all that leaks. The third is from the truth, in which sampling, base faces and doses are included.
 
 # %%
 cells = rungs[rungs["scope"] == "cell"]
 wide = 100 * cells.pivot_table("estimate", KEYS, "arm", sort=False)[ORDER]
 true_points = 100 * cells.groupby(KEYS, sort=False)["truth"].first()
-without_leaks = stage.load("10_effects_and_truth", "matched_papers.parquet")
+without_leaks = stage.load("10_matched_pairs", "matched_papers.parquet")
 without_leaks = without_leaks.query("arm == 'papers, doses'")
 all_held = 100 * without_leaks.set_index(KEYS)["estimate"].loc[wide.index]
 
@@ -1051,7 +1051,7 @@ judged = rungs[rungs["scope"] == "cell"]
 pd.crosstab(judged["arm"], judged["verdict"]).reindex(ORDER).dropna(how="all")
 
 # %% [markdown]
-# The last table counts the verdicts of [](10_effects_and_truth) in all cells: whether an effect
+# The last table counts the verdicts of [](10_matched_pairs) in all cells: whether an effect
 # exceeds the planned tolerance, lies within it, or is undecided. It answers the question of a report: does anything that one would write change with the remedy?
 
 # %% [markdown]

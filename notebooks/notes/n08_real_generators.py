@@ -33,7 +33,7 @@
 #
 # | | |
 # |---|---|
-# | Population | codes of a network with random weights, drawn in this run; for the audit, base faces of transects as in [](10_effects_and_truth) |
+# | Population | codes of a network with random weights, drawn in this run; for the audit, base faces of transects as in [](10_matched_pairs) |
 # | Unit | one code; a transect |
 # | Intervention | steps along directions in the network's spaces; for the audit, the levels of skin colour, hair length and gender |
 # | Held fixed | decision values of the other measured attributes; for the audit, every other parameter of a face |
@@ -47,7 +47,7 @@
 # ## Prerequisites
 #
 # You need hyperplanes, the dual basis and transects from [](03_direction_fitting) to
-# [](05_transect_generation), and matched effects from [](10_effects_and_truth). Nothing about
+# [](05_transect_generation), and matched effects from [](10_matched_pairs). Nothing about
 # generative networks is assumed. Reading takes half an hour, running well under a minute. To
 # use a file of your own, read [](bring-your-generator) afterwards.
 
@@ -81,7 +81,7 @@ seed = 20200715
 n_directions = 5000
 
 # %%
-stage = Stage("19_real_generators", profile=profile, device=device, seed=seed)
+stage = Stage("n08_real_generators", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
 
@@ -166,7 +166,7 @@ pd.Series(card).drop("kwargs").astype(str).str.slice(0, 40).to_frame("card")
 
 # %%
 again = load_checkpoint(converted)
-z = torch.from_numpy(seeding.normals(seed, stage.name, range(6), network.z_dim)).float()
+z = torch.from_numpy(seeding.normals(seed, "19_real_generators", range(6), network.z_dim)).float()
 made = [one.synthesis(one.mapping(z)) for one in (drawn, network, again)]
 
 # %% tags=["remove-input"]
@@ -216,7 +216,9 @@ by_space = {
 # only the scale of the change is to be seen.
 
 # %%
-step = torch.from_numpy(seeding.normals(seed, f"{stage.name}/step", [0], network.w_dim)).float()
+step = torch.from_numpy(
+    seeding.normals(seed, "19_real_generators/step", [0], network.w_dim)
+).float()
 thirds = np.array_split(np.arange(network.num_ws), 3)
 layers = {
     "all": range(network.num_ws),
@@ -448,7 +450,7 @@ pd.Series(shares, name="flagged").to_frame().style.format("{:.1%}")
 # %% [markdown]
 # To see whether anything is lost on that way, the exact transects of [](05_transect_generation) are
 # written as files, each with a row in a table, and read back. Their effects are known twice over: as
-# [](10_effects_and_truth) found them on the very same images, and as the truth by intervention.
+# [](10_matched_pairs) found them on the very same images, and as the truth by intervention.
 
 # %%
 WORDS = {
@@ -492,8 +494,8 @@ ours = effects.all_matched_effects(frame, "error", [*WORDS], "transect")
 
 # %%
 ROW = "model == 'celeba-like'"
-before = stage.load("10_effects_and_truth", "matched.parquet").query(f"{ROW} and arm == 'A exact'")
-truth = stage.load("10_effects_and_truth", "truth.parquet").query(ROW)
+before = stage.load("10_matched_pairs", "matched.parquet").query(f"{ROW} and arm == 'A exact'")
+truth = stage.load("10_matched_pairs", "truth.parquet").query(ROW)
 KEYS = ["attribute", *WORDS]
 both = ours.merge(before, on=KEYS, suffixes=("", "_before")).merge(
     truth[[*KEYS, "effect"]], on=KEYS
@@ -603,7 +605,7 @@ pd.DataFrame(fake).T[["estimate", "low", "high", "n"]]
 # # On each of the others, as often as it has cores.
 # dask worker tcp://10.0.0.5:8786 --nthreads 1
 # # On the first one again.
-# make chapter STAGE=19_real_generators SCHEDULER=tcp://10.0.0.5:8786
+# make chapter STAGE=n08_real_generators SCHEDULER=tcp://10.0.0.5:8786
 # ```
 #
 # A worker that is killed loses the chunk that it was at, which another one makes again. The images are
@@ -618,7 +620,7 @@ assert np.abs(other.astype(int) - store[:60]).max() <= 1
 #
 # - If images from $W$, $W^+$ and $S$ differed, nothing found in one space could be carried to another,
 #   and no direction of this implementation could be trusted.
-# - If the audit of the folder differed from that of [](10_effects_and_truth), the table would have lost
+# - If the audit of the folder differed from that of [](10_matched_pairs), the table would have lost
 #   or mixed up something on the way.
 # - If copies were not flagged, no warning from that check could be taken as an all-clear.
 
@@ -651,7 +653,7 @@ assert np.abs(other.astype(int) - store[:60]).max() <= 1
 # The first attempt is refused with the unit that lacks a combination of levels. The second succeeds,
 # and `missing` in the table of effects counts the pairs that lack an image. That is acceptable when
 # images were lost by accident. If somebody removed what looked bad, the missing pairs are a
-# selection, and the bounds of [](10_effects_and_truth) apply.
+# selection, and the bounds of [](10_matched_pairs) apply.
 # ```
 
 # %% [markdown]

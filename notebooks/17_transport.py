@@ -71,7 +71,7 @@ n_heldout = 1000
 n_raters = 5
 
 # %%
-stage = Stage("13_transport", profile=profile, device=device, seed=seed)
+stage = Stage("17_transport", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
 
@@ -150,7 +150,7 @@ shares = pd.DataFrame(shares).fillna(0)
 # that of independent images with a few more errors in every stratum: a stratum without any error so
 # far is not known to be free of errors. Both groups of a disparity come from the same transects, so
 # its interval takes in the correlation of their rates {cite:p}`mover`. The mix of the target is taken
-# as known. Simulated audits in [](11_truth_scorecard) count how often such intervals hold the truth.
+# as known. Simulated audits in [](n01_truth_scorecard) count how often such intervals hold the truth.
 
 # %%
 QUANTITIES = {
@@ -492,7 +492,7 @@ of_women.style.format("{:.1f}")
 # `pd.MultiIndex.from_product([...], names=STRATA).to_frame(index=False)` gives one face per
 # stratum, and `carry(audit, frame)` the prediction. Hair is alike for all groups, so that only the
 # effect of skin itself is left: the average of the two hair lengths' effects, which
-# [](10_effects_and_truth) estimates from pairs. Disparate impact and effect coincide where nothing
+# [](10_matched_pairs) estimates from pairs. Disparate impact and effect coincide where nothing
 # goes with skin.
 # ```
 

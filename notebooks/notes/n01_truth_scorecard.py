@@ -45,7 +45,7 @@
 # ## Prerequisites
 #
 # You need [](01_observational_audit) for the found test set, and [](09_logistic_ate) and
-# [](10_effects_and_truth) for the estimators. From statistics: bias, mean squared error, and what a confidence interval promises. As
+# [](10_matched_pairs) for the estimators. From statistics: bias, mean squared error, and what a confidence interval promises. As
 # before, *women* and *men* are short for faces perceived as such. Reading takes about an hour; the
 # computer spends most of its time on rendering faces.
 
@@ -92,7 +92,7 @@ n_audits = 100
 n_sweep = 60
 
 # %%
-stage = Stage("11_truth_scorecard", profile=profile, device=device, seed=seed)
+stage = Stage("n01_truth_scorecard", profile=profile, device=device, seed=seed)
 figures.style()
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 AXES = ["skin_colour", "hair_length", "gender"]
@@ -108,7 +108,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 
 # %%
 TRAINED = MODELS[:3]
-pool = {name: stage.load("10_effects_and_truth", f"under_do_{name}.npy") for name in TRAINED}
+pool = {name: stage.load("10_matched_pairs", f"under_do_{name}.npy") for name in TRAINED}
 audits = {name: draw(answers, n_transects, n_audits, seed) for name, answers in pool.items()}
 
 # %% [markdown]
@@ -481,7 +481,7 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 # changes, neither hair nor pose nor light. The difference of the two error rates is the effect of
 # skin colour *for these faces*. It is exact, and it asks for the same contrast as the observer does:
 # the skin of the one group against the skin of the other. The
-# [truth of the counted](estimands) in [](10_effects_and_truth) takes the doses of the transects, and is
+# [truth of the counted](estimands) in [](10_matched_pairs) takes the doses of the transects, and is
 # another number. Men are rendered in the same way. Both genders together give the average effect for
 # everybody who was counted.
 
@@ -573,7 +573,7 @@ for name, cuts in CUTS.items():
 found["swapped hair"] = (found["hair"] == "short") ^ (draws < SWAPPED)
 
 # %% [markdown]
-# The estimator itself is the one of [](10_effects_and_truth): a logit predicts every woman's risk with
+# The estimator itself is the one of [](10_matched_pairs): a logit predicts every woman's risk with
 # light and with dark skin at her own covariates, and the two mean risks are subtracted. Without
 # covariates that is the plain difference of two rates. The samples of many audits come below each
 # other in one table, whose column `audit` tells them apart: each has a regression of its own.
@@ -969,7 +969,7 @@ Markdown(
 )
 
 # %%
-one = stage.load("10_effects_and_truth", "matched.parquet").query(
+one = stage.load("10_matched_pairs", "matched.parquet").query(
     "model == 'plantskin' and arm == 'C crowd'"
 )
 one = scorecard.name_cells(one[one["scope"] == "cell"]).set_index("cell")
@@ -982,7 +982,7 @@ known = scores.xs("matched pairs", level="estimator")
 in_parts = verdicts["part"]
 missed = in_parts.loc[("plantskin", "matched pairs"), "missed"]
 alarms = in_parts.loc[("null", "matched pairs"), "false_alarm"]
-outside = stage.load("10_effects_and_truth", "results.json")["missed_cells"]["C crowd"].values()
+outside = stage.load("10_matched_pairs", "results.json")["missed_cells"]["C crowd"].values()
 of_instrument = len(outside) * len(one)
 Markdown(
     f"**In this run**, averaged over cells, the intervals of matched pairs hold the truth in at least "
@@ -1048,7 +1048,14 @@ exact = Hyperplanes(names, *generator.exact_hyperplanes(names))
 decision = {name: float(generator.decision_value(name, x)) for name, x in recipe["held"].items()}
 youngest = float(generator.decision_value("age", recipe["adult"]))
 base = transects.base_latents(
-    generator, exact, AXES, n_sweep, youngest=youngest, held=decision, seed=seed, stage=stage.name
+    generator,
+    exact,
+    AXES,
+    n_sweep,
+    youngest=youngest,
+    held=decision,
+    seed=seed,
+    stage="11_truth_scorecard",
 )
 
 # %%
@@ -1553,7 +1560,7 @@ claim(
 # A method without bias still needs numbers. Audits of several sizes are drawn from the population
 # of the first section. For three cells, chosen by the size of their true effect, the figure shows
 # how often McNemar's test notices, in its mid-p form {cite:p}`mid-p`, beside the power formula of
-# [](12_planning), which knows only two error rates and their correlation within pairs. Where a
+# [](16_planning), which knows only two error rates and their correlation within pairs. Where a
 # mark lies off the curve by more than its interval, the formula promises too little or too much.
 
 # %%
@@ -1648,7 +1655,7 @@ rmse.style.format("{:.1f}")
 # turns dark, earrings appear in a share of the transects, and that nobody annotated earrings. We
 # plant that share ourselves: the faces of the first sweep are rendered in all cells without and
 # with earrings, and the sweep picks from the two.
-# [](14_hidden_attributes) treats the real leak of directions by the paper's recipe; here it is the dose
+# [](12_hidden_attributes) treats the real leak of directions by the paper's recipe; here it is the dose
 # that varies.
 
 # %%
@@ -1736,7 +1743,7 @@ Markdown(
 # One question remains from the beginning: images or transects? The coverage study answers it with
 # simulated audits at three strengths of the tie within transects, for attributes that are
 # manipulated and for attributes of the face, with a third of the images pruned at random. Two rows
-# are about what [](13_transport) carries to people with another mix of hair: an error rate, and its
+# are about what [](17_transport) carries to people with another mix of hair: an error rate, and its
 # difference between dark- and light-skinned women. The study needs no faces and takes minutes, so
 # `benchmarks/coverage_study.py` makes it once, and this section reads what it left.
 

@@ -19,7 +19,7 @@
 # that into *same* or *different*. {cite:t}`verification` audit recognisers by experiment. They make
 # people who do not exist, change one thing at a time about them, and let a crowd say which pairs show
 # one person. This chapter builds all of it on the face world: the recognisers, the people, the crowd's
-# answers and the similarities. The next one, [](17_verification_audit), turns them into error rates.
+# answers and the similarities. The next one, [](15_verification_curves), turns them into error rates.
 
 # %% [markdown]
 # ## Question
@@ -94,7 +94,7 @@ recognition_epochs = 10
 n_raters = 5
 
 # %%
-stage = Stage("16_verification_measures", profile=profile, device=device, seed=seed)
+stage = Stage("14_verification_measures", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device, size=image_size)
 GROUPS = verification.GROUPS
@@ -126,7 +126,7 @@ pd.DataFrame(sets).T.rename_axis("identities of")
 # an audit of this size can see, and are not among these four. Each network is trained once: what the
 # audit finds is true of these networks. Whether it is true of their sets, and whether the sets that
 # were kept differ from the one left out, is asked of repeated trainings of every set, in
-# [](17_verification_audit).
+# [](15_verification_curves).
 
 # %% [markdown]
 # All four draw their identities from one pool of invented people, who were each rendered several

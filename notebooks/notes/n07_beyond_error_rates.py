@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Beyond error rates
 #
-# The verdict of [](10_effects_and_truth) is a difference of two error rates, at one threshold,
+# The verdict of [](10_matched_pairs) is a difference of two error rates, at one threshold,
 # between two levels, averaged over faces. {cite:t}`transects` stop there as well, but for one more
 # threshold. A reader of an audit may ask for more. Does a little more of the attribute do a little more harm? Is
 # the model less sure, even where its answer stays right? Who is harmed, and is anybody helped? And
@@ -25,7 +25,7 @@
 # ## Question
 #
 # What do matched transects say about doses, scores, single faces and interactions, how precisely,
-# and is it true? And would the verdict of [](10_effects_and_truth) have been another one if the
+# and is it true? And would the verdict of [](10_matched_pairs) have been another one if the
 # model had been used at another threshold?
 
 # %% [markdown]
@@ -33,7 +33,7 @@
 #
 # | | |
 # |---|---|
-# | Population | base faces of transects, as in [](10_effects_and_truth); for the counted gap, the women of [](01_observational_audit) |
+# | Population | base faces of transects, as in [](10_matched_pairs); for the counted gap, the women of [](01_observational_audit) |
 # | Unit | a transect |
 # | Intervention | skin colour or hair length, from the lowest level to each step above it; for interactions also perceived gender |
 # | Held fixed | the other axes at one level (a *cell*), and the rest of the face as well as the directions manage |
@@ -47,7 +47,7 @@
 # ## Prerequisites
 #
 # You need the transects of [](05_transect_generation), the answers of [](08_stratified_errors), and
-# the effects and the truth of [](10_effects_and_truth). From statistics: what an interval is, and
+# the effects and the truth of [](10_matched_pairs). From statistics: what an interval is, and
 # what a bootstrap does. Reading takes about three quarters of an hour, running about a minute.
 # *Female* and *male* stand for perceived gender.
 
@@ -89,7 +89,7 @@ n_raters = 5
 n_boot = 1000
 
 # %%
-stage = Stage("18_beyond_error_rates", profile=profile, device=device, seed=seed)
+stage = Stage("n07_beyond_error_rates", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
 
@@ -127,9 +127,7 @@ def grid(outcome: str) -> np.ndarray:
 
 
 errors_found = {model: grid(f"error_{model}") for model in MODELS}
-errors_true = {
-    model: stage.load("10_effects_and_truth", f"under_do_{model}.npy") for model in TRAINED
-}
+errors_true = {model: stage.load("10_matched_pairs", f"under_do_{model}.npy") for model in TRAINED}
 label_found = grid("label")
 
 # %% [markdown]
@@ -145,7 +143,7 @@ label_found = grid("label")
 # %%
 def together(values: pd.DataFrame, unit: float = 0.0) -> pd.DataFrame:
     """Simultaneous intervals of the columns; unit: what one more error changes in a value."""
-    return max_t_intervals(values, unit, n_boot=n_boot, seed=seed, stage=stage.name)
+    return max_t_intervals(values, unit, n_boot=n_boot, seed=seed, stage="18_beyond_error_rates")
 
 
 def beside_truth(found: pd.DataFrame, true_values: pd.DataFrame) -> pd.DataFrame:
@@ -164,7 +162,7 @@ def beside_truth(found: pd.DataFrame, true_values: pd.DataFrame) -> pd.DataFrame
 # interval contains the truth as estimated, `agrees` whether the two differ by no more than both
 # errors allow. A miss can have two causes: the method, or the pictures. The method is tested below
 # in repeated audits without any flaw. The pictures are those of fitted directions and real raters,
-# whose errors [](10_effects_and_truth) took apart; what they did to errors they do here.
+# whose errors [](10_matched_pairs) took apart; what they did to errors they do here.
 
 # %% [markdown]
 # ## Doses
@@ -207,7 +205,7 @@ def rated(parameters: torch.Tensor, axis: str) -> pd.DataFrame:
     """The raters' mean scores of gender and of one axis, for new images."""
     seen = crowd.perceived(facerender.visible_scores(parameters))[["gender", axis]]
     seen.index = [f"{axis}_{number:06d}" for number in range(len(seen))]
-    answers = crowd.annotate(seen, n_raters, seed=seed, stage=stage.name)
+    answers = crowd.annotate(seen, n_raters, seed=seed, stage="18_beyond_error_rates")
     return crowd.mean_scores(answers).reindex(seen.index)
 
 
@@ -263,7 +261,7 @@ typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items
 # changes, such as hair that darkens with the skin, a jaw that widens as the hair grows, or earrings
 # that appear: whatever
 # moves along is a part of the dose, and no estimate of this section can tell it from the rest. How
-# much moves along in all faces, [](10_effects_and_truth) has measured.
+# much moves along in all faces, [](10_matched_pairs) has measured.
 
 # %%
 ends = np.arange(len(audit)).reshape(-1, *[2] * len(AXES))  # images stand in the order of levels
@@ -290,7 +288,7 @@ pd.DataFrame(shown, titles).T.style.format("{:.1f}")
 # %% [markdown]
 # The table gives the mean dose of every step, as rated. The steps are equal in the latent space,
 # and less so to the eye. The truth takes the same doses, as the renderer counts them: each is set by
-# intervention on new base faces, the first ones of those on which [](10_effects_and_truth) computed
+# intervention on new base faces, the first ones of those on which [](10_matched_pairs) computed
 # its truth, and nothing else changes.
 
 # %% tags=["hide-cell"]
@@ -322,13 +320,13 @@ def intervened(axis: str) -> torch.Tensor:
 true_between = {axis: asked(intervened(axis), f"true_{axis}") for axis in MOVED}
 
 # %% [markdown]
-# The scores at the ends are asked for once more, on the pictures that [](10_effects_and_truth) left,
+# The scores at the ends are asked for once more, on the pictures that [](10_matched_pairs) left,
 # for a quarter of its faces; the next section needs them too. Which answer to a picture is right follows
 # from the errors that were noted there.
 
 # %%
 cells = (n_scored, *[2] * len(AXES))
-pictures = stage.load("10_effects_and_truth", "truth.npy")[: np.prod(cells)]
+pictures = stage.load("10_matched_pairs", "truth.npy")[: np.prod(cells)]
 score_true = {m: models.predict(net, pictures).reshape(cells) for m, net in networks.items()}
 label_true = (score_true[TRAINED[0]] > 0.5) != errors_true[TRAINED[0]][:n_scored]
 
@@ -846,7 +844,7 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 # %% [markdown]
 # ### Does the verdict depend on it?
 #
-# The verdict of [](10_effects_and_truth) compares the found effect of skin on women with the counted
+# The verdict of [](10_matched_pairs) compares the found effect of skin on women with the counted
 # gap between dark- and light-skinned women, and says whether the blame is misplaced. Both change
 # with the threshold. The rule is repeated here, word for word as it stands there, with the shares of
 # the plan that is older than the models, and applied at several thresholds. The found effect is
@@ -854,7 +852,7 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 
 # %%
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
-verdict_there = stage.load("10_effects_and_truth", "results.json")
+verdict_there = stage.load("10_matched_pairs", "results.json")
 
 
 # %%
@@ -1053,7 +1051,7 @@ draw_flips(turned.loc["skin_colour"])
 
 # %% [markdown]
 # Which differences hide most? Cells are chosen on the first half of the transects: trained models
-# whose difference is not told from zero there (Tango's interval, as in [](10_effects_and_truth))
+# whose difference is not told from zero there (Tango's interval, as in [](10_matched_pairs))
 # although faces change sides, sorted by how many do. What was chosen for being large is large by luck
 # as well. So the table measures them on the other half, which had no say in the choice.
 
@@ -1138,7 +1136,7 @@ Markdown(
 # %% [markdown]
 # ## Interactions
 #
-# [](10_effects_and_truth) gives effects cell by cell, and compares what hair does on average to
+# [](10_matched_pairs) gives effects cell by cell, and compares what hair does on average to
 # women and to men. That two cells differ is a claim of its own, and two intervals side by side do not
 # test it. The contrast does: the effect in one cell minus the effect in the other, inside each
 # transect, and then averaged. With three attributes there are three such pairs, each at both levels
@@ -1171,9 +1169,11 @@ unit = np.tile(one_error, len(TRAINED))
 
 def audited(number: int) -> pd.Series:
     """Whether each interval of an ideal audit holds the truth of the population."""
-    random = seeding.rng(seed, f"{stage.name}/audit/{number}")
+    random = seeding.rng(seed, f"18_beyond_error_rates/audit/{number}")
     sample = values.iloc[random.integers(len(values), size=n_transects)]
-    table = max_t_intervals(sample, unit, n_boot=RESAMPLES, seed=number, stage=stage.name)
+    table = max_t_intervals(
+        sample, unit, n_boot=RESAMPLES, seed=number, stage="18_beyond_error_rates"
+    )
     return values.mean().between(table["low"], table["high"])
 
 

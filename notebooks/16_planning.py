@@ -44,7 +44,7 @@
 # ## Prerequisites
 #
 # You need the transects and their annotations from [](05_transect_generation) to
-# [](08_stratified_errors) and the truth of [](10_effects_and_truth). From statistics: what the power
+# [](08_stratified_errors) and the truth of [](10_matched_pairs). From statistics: what the power
 # of a test is, and what a regression slope is. The chapter takes about half an hour to read and less
 # than a minute to run. *Female* and *male* stand for perceived gender.
 
@@ -74,7 +74,7 @@ seed = 20200715
 n_raters = 5
 
 # %%
-stage = Stage("12_planning", profile=profile, device=device, seed=seed)
+stage = Stage("16_planning", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:z.3f}".format
 GENDERS = {0: "women", 1: "men"}
@@ -145,7 +145,7 @@ pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 # %% [markdown]
 # ### A family of tests
 #
-# The table above is about one test of one average. The audit makes more: [](10_effects_and_truth)
+# The table above is about one test of one average. The audit makes more: [](10_matched_pairs)
 # tests every cell of both audited models, a {term}`family of comparisons` whose p-values Holm's
 # method adjusts together. In the worst case for the audit, no other effect of the family is found
 # before. Then an effect is found only if its p-value lies below the level divided by the size of the
@@ -197,7 +197,7 @@ Markdown(
 #
 # A formula is a promise about a test that somebody will run. So we run it: transects are drawn with
 # errors of the stated rate and correlation, images are dropped at random, the matched difference is
-# tested as in [](10_effects_and_truth), and the share of rejections is counted. The grid crosses the
+# tested as in [](10_matched_pairs), and the share of rejections is counted. The grid crosses the
 # base rate, the size of the difference, the correlation of the errors of a pair, the share kept, and
 # the *target*, a power for which the plain formula chooses the number of transects. Table and
 # figure show the base rate of the plan.
@@ -707,7 +707,7 @@ in_words(sides).style.format("{:.1%}")
 
 # %%
 KEYS = ["model", "attribute", "gender"]
-truth = stage.load("10_effects_and_truth", "truth.parquet").query("scope == 'partial average'")
+truth = stage.load("10_matched_pairs", "truth.parquet").query("scope == 'partial average'")
 truth = 100 * truth.dropna(subset="gender").set_index(KEYS)["effect"]
 TREATMENTS = {"intended": "level", "all raters": f"seen_by_{n_raters}", "one rater": "seen_by_1"}
 

@@ -50,18 +50,18 @@ def plain(value):
 projection = plain(artifacts.load("04_orthogonalization", "results.json", profile))
 crowd = plain(artifacts.load("06_annotation_ingestion", "results.json", profile))
 pruned = plain(artifacts.load("07_pruning", "results.json", profile))
-experiment = plain(artifacts.load("10_effects_and_truth", "results.json", profile))
-scored = plain(artifacts.load("11_truth_scorecard", "results.json", profile))
-planned = plain(artifacts.load("12_planning", "results.json", profile))
-carried = plain(artifacts.load("13_transport", "results.json", profile))
-hidden = plain(artifacts.load("14_hidden_attributes", "results.json", profile))
-recognised = artifacts.load("17_verification_audit", "results.json", profile)
+experiment = plain(artifacts.load("10_matched_pairs", "results.json", profile))
+scored = plain(artifacts.load("n01_truth_scorecard", "results.json", profile))
+planned = plain(artifacts.load("16_planning", "results.json", profile))
+carried = plain(artifacts.load("17_transport", "results.json", profile))
+hidden = plain(artifacts.load("12_hidden_attributes", "results.json", profile))
+recognised = artifacts.load("15_verification_curves", "results.json", profile)
 
 # %% [markdown]
 # ## What counting cannot tell
 #
 # Two models are audited on portraits as they come ([](01_observational_audit)) and by experiment
-# ([](10_effects_and_truth)). All numbers are differences of error rates on women, dark minus light
+# ([](10_matched_pairs)). All numbers are differences of error rates on women, dark minus light
 # skin, in percentage points, with 95 % intervals. The true effect is what changing only the skin of
 # the counted women does, from the experiment's light to its dark dose.
 
@@ -101,7 +101,7 @@ claim(
 # ## What the experiment gets right, and wrong
 #
 # The experiment is held against its own truth, the effect on the women of the transects
-# ([](10_effects_and_truth)). One model has a bias that was planted, and one errs at random.
+# ([](10_matched_pairs)). One model has a bias that was planted, and one errs at random.
 
 # %% tags=["remove-cell"]
 in_cells = {name: part for name, part in experiment["misses"].items() if name != "null"}
@@ -122,7 +122,7 @@ claim(
 #
 # A face should change in one attribute and in no other. Directions are made orthogonal in
 # [](04_orthogonalization), people annotate in [](06_annotation_ingestion), images are dropped in
-# [](07_pruning), and what moves along all the same is measured in [](14_hidden_attributes).
+# [](07_pruning), and what moves along all the same is measured in [](12_hidden_attributes).
 
 # %% tags=["remove-input"]
 leak = projection["leakage_mean"]
@@ -165,9 +165,9 @@ told(
 # %% [markdown]
 # ## What estimators and plans are worth
 #
-# One audit is one draw. The audit is therefore repeated in [](11_truth_scorecard), where each
-# estimator is scored; it is planned in [](12_planning) and carried to other people in
-# [](13_transport).
+# One audit is one draw. The audit is therefore repeated in [](n01_truth_scorecard), where each
+# estimator is scored; it is planned in [](16_planning) and carried to other people in
+# [](17_transport).
 
 # %% tags=["remove-input"]
 card = {(row["asked"], row["estimator"]): plain(row) for row in scored["cards"]}
@@ -239,8 +239,8 @@ claim(
 # %% [markdown]
 # ## Learned generators and recognisers
 #
-# [](15_sensitivity_flips) asks what besides a smile moves a smile classifier, in the face world and
-# with a generator that was learned from pictures. [](17_verification_audit) asks networks that
+# [](13_sensitivity_flips) asks what besides a smile moves a smile classifier, in the face world and
+# with a generator that was learned from pictures. [](15_verification_curves) asks networks that
 # recognise people, and the crowd that says who is who.
 
 # %% tags=["remove-input"]
