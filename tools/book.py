@@ -27,6 +27,7 @@ STATES = ["right", "differs", "part", "refused"]  # of what the papers have
 TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
+MINUTES = re.compile(r"\{\{minutes(?: (\w+))?\}\}")  # of the page itself, or of the one named
 # Heads of a benchmark's columns, where they are not what the record calls them.
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
 
@@ -51,7 +52,19 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
             continue
         notebook = executed / page / f"{page}.ipynb"
         text = told(notebook.read_text(encoding="utf-8"))
+        text = MINUTES.sub(lambda found, page=page: str(minutes(found[1] or page, executed)), text)
         (source / notebook.name).write_text(text, encoding="utf-8")
+
+
+def minutes(page: str, executed: Path) -> int:
+    """How long a page takes to read: its words, figures, tables and lines of code."""
+    from check import HIDDEN, Notebook, words  # with jupytext
+
+    notebook = Notebook(lineage.source_of(page))
+    lines = sum(cell.lines for cell in notebook.code if not cell.tags & HIDDEN)
+    figures = sum(bool(cell.caption) for cell in notebook.code)
+    tables = (executed / page / f"{page}.ipynb").read_text(encoding="utf-8").count("<table")
+    return round(words(notebook) / 200 + (figures + tables) / 2 + lines / 20)
 
 
 def told(executed: str) -> str:

@@ -21,6 +21,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 import api_reference
@@ -39,9 +40,9 @@ LEAST, MOST_OF_MODULE, MOST_SMALL = 30, 400, 0
 MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30
 WORDS_PER_LINE = (10, 20)
 CELL_WORDS, MIN_ALT = (25, 120), 20
-SECTIONS = ["question", "design contract", "prerequisites", "what would change our mind"]
-SECTIONS += ["exercises", "takeaways"]
-HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
+SECTIONS = ["question", "design contract", "what would change our mind", "exercises", "takeaways"]
+MOST = {"words of prose": 2200, "figures": 5, "visible cells of code": 20}  # of a chapter
+HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input", "solution"}
 NOT_DRAWING = {"style", "look", "as_pixels"}
 
 UNITS = (
@@ -56,6 +57,7 @@ NOMINAL = re.compile(r"95\s?%(?=\s(?:[\w-]+\s){0,3}intervals?)")
 FROM_PAPER = "<!-- paper -->"
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
+SOLUTION = re.compile(r"^(`{3,})\{solution\}.*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\)")
 ROLE = re.compile(r"\{(ref|numref|eq|doc|term|cite(?::\w+)?)\}`([^`]+)`")
 
@@ -71,7 +73,7 @@ class Cell:
         self.tags = {*self.metadata.get("tags", [])}
         lines = [line.strip() for line in self.source.splitlines()]
         self.lines = sum(bool(line) and not line.startswith("#") for line in lines)
-        self.words = len(re.findall(r"\w[\w'’\-–]*", prose(self.source)))
+        self.words = len(re.findall(r"\w[\w'’\-–]*", prose(SOLUTION.sub("", self.source))))
         told = self.metadata.get("mystnb", {})
         self.caption = told.get("figure", {}).get("caption", "")
         self.alt = told.get("image", {}).get("alt", "")
@@ -89,6 +91,10 @@ class Notebook:
         self.path, self.is_chapter = path, path.name[:2].isdigit()
         read = enumerate(jupytext.read(path).cells, 1)
         self.cells = [Cell(f"{path.name} cell {number}", cell) for number, cell in read]
+        inside = accumulate(cell.source.count("{solution-") for cell in self.cells)
+        for cell, marks in zip(self.cells, inside, strict=True):
+            if marks % 2:  # between the start and the end of a solution
+                cell.tags.add("solution")
         self.code = [cell for cell in self.cells if cell.kind == "code"]
         self.markdown = [cell for cell in self.cells if cell.kind == "markdown"]
 
@@ -172,16 +178,31 @@ def balance(notebook: Notebook) -> Iterator[str]:
     low, high = WORDS_PER_LINE
     # The first cell holds the imports, which need no explaining.
     lines = sum(cell.lines for cell in notebook.code[1:] if not cell.tags & HIDDEN)
-    ratio = sum(cell.words for cell in notebook.markdown) / max(lines, 1)
+    ratio = words(notebook) / max(lines, 1)
     if notebook.is_chapter and not low <= ratio <= high:
         what = f"{ratio:.1f} words of prose per line of code, expected {low} to {high}"
         yield f"{notebook.path.name}: {what}"
     low, high = CELL_WORDS
     for cell in notebook.markdown:
         # Headings alone are fine, and an exercise may be one short sentence.
-        short = 0 < cell.words < low and not re.search(r"\{(exercise|solution)", cell.source)
+        short = 0 < cell.words < low and not re.search(r"\{(exercise|\{minutes)", cell.source)
+        short &= "solution" not in cell.tags
         if short or cell.words > high:
             yield f"{cell.place}: {cell.words} words of prose, expected {low} to {high}"
+
+
+def words(notebook: Notebook) -> int:
+    """Words of prose that everybody reads: those of solutions are folded."""
+    return sum(cell.words for cell in notebook.markdown if "solution" not in cell.tags)
+
+
+def lengths(notebook: Notebook) -> Iterator[str]:
+    """A chapter is read in one sitting."""
+    shown = sum(not cell.tags & HIDDEN for cell in notebook.code)
+    found = words(notebook), sum(bool(cell.caption) for cell in notebook.code), shown
+    for count, (what, most) in zip(found, MOST.items(), strict=True):
+        if notebook.is_chapter and count > most:
+            yield f"{notebook.path.name}: {count:,} {what}, over {most:,}"
 
 
 def alt_text(notebook: Notebook) -> Iterator[str]:
@@ -200,7 +221,8 @@ def sections(notebook: Notebook) -> Iterator[str]:
     if not notebook.is_chapter:
         return
     text = "\n".join(cell.source for cell in notebook.markdown)
-    headings = [h.lower() for h in re.findall(r"^#+ +(.+)$", text, flags=re.MULTILINE)]
+    heading = re.compile(r"^(?:#+|:{3,}\{admonition\}) +(.+)$", re.MULTILINE)
+    headings = [h.lower() for h in heading.findall(text)]
     places = {n: k for k, h in reversed([*enumerate(headings)]) for n in SECTIONS if n in h}
     for name in SECTIONS:
         if name not in places:
@@ -234,7 +256,7 @@ def images(place: str, markdown: str) -> Iterator[str]:
 
 def check(root: Path) -> list[str]:
     """All problems in the notebooks and pages of a book; that links lead somewhere, Sphinx says."""
-    rules = (pairing, opening, cell_sizes, balance, alt_text, sections)
+    rules = (pairing, opening, cell_sizes, balance, lengths, alt_text, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
     found = []
     for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):

@@ -7,6 +7,7 @@ own, as wide as the page.
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -16,9 +17,11 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from IPython import get_ipython
+from IPython.core.pylabtools import print_figure
 from matplotlib import rc_params_from_file
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -103,12 +106,19 @@ def style() -> None:
         # them. Only the layout is needed twice: the second one starts from the first.
         plt.draw_all = _lay_out_figures
     if shell := get_ipython():
-        html = shell.display_formatter.formatters["text/html"]
-        html.for_type(
+        shown = shell.display_formatter.formatters
+        shown["text/html"].for_type(
             pd.DataFrame, lambda table: table.apply(_without_negative_zeros)._repr_html_()
         )
+        # Charts are sharp at any size; what holds pictures would take megabytes as SVG.
+        for kind, drawn in {"png": True, "svg+xml": False}.items():
+            shown[f"image/{kind}"].for_type(Figure, partial(_drawn, kind[:3], drawn))
     settings = rc_params_from_file(_SETTINGS, use_default_template=False)
     sns.set_theme("notebook", "ticks", _COLOURS, rc=settings)
+
+
+def _drawn(kind: str, with_pictures: bool, figure: Figure) -> str | bytes | None:
+    return print_figure(figure, kind) if with_pictures == bool(figure.findobj(AxesImage)) else None
 
 
 def _without_negative_zeros(column: pd.Series) -> pd.Series:
