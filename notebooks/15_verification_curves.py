@@ -647,7 +647,7 @@ accuracy = over_seeds(by_seed, ["kind", "group"]).reindex(GROUPS, level="group")
 
 # %%
 IMAGES = "16_verification_measures"
-drawn = torch.from_numpy(stage.load(IMAGES, "parameters.npy").copy())
+drawn = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy").copy())
 N_RATERS = ratings.shape[1]
 
 
