@@ -79,5 +79,4 @@ figures.style()
 # ## From chapter 15: Verification curves
 
 # %% tags=["remove-cell"]
-stage.save("results.json", {})
-stage.finish()
+_ = stage.finish({})
