@@ -75,7 +75,15 @@ scores = {k: np.char.mod("%.2f", v).reshape(STEPS, STEPS) for k, v in asked(ever
 # %% tags=["remove-input"]
 ends = {"skin colour": ("light", "dark"), "length of hair": ("short", "long")}
 heads = ("model", "its score for “male”")
-widgets.two_sliders(faces, ends, scores, heads, alt="a made face")
+widgets.explorable(
+    "face",
+    "A made face whose skin colour and length of hair two sliders change, with both models' scores.",
+    sheet=widgets.sheet(faces),
+    alt="a made face",
+    heads=heads,
+    sliders=ends,
+    answers={name: text.tolist() for name, text in scores.items()},
+)
 
 # %% [markdown]
 # ::::{grid} 1 1 3 3

@@ -58,7 +58,8 @@ widgets.side_by_side({"raw normal": noise, "dual basis": noise}, labels, "hair l
 
 # %%
 ends = {"skin": ("light", "dark"), "hair": ("short", "long")}
-widgets.two_sliders(noise.reshape(2, 2, 3, 24, 24), ends, {"a": np.eye(2)}, ["model", "score"], "Noise")
+shown = {"sheet": widgets.sheet(noise.reshape(2, 2, 3, 24, 24)), "sliders": ends, "alt": "Noise"}
+widgets.explorable("face", "Noise", heads=["model", "score"], answers={"a": [[1, 0], [0, 1]]}, **shown)
 """  # noqa: E501
 
 
@@ -306,16 +307,26 @@ class TestPages:
     def frames(self, widget: Locator, label: str) -> Locator:
         return widget.locator(f'img[alt$=": {label}"]:visible')
 
-    def test_two_sliders_choose_a_face_and_its_answer(self, chromium, site):
+    def test_what_can_be_tried_out_answers(self, chromium, site):
+        """After a guess every slider, box and button changes what is shown and the sentence."""
         address, html = site
-        with_face = [n for n in names(html) if "two-sliders" in (html / n).read_text()]
-        with browser.visit(chromium, address + with_face[0], browser.PHONE) as visit:
-            figure = visit.page.locator("figure.two-sliders")
-            face, answer = figure.get_by_role("img"), figure.get_by_role("cell").last
-            before, said = face.get_attribute("style"), answer.text_content()
-            figure.get_by_role("slider").last.press("End")
-            expect(face).not_to_have_attribute("style", before)
-            expect(answer).not_to_have_text(said)
+        pages = [n for n in names(html) if 'class="explorable"' in (html / n).read_text()]
+        assert pages
+        for name in pages:
+            with browser.visit(chromium, address + name, browser.PHONE) as visit:
+                for figure in visit.page.locator("figure.explorable").all():
+                    if figure.locator(".guess").count():
+                        expect(figure.locator(".body")).to_be_hidden()
+                        figure.locator(".guess button").first.click()
+                    view = figure.locator(".view")
+                    for control in figure.locator(".body :is(input, .choices button)").all():
+                        before = view.inner_html()
+                        kind = control.get_attribute("type")
+                        control.press("ArrowRight" if kind == "range" else "Space")
+                        if kind == "range" and view.inner_html() == before:
+                            control.press("ArrowLeft")  # it stood at its end
+                        expect(view).not_to_have_js_property("innerHTML", before)
+                assert not visit.errors
 
     def test_labels_of_rows_stay_beside_a_wide_table(self, chromium):
         script = (book.BOOK / "_static" / "tables.js").read_text(encoding="utf-8")

@@ -99,30 +99,27 @@ def attribute_explorer(
     return VBox([menu, pages])
 
 
-def two_sliders(faces: ArrayLike, sliders: Mapping, answers: Mapping, heads: Sequence, alt: str):
-    """A face that two sliders choose, and what models answer about it (`book/_static/explore.js`).
+def explorable(kind: str, without: str, /, **content: object) -> Markup:
+    """Something to try out without a kernel: sliders, a drawing and a sentence.
 
     Args:
-        faces: (rows, columns, 3, h, w), float in [0, 1] or uint8.
-        sliders: what grows down the rows, and what along the columns -> words for both ends.
-        answers: model -> (rows, columns) text.
-        heads: of the columns with the models' names and their answers.
-        alt: what the face is.
+        kind: which of those in `book/_static/try.js`.
+        without: what it shows, for a page without JavaScript.
+        content: what that kind takes, as JSON; `guess` has question, options, right and because.
 
     Returns:
-        HTML, whose script needs no kernel.
+        HTML for the end of a cell.
     """
+    said = f'data-kind="{kind}" data-content="{escape(json.dumps(content))}"'
+    return Markup(f'<figure class="explorable" {said}><p>{escape(without)}</p></figure>')
+
+
+def sheet(faces: ArrayLike) -> str:
+    """One image of faces (rows, columns, 3, h, w), float in [0, 1] or uint8, as a data address."""
     down, across, *_, height, width = np.shape(faces)
     pixels = as_pixels(np.reshape(faces, (-1, 3, height, width)))
-    sheet = pixels.reshape(down, across, height, width, 3).swapaxes(1, 2)
-    source = encode(np.ascontiguousarray(sheet).reshape(down * height, across * width, 3))
-    content = {"alt": alt, "heads": list(heads), "sliders": dict(sliders)}
-    content |= {"answers": {name: np.asarray(text).tolist() for name, text in answers.items()}}
-    said = f'data-content="{escape(json.dumps(content))}"'
-    # Without JavaScript the whole sheet is seen.
-    return Markup(
-        f'<figure class="two-sliders" {said}><img src="{source}" alt="{escape(alt)}"></figure>'
-    )
+    rows = pixels.reshape(down, across, height, width, 3).swapaxes(1, 2)
+    return encode(np.ascontiguousarray(rows).reshape(down * height, across * width, 3))
 
 
 def _stack(
