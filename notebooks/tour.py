@@ -79,7 +79,7 @@ recognised = artifacts.load("15_verification_curves", "results.json", profile)
 # ## Counting misleads
 #
 # In the portraits dark-skinned women often have short hair, and light-skinned women often have long hair. Both models have learned that
-# long hair goes with women.
+# long hair goes with women. The picture shows four portraits and how often one model errs.
 
 # %% tags=["remove-cell"]
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
@@ -102,7 +102,7 @@ def strip(images, titles, part):
         ax.set_title(title, fontsize=11, pad=3)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, four portraits of women: two with light skin and hair to the chin, two with dark skin and short hair. Below, bars of the error rate by perceived gender and skin colour, with 95 per cent intervals."}, "figure": {"name": "fig-tour-counting", "caption": "Portraits as they come, and how often one model errs on them, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, four portraits of women: two with light skin and hair to the chin, two with dark skin and short hair. Below, bars of the error rate by perceived gender and skin colour, with intervals."}, "figure": {"name": "fig-tour-counting", "caption": "Portraits as they come, and how often one model errs on them, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
 figure = plt.figure(figsize=(figures.WIDTH, 5.4))
 above, below = figure.subfigures(2, 1, height_ratios=[1, 1.9])
 seen = pictures[np.concatenate(typical)]
@@ -163,7 +163,8 @@ claim(
 )
 
 # %% [markdown]
-# [](01_observational_audit) counts, and [](02_face_world) builds the world with the known answer.
+# [](01_observational_audit) counts, and [](02_face_world) builds the world with the known answer. The next step leaves the collected portraits
+# and makes faces to order, one attribute at a time.
 
 # %% [markdown]
 # ## Make matched faces
@@ -200,7 +201,8 @@ claim(
 
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
-# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)).
+# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). These are
+# simulated raters, whose noise was fitted to real annotations.
 
 # %% tags=["remove-input"]
 agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
@@ -249,7 +251,8 @@ ax = figures.forest(
 _ = ax.set_title(f"{held.sum()} of {len(rows)} intervals hold the true effect of skin", pad=30)
 
 # %% [markdown]
-# Why cells? Because one number for everybody can hide two opposite effects. A third model shows it: a bias was planted in it on purpose.
+# Why cells? One number for everybody can hide two opposite effects. A third model shows it, because a bias was planted
+# in it on purpose.
 
 # %% tags=["remove-input"]
 claim(
@@ -267,7 +270,7 @@ unpruned = sum(experiment["missed_cells"]["C crowd"].values())
 
 # %% [markdown]
 # How good is the method in general? The audit was repeated many times with ideal transects, on which one attribute moves and no other
-# ([](n01_truth_scorecard)).
+# ([](n01_truth_scorecard)). That shows what pairs can do at their best.
 
 # %% tags=["remove-input"]
 card = {(row["asked"], row["estimator"]): plain(row) for row in scored["cards"]}
@@ -303,7 +306,8 @@ claim(
 
 # %% [markdown]
 # [](08_stratified_errors) counts errors by group, [](09_logistic_ate) fits the regression, [](10_matched_pairs) compares pairs, [](11_who_was_right) looks up
-# the truth, and [](12_hidden_attributes) asks what else moved.
+# the truth, and [](12_hidden_attributes) asks what else moved. These five
+# chapters hold the results of the experiment.
 
 # %% [markdown]
 # ## What the method cannot tell you
@@ -577,4 +581,5 @@ _ = ax.set_title(
 # one. [](16_planning) says how many faces that takes, and [](18_audit_your_model) does it with a model of yours.
 
 # %% [markdown]
-# This page makes no statement about photographs or about any group of people. The world is drawn, and its classifiers are small.
+# This page makes no statement about photographs or about any group of people. The world is drawn, and its classifiers are small. A result about
+# a real model needs an audit of that model.

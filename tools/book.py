@@ -5,6 +5,7 @@ names, and leaves build/<profile>/html. A warning is an error; then the pages of
 build stay as they are.
 """
 
+import base64
 import json
 import os
 import re
@@ -54,6 +55,15 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         text = told(notebook.read_text(encoding="utf-8"))
         text = MINUTES.sub(lambda found, page=page: str(minutes(found[1] or page, executed)), text)
         (source / notebook.name).write_text(text, encoding="utf-8")
+        keep_picture(text, source / f"_{page}")
+
+
+def keep_picture(executed: str, path: Path) -> None:
+    """Keep the first picture of an executed notebook, for the tile of its page."""
+    outputs = (one for cell in json.loads(executed)["cells"] for one in cell.get("outputs", []))
+    data = next((d for one in outputs if "image/png" in (d := one.get("data", {}))), None)
+    if data:
+        path.with_suffix(".png").write_bytes(base64.b64decode(data["image/png"]))
 
 
 def minutes(page: str, executed: Path) -> int:
