@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims serve clean
+.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims pdf serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -135,6 +135,15 @@ why: $(ENV)  ## say why STAGE=... would run again
 
 claims: $(ENV)  ## list what the book says was found; fails if this profile's run says otherwise
 	@$(RUN) --claims
+
+# Any Chromium prints it.
+CHROMIUM ?= chromium
+PAPER := build/$(PROFILE)/paper
+pdf: reproduce  ## print the whole book without code, build/PROFILE/book.pdf (needs Chromium)
+	PYTHONPATH=tools $(PYTHON) -m sphinx -Q -b singlehtml -D exclude_patterns=api/* -D html_css_files=../paper.css \
+	  build/$(PROFILE)/source $(PAPER)
+	$(CHROMIUM) --headless --no-sandbox --no-pdf-header-footer --timeout=60000 --print-to-pdf=build/$(PROFILE)/book.pdf \
+	  "file://$(CURDIR)/$(PAPER)/index.html"
 
 serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000
