@@ -24,10 +24,10 @@ from helpers.utils.parallel import alone
 
 BOOK = lineage.ROOT / "book"
 BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
-STATES = ["right", "differs", "part", "refused"]  # of what the papers have
 TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
+MIN_ALT = 20
 MINUTES = re.compile(r"\{\{minutes(?: (\w+))?\}\}")  # of the page itself, or of the one named
 # Heads of a benchmark's columns, where they are not what the record calls them.
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
@@ -46,7 +46,6 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         (source / f"_{record.stem}.txt").write_text(text, encoding="utf-8")
     for drawing in BENCHMARKS.glob("*.svg"):
         shutil.copy2(drawing, source / f"_{drawing.name}")
-    (source / "_papers.txt").write_text(papers_text(source / "papers.csv"), encoding="utf-8")
     api_reference.write(source)
     for page in contents(book):
         if any((source / f"{page}{suffix}").is_file() for suffix in (".md", ".rst")):
@@ -55,20 +54,29 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         text = told(notebook.read_text(encoding="utf-8"))
         text = MINUTES.sub(lambda found, page=page: str(minutes(found[1] or page, executed)), text)
         (source / notebook.name).write_text(text, encoding="utf-8")
-        keep_picture(text, source / f"_{page}")
+        keep_picture(text, source / f"_{page}.png")
 
 
 def keep_picture(executed: str, path: Path) -> None:
-    """Keep the first picture of an executed notebook, for the tile of its page."""
-    outputs = (one for cell in json.loads(executed)["cells"] for one in cell.get("outputs", []))
-    data = next((d for one in outputs if "image/png" in (d := one.get("data", {}))), None)
-    if data:
-        path.with_suffix(".png").write_bytes(base64.b64decode(data["image/png"]))
+    """Keep the first picture of an executed notebook, for the tile of its page.
+
+    Raises:
+        ValueError: a picture without an alt text or a caption.
+    """
+    for cell in json.loads(executed)["cells"]:
+        shown = {k: v for one in cell.get("outputs", []) for k, v in one.get("data", {}).items()}
+        about = cell["metadata"].get("mystnb", {})
+        alt = about.get("image", {}).get("alt", "")
+        told = len(alt) >= MIN_ALT and about.get("figure", {}).get("caption")
+        if not told and {"image/png", "image/svg+xml"} & {*shown}:
+            raise ValueError(f"{path.stem}: a picture needs mystnb.image.alt and figure.caption")
+        if "image/png" in shown and not path.is_file():
+            path.write_bytes(base64.b64decode(shown["image/png"]))
 
 
 def minutes(page: str, executed: Path) -> int:
     """How long a page takes to read: its words, figures, tables and lines of code."""
-    from check import HIDDEN, Notebook, words  # with jupytext
+    from check import HIDDEN, Notebook, words  # with jupytext, which the runner does without
 
     notebook = Notebook(lineage.source_of(page))
     lines = sum(cell.lines for cell in notebook.code if not cell.tags & HIDDEN)
@@ -124,22 +132,6 @@ def benchmark_text(record: dict) -> str:
     facts = [*record["facts"].items(), ("machine", machine)]
     tables = [*head, *rows], [("what was measured", ""), ("---", "---"), *facts]
     return "\n".join("".join(f"| {' | '.join(map(str, r))} |\n" for r in rows) for rows in tables)
-
-
-def papers_text(path: Path) -> str:
-    """What the papers have, counted and listed, for book/what-of-the-papers.md to include."""
-    import pandas as pd  # the runner, which imports this module, does without
-
-    rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    counts = pd.crosstab(rows["paper"], rows["state"], margins=True, margins_name="all")
-    order = [*rows["paper"].unique(), "all"]
-    text = counts.loc[order, [*STATES, "all"]].to_markdown()
-    rows["here"] = "**" + rows["state"] + "**: " + rows["where"] + " " + rows["reason"]
-    for paper, some in rows.groupby("paper", sort=False):
-        listed = some[["id", "here", "what", "number", "place"]]
-        table = listed.to_markdown(index=False, disable_numparse=True)
-        text += f"\n\n## {paper.capitalize()}\n\n{table}"
-    return text
 
 
 def _shown(value: float | str) -> str:

@@ -9,8 +9,6 @@ What the rules mean by a word:
   leaves the cell of imports out. Cells tagged `hide-cell`, `hide-input`, `remove-cell` or
   `remove-input` are folded or gone; they do not count for the balance of prose and code. Of those
   tagged `remove-input`, which a reader knows by their output, only the largest size is limited.
-- A *figure cell* calls `plt`, `sns`, `helpers.figures` (except `style`), what it imports from a
-  room's `figures`, or a `.plot` method.
 """
 
 import ast
@@ -43,7 +41,6 @@ CELL_WORDS, MIN_ALT = (25, 120), 20
 SECTIONS = ["question", "design contract", "what would change our mind", "exercises", "takeaways"]
 MOST = {"words of prose": 2200, "figures": 5, "visible cells of code": 20}  # of a chapter
 HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input", "solution"}
-NOT_DRAWING = {"style", "look", "as_pixels"}
 
 UNITS = (
     r"%|per\s?cent|percent|(?:percentage )?points?\b|pp\b|px\b|pixels?|images?\b|faces?\b|"
@@ -97,16 +94,6 @@ class Notebook:
                 cell.tags.add("solution")
         self.code = [cell for cell in self.cells if cell.kind == "code"]
         self.markdown = [cell for cell in self.cells if cell.kind == "markdown"]
-
-    @cached_property
-    def drawing(self) -> set[str]:
-        """Names imported from a room's `figures`, and the notebook's own functions that draw."""
-        every = [statement for cell in self.code for statement in cell.statements]
-        imports = (one for one in every if isinstance(one, ast.ImportFrom) and one.module)
-        rooms = (one for one in imports if re.fullmatch(r"helpers\.(\w+\.)?figures", one.module))
-        imported = {n.asname or n.name for room in rooms for n in room.names} - NOT_DRAWING
-        functions = [one for one in every if isinstance(one, ast.FunctionDef)]
-        return imported | {one.name for one in functions if draws([one], imported)}
 
 
 def prose(markdown: str) -> str:
@@ -205,17 +192,6 @@ def lengths(notebook: Notebook) -> Iterator[str]:
             yield f"{notebook.path.name}: {count:,} {what}, over {most:,}"
 
 
-def alt_text(notebook: Notebook) -> Iterator[str]:
-    """Every figure cell carries an alt text and a caption in its metadata."""
-    for cell in notebook.code:
-        run = [one for one in cell.statements if not isinstance(one, ast.FunctionDef)]
-        if "mystnb" in cell.metadata or draws(run, notebook.drawing):
-            if len(cell.alt) < MIN_ALT:
-                yield f"{cell.place}: a figure needs mystnb.image.alt of {MIN_ALT} characters"
-            if not cell.caption:
-                yield f"{cell.place}: a figure needs mystnb.figure.caption"
-
-
 def sections(notebook: Notebook) -> Iterator[str]:
     """A chapter has the sections of every chapter, in order, and solutions to its exercises."""
     if not notebook.is_chapter:
@@ -256,7 +232,7 @@ def images(place: str, markdown: str) -> Iterator[str]:
 
 def check(root: Path) -> list[str]:
     """All problems in the notebooks and pages of a book; that links lead somewhere, Sphinx says."""
-    rules = (pairing, opening, cell_sizes, balance, lengths, alt_text, sections)
+    rules = (pairing, opening, cell_sizes, balance, lengths, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
     found = []
     for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):
@@ -308,19 +284,6 @@ def behind(source: Path) -> set[Path]:
         found |= new
         waiting += new
     return found
-
-
-def draws(code: list[ast.stmt], names: set[str]) -> bool:
-    """Whether statements call something that makes a figure, or one of `names`."""
-    calls = (n.func for one in code for n in ast.walk(one) if isinstance(n, ast.Call))
-    return any(_draws(names, *ast.unparse(function).split(".")) for function in calls)
-
-
-def _draws(names: set[str], first: str, *path: str) -> bool:
-    if not path:
-        return first in names
-    of_module = first in {"plt", "sns", "figures", "panels"} and path[-1] not in NOT_DRAWING
-    return "plot" in path or of_module
 
 
 def main() -> None:

@@ -96,7 +96,6 @@ def after_parameters(*text: str) -> tuple[str, str]:
 
 
 HIDDEN = ' tags=["remove-input"]'
-FIGURE = "figures.bars(np.arange(n))"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +103,6 @@ FIGURE = "figures.bars(np.arange(n))"
     [
         ([], ""),
         ([("n = 4", "n = -4")], ""),
-        ([(METADATA, ""), (FIGURE, "figures.style()")], ""),
         ([after_parameters(code(6, HIDDEN) * 5)], ""),
         ([after_parameters(code(15, ' tags=["hide-cell"]'))], ""),
         ([(' tags=["parameters"]', "")], "one cell tagged parameters must follow"),
@@ -117,10 +115,6 @@ FIGURE = "figures.bars(np.arange(n))"
         ([("n = 4\n", "n = 4\n" * 20)], "words of prose per line of code, expected"),
         ([after_parameters("\n# %% [markdown]\n# Too short.\n")], "2 words of prose, expected 25"),
         ([after_parameters(f"\n# %% [markdown]\n# {WORDS * 9}\n")], "135 words of prose, expected"),
-        ([(METADATA, "")], "a figure needs mystnb.image.alt"),
-        ([("Four bars of different heights", "Bars")], "a figure needs mystnb.image.alt"),
-        ([('"caption": "Bars.", ', "")], "a figure needs mystnb.figure.caption"),
-        ([(METADATA, ""), (FIGURE, "table.plot.bar()")], "mystnb.image.alt"),
         ([("## Question", "## Something else")], "has no section 'question'"),
         ([("## Takeaways", "## Something else")], "has no section 'takeaways'"),
         (
