@@ -134,7 +134,7 @@ for name, score in CUT.items():
 # ## Four models answer
 #
 # The book audits four models. The first two are ordinary classifiers, one trained on CelebA-like and one
-# on FairFace-like faces. The third, `plantskin`, has a bias that we planted. The last is a {term}`negative control`:
+# on FairFace-like faces. The third, `plantskin`, has a bias that we planted. The last is a {term}`null control`:
 # it errs at random, so an audit should find no effect in it.
 
 # %%
@@ -142,6 +142,8 @@ TRAINED = ("celeba-like", "fairface-like", "plantskin")
 LEADING, MODELS = TRAINED[:2], (*TRAINED, "null")
 for name, model in models.load_all(stage, "02_face_world", TRAINED).items():
     frame[f"score_{name}"] = models.predict(model, pictures)
+
+# %%
 item = ppb.frame["item"]
 frame["score_null"] = models.null_control(frame["label"], item, item, rate=0.1, icc=0.2, seed=seed)
 
@@ -530,7 +532,7 @@ raw = groups.assign(errors=groups["rate"] * groups["n"]).groupby("dark")[["error
 raw["errors"] / raw["n"]
 
 # %%
-at_equal_hair = groups.pivot(index="short", columns="dark", values="rate")
+at_equal_hair = groups.pivot_table("rate", "short", "dark")
 assert np.isclose(*(raw["errors"] / raw["n"])) and (at_equal_hair[1] > at_equal_hair[0]).all()
 at_equal_hair
 
@@ -559,6 +561,8 @@ at_equal_hair
 # %%
 draws = seeding.uniforms(seed, "exercise", range(len(frame)), 1)[:, 0]
 shares = (0, 0.1, 0.2, 0.3, 0.5, 1)
+
+# %%
 noisy = {s: (is_short ^ (draws < s)).astype(int).rename("noisy") for s in shares}
 curve = pd.DataFrame(
     {s: log_odds(LEADING[1], "dark + noisy", women.join(one)) for s, one in noisy.items()}
