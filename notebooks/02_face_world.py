@@ -76,7 +76,9 @@ SHOWN = ("hair_length", "skin_colour", "gender")
 rows = np.concatenate([sweep(name, 5) for name in SHOWN])
 row_names = ["hair\nlength", "skin\ncolour", "perceived\ngender"]
 figure = figures.gallery(draw(rows, "sweeps"), 5, ["low", "", "middle", "", "high"], row_names)
-_ = figure.suptitle(f"One of {len(facerender.PARAMETERS)} parameters changes in each row", fontsize=13)
+_ = figure.suptitle(
+    f"One of {len(facerender.PARAMETERS)} parameters changes in each row", fontsize=13
+)
 
 # %% [markdown]
 # ## Question
@@ -111,15 +113,13 @@ _ = figure.suptitle(f"One of {len(facerender.PARAMETERS)} parameters changes in 
 #
 # A renderer turns a table into pictures, one row for each face. Each column is a parameter with a range and
 # a meaning. There are attributes such as age or hair length. There is the scene: pose, light, background. And there is
-# identity: the shape of eyes, nose and jaw. To set a parameter by hand is an *intervention*, and we write $\mathrm{do}(\cdot)$:
+# identity: the shape of eyes, nose and jaw. To set a parameter by hand is an *intervention*, written $\mathrm{do}(\cdot)$.
+# It changes one column and keeps all others. Unfold the table to see all parameters.
 
 # %%
 long_haired = do(base, hair_length=0.9)
 changed = (facerender.to_frame(long_haired) != facerender.to_frame(base)).loc[0]
-list(changed.index[changed])
-
-# %% [markdown]
-# Only one column differs between the two faces. Unfold the table to see all parameters.
+assert list(changed.index[changed]) == ["hair_length"]
 
 # %% tags=["hide-output", "hide-input"]
 table = pd.DataFrame(facerender.PARAMETERS).set_index("name").drop(columns="group")
@@ -189,7 +189,9 @@ below_diagonal = planted.where(np.tri(len(tied), k=-1, dtype=bool)).iloc[1:, :-1
 axis = figures.heatmap(below_diagonal)
 axis.grid(False)
 pair = planted.loc["hair_length", "gender"]
-_ = axis.set_title(with_minus(f"We tied hair length to gender: correlation {pair:+.2f}"), fontsize=13)
+_ = axis.set_title(
+    with_minus(f"We tied hair length to gender: correlation {pair:+.2f}"), fontsize=13
+)
 
 # %% tags=["remove-cell"]
 drawn_codes = np.corrcoef(generator.coordinates(codes, tied).T)
@@ -205,7 +207,7 @@ assert np.abs(drawn_codes - planted).to_numpy().max() < 0.1, "codes do not follo
 # %%
 samples = {name: populations.sample(name, 6, seed) for name in populations.POPULATIONS}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "One row of six faces per population. The PPB-like row shows adults who look straight ahead under even light; the other rows are more mixed in age, pose and light."}, "figure": {"name": "fig-world-populations", "caption": "Six faces of each population, drawn at random. Nobody was photographed."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "One row of six faces per population. The PPB-like row shows adults who look straight ahead under even light; the other rows are more mixed in age, pose and light."}, "figure": {"name": "fig-world-populations", "caption": "Six faces of each population, drawn at random. No photographs were used."}}
 row_names = [name.replace("-like", "\nlike") for name in samples]
 members = np.concatenate([one.parameters for one in samples.values()])
 figure = figures.gallery(draw(members, "populations"), ncol=6, row_labels=row_names)
@@ -269,7 +271,7 @@ heldout_images = {
 # [plan](16_planning) fixed the tolerance and the comparisons of the audit. This chapter records its hash.
 
 
-# %%
+# %% tags=["hide-input"]
 def job(name):
     """One training: images, labels, held-out faces, and where the weights go."""
     draw = partial(renders, name, seen, stage.folder / f"{name}_training.npy")
@@ -298,7 +300,7 @@ _ = stage.save("curves.parquet", curves)
 
 # %% [markdown]
 # Now we ask each model about the held-out faces of its own population and count its errors. Such a number would
-# stand on a product page. It does not tell who bears the errors.
+# appear on a product page. It does not tell who bears the errors.
 
 
 # %%
@@ -342,7 +344,9 @@ by_hair, by_skin = (male[:, -1] - male[:, 0]).mean(), (male[-1] - male[0]).mean(
 titles = [f"male: {p:.2f}" for p in male.ravel()]
 figure = figures.gallery(draw(grid, "synopsis"), 4, titles, ["light", "", "", "dark"])
 _ = figure.suptitle(
-    with_minus(f"Longest less shortest hair: {by_hair:+.2f}. Darkest less lightest skin: {by_skin:+.2f}"),
+    with_minus(
+        f"Longest less shortest hair: {by_hair:+.2f}. Darkest less lightest skin: {by_skin:+.2f}"
+    ),
     fontsize=13,
 )
 
@@ -453,7 +457,10 @@ f"{int(own_choice.sum(axis=1).iloc[0])} parameters set, {int((~own_choice).sum(a
 
 # %%
 pairs = {a: [do(face, age=a, hair_colour=c) for c in (0.1, 0.9)] for a in (0.3, 0.95)}
-moved = {a: np.ptp([facerender.render(f, 64).image.numpy() for f in p], 0).mean() for a, p in pairs.items()}
+moved = {
+    a: np.ptp([facerender.render(f, 64).image.numpy() for f in p], 0).mean()
+    for a, p in pairs.items()
+}
 assert moved[0.95] < moved[0.3]
 pd.Series(moved, name="mean change of a pixel").rename_axis("age").round(3)
 

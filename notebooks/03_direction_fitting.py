@@ -56,46 +56,57 @@ def unit(vector):
 # The sketch: codes in two dimensions, along the exact normal of hair length and at right angles to it.
 (of_hair,), (zero,) = generator.exact_hyperplanes(["hair_length"])
 of_skin = generator.exact_hyperplanes(["skin_colour"])[0][0]
-long = np.linalg.norm(of_hair)
 along = unit(of_hair)
 beside = unit(of_skin - (of_skin @ along) * along)
-few = generator.sample(150, seed + 3).cpu().numpy()
-distance = few @ along + zero / long
+few = generator.sample(150, seed + 3)
+seen = facerender.visible_scores(generator.parameters(few))
+few = few.cpu().numpy()
+distance, sideways = few @ along + zero / np.linalg.norm(of_hair), few @ beside
 TURN = np.radians(28)
-turned = np.array([[np.cos(TURN), -np.sin(TURN)], [np.sin(TURN), np.cos(TURN)]])
-places = np.c_[distance, few @ beside] @ turned.T
-seen = facerender.visible_scores(generator.parameters(generator.sample(150, seed + 3)))["hair_length"]
+axes_of_sketch = np.array([[np.cos(TURN), np.sin(TURN)], [-np.sin(TURN), np.cos(TURN)]])
+places = np.c_[distance, sideways] @ axes_of_sketch
 
 # %% tags=["remove-cell"]
-# One face walked along the arrow.
-start = few[np.abs(distance).argmin()]
+# One adult face in the middle of the scale, walked along the arrow.
+middle = np.abs(seen["age"] - 0.5) + seen["makeup"] + seen["fakeness"]
+start = np.where(np.abs(distance) < 0.4, middle + np.abs(seen["hair_length"] - 0.5), 9).argmin()
 WALK = np.linspace(-1.8, 1.8, 5)
-steps = start + (WALK - distance[np.abs(distance).argmin()])[:, None] * along
-walked = facerender.render(generator.parameters(generator.sample(5, seed).new_tensor(steps)), 128)
+steps = few[start] + (WALK - distance[start])[:, None] * along
+walked = facerender.render(generator.parameters(generator.sample(5, seed).new_tensor(steps)), 192)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a sketch of the latent space: each mark is a face, short-haired ones at one side and long-haired ones at the other. A line, the hyperplane, separates them. An arrow at a right angle to it, the normal, points to longer hair, and a dashed line from one face to the plane is that face's decision value. Below, five pictures of one face whose hair grows along the arrow while other features change too."}, "figure": {"name": "fig-hyperplane", "caption": "A sketch in two of the many dimensions of the latent space. Each mark is a face. The line is the hyperplane of hair length, the arrow its normal, and the dashed distance the decision value of one face. Below: one face at five decision values along the arrow. Drawn with the exact plane of this world, which the chapter has to find from people's answers."}}
-figure = plt.figure(figsize=(figures.WIDTH, 7.2))
-above, below = figure.subfigures(2, 1, height_ratios=[3.1, 1])
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a sketch of the latent space: each mark is a face, short-haired ones at one side and long-haired ones at the other. A line, the hyperplane, separates them. An arrow at a right angle to it, the normal, points to longer hair, and a dashed line from one face to the plane is that face's decision value. A cross marks the code zero. Below, five pictures of one face whose hair grows along the arrow while other features change too."}, "figure": {"name": "fig-hyperplane", "caption": "A sketch in two of the many dimensions of the latent space. Each mark is a face. The line is the hyperplane of hair length, the arrow its normal, and the dashed distance the decision value of one face. The intercept is the decision value of the code zero, the cross. Below: one face at five decision values along the arrow. Drawn with the exact plane of this world, which the chapter has to find from people's answers."}}
+figure = plt.figure(figsize=(figures.WIDTH, 6.6))
+above, below = figure.subfigures(2, 1, height_ratios=[2.7, 1])
 axis = above.subplots()
-for name, chosen in (("short", seen < 0.4), ("long", seen >= 0.4)):
+for name, chosen in (("short", seen["hair_length"] < 0.4), ("long", seen["hair_length"] >= 0.4)):
     look = figures.look(name)
-    axis.plot(*places[chosen].T, look.marker, color=look.colour, markersize=7, alpha=0.75)
-edge = 3 * turned[:, 1]
+    axis.plot(*places[chosen].T, look.marker, color=look.colour, markersize=7, alpha=0.6)
+normal, edge = axes_of_sketch[0], 2.6 * axes_of_sketch[1]
 axis.plot([-edge[0], edge[0]], [-edge[1], edge[1]], color=figures.BLACK, linewidth=2)
-axis.annotate("", 1.9 * turned[:, 0], (0, 0), arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": "k"})
-one = np.argmin(np.abs(distance - 1.6) + np.abs(few @ beside - 1.5))
-foot = places[one] - distance[one] * turned[:, 0]
+axis.annotate("", 1.8 * normal, (0, 0), arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": "k"})
+one = np.argmin(np.abs(distance - 1.7) + np.abs(sideways + 1))
+foot = places[one] - distance[one] * normal
 axis.plot(*np.c_[places[one], foot], "--", color=figures.BLACK)
 axis.plot(*places[one], "o", color="none", markeredgecolor=figures.BLACK, markersize=13)
-words = {"fontsize": 11, "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85}}
-axis.text(*(2.0 * turned[:, 0] + (0.05, -0.05)), "normal n:\nhair grows", **words, va="top")
-axis.text(*((places[one] + foot) / 2 + (0, 0.12)), "decision value d", **words, ha="center", va="bottom")
-axis.text(*(-0.88 * edge + (0.12, 0.0)), "hyperplane: d = 0,\nhair of middle length", **words, va="center")
-axis.set_title(f"Short hair ▼ and long hair ✚ of {len(few)} faces: which way does hair grow?", fontsize=12)
-axis.set(aspect="equal", xlim=(-3.2, 3.4), ylim=(-2.7, 2.7), xticks=[], yticks=[])
+origin = np.array([zero / np.linalg.norm(of_hair), 0]) @ axes_of_sketch
+axis.plot(*origin, "X", color=figures.BLACK, markersize=9)
+words = {
+    "fontsize": 11,
+    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85},
+}
+axis.text(*(1.85 * normal + (0.05, 0.1)), "normal n:\nhair grows", **words, va="bottom")
+axis.text(*((places[one] + foot) / 2 - (0, 0.12)), "decision value d", **words, ha="left", va="top")
+axis.text(*(0.92 * edge - (0.12, 0)), "hyperplane:\nd = 0", **words, va="top", ha="right")
+axis.text(*(origin - (0.2, 0.05)), "code zero:\nd = b", **words, va="center", ha="right")
+axis.set_title(
+    f"Short hair ▼ and long hair ✚ of {len(few)} faces: which way does hair grow?", fontsize=12
+)
+axis.set(aspect="equal", xlim=(-3.7, 3.7), ylim=(-2.3, 2.3), xticks=[], yticks=[])
 axis.spines[:].set_visible(False)
-for part, picture, value in zip(below.subplots(1, 5), figures.as_pixels(walked.image), WALK, strict=True):
+for part, picture, value in zip(
+    below.subplots(1, 5), figures.as_pixels(walked.image), WALK, strict=True
+):
     part.imshow(picture)
     part.set_title(with_minus(f"d = {value:+.1f}"), fontsize=11)
     part.axis("off")
@@ -159,9 +170,14 @@ scores = annotations.scores(ingest.frame).loc[image_ids]
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Ten stylised faces in two rows, of different skin colour, age and hair; above each stand the crowd's scores of perceived gender and hair length."}, "figure": {"name": "fig-sampled-faces", "caption": "The first sampled faces, with the crowd's mean scores of perceived gender (zero female, one male) and hair length (zero short, one long)."}}
 examples = facerender.render(parameters[:10].cpu(), figure_size // 2).image
 columns = scores[["gender", "hair_length"]].head(10).to_numpy()
-figure = figures.gallery(examples, 5, ["gender {:.2f}\nhair {:.2f}".format(*row) for row in columns])
+figure = figures.gallery(
+    examples, 5, ["gender {:.2f}\nhair {:.2f}".format(*row) for row in columns]
+)
 tie = scores["gender"].corr(scores["hair_length"])
-_ = figure.suptitle(with_minus(f"Scores of gender and hair correlate: {tie:+.2f} (n = {len(scores):,})"), fontsize=12)
+_ = figure.suptitle(
+    with_minus(f"Scores of gender and hair correlate: {tie:+.2f} (n = {len(scores):,})"),
+    fontsize=12,
+)
 
 # %% [markdown]
 # ## One hyperplane for each attribute
@@ -326,7 +342,13 @@ for position, (name, fits) in enumerate(curve.groupby("attribute")):
     axis.plot(fits["faces"], fits["angle"], look.marker, color=look.colour, alpha=0.6)
     of_name = means.loc[name]
     axis.plot(of_name.index, of_name, look.marker + "-", color=look.colour)
-    axis.text(of_name.index[1], of_name.iloc[1] + 2.5, name.replace("_", " "), color=look.colour, fontsize=12)
+    axis.text(
+        of_name.index[1],
+        of_name.iloc[1] + 2.5,
+        name.replace("_", " "),
+        color=look.colour,
+        fontsize=12,
+    )
 axis.set(xscale="log", xlabel="annotated faces", ylabel="degrees from exact normal", ylim=(0, None))
 axis.set_xticks(means.columns, [f"{n:,}" for n in means.columns], minor=False)
 axis.minorticks_off()
@@ -370,7 +392,7 @@ hair_normal = exact.unit().select(["hair_length"]).normals[0]
 leaning = dict(zip(labels, of_labels.unit().normals @ hair_normal, strict=True))
 Markdown(
     "The cosine with the exact direction of hair length changes from "
-    f"{leaning['crowd']:+.2f} to {leaning['swayed by hair']:+.2f}. Cross-validation gives no warning: $R^2$ is "
+    f"{leaning['crowd']:+.2f} to {leaning['swayed by hair']:+.2f}. Cross-validation gives no warning: R² is "
     f"{of_labels.scores['crowd']:.2f} before and {of_labels.scores['swayed by hair']:.2f} after, because it asks "
     "whether labels can be predicted. An audit along the swayed direction would report an effect of gender "
     "that is partly one of hair."
@@ -445,7 +467,9 @@ glue(
         f"**People's answers and a linear fit give each attribute a direction.** With {n_directions:,} annotated "
         f"faces, the direction of hair length lies {angle['hair_length']:.0f} degrees from the exact one, and that "
         f"of facial hair {angle['facial_hair']:.0f}. The directions are *not* independent: hair length and perceived "
-        + with_minus(f"gender have a cosine of {pair[0]:+.2f}, so longer hair also makes a face look more female.")
+        + with_minus(
+            f"gender have a cosine of {pair[0]:+.2f}, so longer hair also makes a face look more female."
+        )
     ),
     display=False,
 )
