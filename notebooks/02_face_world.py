@@ -12,7 +12,6 @@
 #     name: python3
 # ---
 
-
 # %% [markdown]
 # # A world with a known answer
 #
@@ -25,7 +24,6 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from matplotlib import pyplot as plt
 from myst_nb import glue
 
 import facerender
@@ -220,7 +218,7 @@ _ = figure.suptitle("Six faces drawn from each population", fontsize=13)
 # All shares are our choice. We set two of them, short-haired women and long-haired men, so that models of this size show
 # the papers' pattern. We looked at true effects and error rates for this, and never at an estimate.
 
-# %% tags=["hide-input"]
+# %%
 described = pd.DataFrame(list(populations.POPULATIONS.values()), list(populations.POPULATIONS))
 shares = {
     "men": described["men"],
@@ -251,6 +249,9 @@ labels = {name: one.frame["gender"].to_numpy() for name, one in samples.items()}
 # %% tags=["remove-cell"]
 plan = stage.load("audit_plan", "plan.json")
 assert {*TRAINED} < {*sum(plan["families"]["effects by cell"]["together"], [])}
+
+
+# %%
 seen, unseen = slice(n_train), slice(n_train, None)
 
 
@@ -271,7 +272,7 @@ heldout_images = {
 # [plan](16_planning) fixed the tolerance and the comparisons of the audit. This chapter records its hash.
 
 
-# %% tags=["hide-input"]
+# %%
 def job(name):
     """One training: images, labels, held-out faces, and where the weights go."""
     draw = partial(renders, name, seen, stage.folder / f"{name}_training.npy")
@@ -337,7 +338,11 @@ woman = do(base, gender=0.3)
 lengths, skins = np.linspace(0.1, 0.85, 4), np.linspace(0.1, 0.9, 4)
 grid = np.concatenate([do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths])
 asked = draw(grid, "asked", size=image_size)
-male = models.predict(audited["celeba-like"], asked).reshape(4, 4)
+said = {name: models.predict(model, asked) for name, model in audited.items()}
+male = said["celeba-like"].reshape(4, 4)
+
+# %% tags=["remove-cell"]
+_ = stage.save("synopsis.parquet", pd.DataFrame(said))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
 by_hair, by_skin = (male[:, -1] - male[:, 0]).mean(), (male[-1] - male[0]).mean()

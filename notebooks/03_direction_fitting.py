@@ -65,6 +65,10 @@ distance, sideways = few @ along + zero / np.linalg.norm(of_hair), few @ beside
 TURN = np.radians(28)
 axes_of_sketch = np.array([[np.cos(TURN), np.sin(TURN)], [-np.sin(TURN), np.cos(TURN)]])
 places = np.c_[distance, sideways] @ axes_of_sketch
+normal, edge = axes_of_sketch[0], 2.6 * axes_of_sketch[1]
+one = np.argmin(np.abs(distance - 1.7) + np.abs(sideways + 1))
+foot = places[one] - distance[one] * normal
+origin = np.array([zero / np.linalg.norm(of_hair), 0]) @ axes_of_sketch
 
 # %% tags=["remove-cell"]
 # One adult face in the middle of the scale, walked along the arrow.
@@ -82,14 +86,10 @@ axis = above.subplots()
 for name, chosen in (("short", seen["hair_length"] < 0.4), ("long", seen["hair_length"] >= 0.4)):
     look = figures.look(name)
     axis.plot(*places[chosen].T, look.marker, color=look.colour, markersize=7, alpha=0.6)
-normal, edge = axes_of_sketch[0], 2.6 * axes_of_sketch[1]
 axis.plot([-edge[0], edge[0]], [-edge[1], edge[1]], color=figures.BLACK, linewidth=2)
 axis.annotate("", 1.8 * normal, (0, 0), arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": "k"})
-one = np.argmin(np.abs(distance - 1.7) + np.abs(sideways + 1))
-foot = places[one] - distance[one] * normal
 axis.plot(*np.c_[places[one], foot], "--", color=figures.BLACK)
 axis.plot(*places[one], "o", color="none", markeredgecolor=figures.BLACK, markersize=13)
-origin = np.array([zero / np.linalg.norm(of_hair), 0]) @ axes_of_sketch
 axis.plot(*origin, "X", color=figures.BLACK, markersize=9)
 words = {
     "fontsize": 11,
@@ -298,7 +298,7 @@ exact = directions.Hyperplanes(planes.names, *generator.exact_hyperplanes(planes
 alignment = (planes.unit().normals * exact.unit().normals).sum(axis=1)
 angle = pd.Series(np.degrees(np.arccos(alignment)), names, name="degrees from exact normal")
 
-# %% tags=["remove-input"]
+# %%
 quality = pd.DataFrame({"score": planes.scores}).round(2)
 quality["measure"] = ["R²" if name in CONTINUOUS else "balanced accuracy" for name in names]
 quality.assign(**{angle.name: angle.round(1)}).rename(index=lambda name: name.replace("_", " "))
@@ -321,7 +321,7 @@ def angle_of_fit(name: str, rows: slice) -> float:
     return float(np.degrees(np.arccos(normal @ target / np.linalg.norm(normal))))
 
 
-# %% tags=["remove-cell"]
+# %%
 PARTS = {8: 4, 4: 3, 2: 2}  # the sample's share is 1 / key; that many parts are fitted
 curve = pd.DataFrame(
     (name, n_directions // share, angle_of_fit(name, slice(start, start + n_directions // share)))
@@ -332,6 +332,8 @@ curve = pd.DataFrame(
 whole = pd.DataFrame((name, n_directions, angle[name]) for name in FITS)
 curve = pd.concat([curve, whole]).set_axis(["attribute", "faces", "angle"], axis=1)
 means = curve.pivot_table("angle", "attribute", "faces")
+
+# %% tags=["remove-cell"]
 assert (means.iloc[:, -1] < means.iloc[:, 0]).all()
 assert means.loc["hair_length", n_directions] < means.loc["facial_hair", n_directions]
 
@@ -386,10 +388,10 @@ SWAY = 0.5
 swayed = scores["gender"] - SWAY * (scores["hair_length"] - 0.5)
 labels = pd.DataFrame({"crowd": scores["gender"], "swayed by hair": swayed.clip(0, 1)})
 of_labels = directions.fit_hyperplanes(w.cpu(), labels, [*labels], {})
-
-# %% tags=["remove-input"]
 hair_normal = exact.unit().select(["hair_length"]).normals[0]
 leaning = dict(zip(labels, of_labels.unit().normals @ hair_normal, strict=True))
+
+# %% tags=["remove-input"]
 Markdown(
     "The cosine with the exact direction of hair length changes from "
     f"{leaning['crowd']:+.2f} to {leaning['swayed by hair']:+.2f}. Cross-validation gives no warning: R² is "

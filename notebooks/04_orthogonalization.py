@@ -138,8 +138,12 @@ assert dual_change < raw_change
 # normals of length one, these changes are cosines. So every other attribute moves in proportion to its cosine.
 
 # %%
-of_one_step = normals @ normals[hair]
-pd.DataFrame([of_one_step], ["step along hair length"], [*map(spoken, names)]).round(2)
+of_one_step = pd.Series(normals @ normals[hair], [*map(spoken, names)])
+
+# %% tags=["remove-input"]
+others = of_one_step.drop("hair length").sort_values(key=abs, ascending=False).head(4)
+listed = [f"{name} by {with_minus(f'{value:+.2f}')}" for name, value in others.items()]
+Markdown(f"A step of one along hair length moves {', '.join(listed[:-1])} and {listed[-1]}.")
 
 # %% [markdown]
 # ## The dual basis
@@ -153,8 +157,10 @@ pd.DataFrame([of_one_step], ["step along hair length"], [*map(spoken, names)]).r
 # in the span of the normals and is called their {term}`dual basis`, $V = (N N^\top)^{-1} N$. The drawing shows it for
 # two attributes.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
+# %%
 rho = float(normals[gender] @ normals[hair])
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
 n_gender, n_hair = np.array([1.0, 0.0]), np.array([rho, np.sqrt(1 - rho**2)])
 v_hair = (n_hair - rho * n_gender) / (1 - rho**2)
 axis = plt.figure(figsize=(figures.WIDTH, 5)).gca()
@@ -165,7 +171,7 @@ axis.plot(*np.c_[n_hair - 2 * across, n_hair + 2 * across], ":", color=figures.B
 ARROWS = {
     "normal of gender": (n_gender, figures.GREY, "-", (0, -0.07), "right"),
     "normal of hair length": (n_hair, figures.VERMILION, "-", (-0.05, 0.02), "right"),
-    "dual vector of hair length": (v_hair, figures.BLUE, "--", (0.06, 0.06), "left"),
+    "dual vector of hair length": (v_hair, figures.BLUE, "--", (0.06, -0.45), "left"),
 }
 for name, (arrow, colour, line, shift, side) in ARROWS.items():
     how = {
@@ -179,9 +185,8 @@ for name, (arrow, colour, line, shift, side) in ARROWS.items():
     axis.annotate("", arrow, (0, 0), arrowprops=how)
     axis.text(*(arrow + shift), name, color=colour, ha=side, va="center", fontsize=12)
 axis.text(-1.47, -0.3, "grey lines: equal gender", fontsize=11, backgroundcolor="white")
-axis.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(-0.4, 1.5), xticks=[], yticks=[])
-axis.grid(visible=False)
-axis.spines[:].set_visible(False)
+axis.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(-0.4, 1.5))
+axis.axis("off")
 _ = axis.set_title(
     with_minus(f"Cosine {rho:+.2f}: the dual vector is {np.linalg.norm(v_hair):.2f} times as long"),
     fontsize=13,
@@ -211,8 +216,8 @@ assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 vif = orthogonalization.variance_inflation(normals)
 price = pd.DataFrame({"VIF": vif, "step length": np.sqrt(vif)}, [*map(spoken, names)])
 
-# %% tags=["remove-input"]
-price.round(2).T
+# %%
+price.round(2)
 
 # %% tags=["remove-input"]
 dearest = price["step length"].idxmax()
@@ -304,7 +309,7 @@ MEASURED = [*names, *UNASKED]
 held_out = generator.sample(HELD_OUT, seed + 1).cpu().numpy()
 
 
-# %% tags=["hide-input"]
+# %%
 def ends_of(basis: np.ndarray) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """True attributes of the held-out faces at the low and the high end of every walk."""
     low, high = {}, {}
@@ -322,27 +327,23 @@ ends = {kind: ends_of(basis) for kind, basis in bases.items()}
 leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()}
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes."}}
-figure, axes = plt.subplots(2, 2, figsize=(figures.WIDTH, 6.6))
-for axis, (kind, matrix) in zip(axes.flat, leakage.items(), strict=False):
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
+figure, axes = plt.subplots(3, 1, figsize=(figures.WIDTH, 8.4), sharex=True)
+for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
     shown = matrix.where(matrix.index.to_numpy()[:, None] != matrix.columns.to_numpy())
-    mesh = axis.pcolormesh(
-        shown[::-1], cmap="PuOr", vmin=-0.6, vmax=0.6, edgecolors="white", linewidth=1
+    limits = {"cmap": "PuOr", "vmin": -0.6, "vmax": 0.6}
+    mesh = axis.pcolormesh(shown[::-1], **limits, edgecolors="white", linewidth=1)
+    axis.set_title(
+        f"{kind}: mean leakage {off[kind].mean:.3f} (n = {HELD_OUT:,} faces)", fontsize=12
     )
-    axis.set_title(f"{kind}: mean leakage {off[kind].mean:.3f}", fontsize=12)
     axis.axvline(len(names), color=figures.BLACK, linewidth=1.5)
     axis.grid(visible=False)
     axis.tick_params(length=0)
-    axis.set_xticks(np.arange(len(MEASURED)) + 0.5, map(spoken, MEASURED), rotation=90, fontsize=10)
     axis.set_yticks(np.arange(len(names)) + 0.5, map(spoken, names[::-1]), fontsize=10)
-axes[0, 0].set_xticks([])
-axes[0, 1].set_yticks([])
-axes[0, 0].set_ylabel("moved")
-axes[1, 0].set_ylabel("moved")
-axes[1, 1].axis("off")
-bar = figure.colorbar(mesh, ax=axes[1, 1], orientation="horizontal", fraction=0.12, location="top")
+    axis.set_ylabel("moved")
+axis.set_xticks(np.arange(len(MEASURED)) + 0.5, map(spoken, MEASURED), rotation=40, ha="right")
+bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", fraction=0.03, pad=0.02)
 bar.set_label("true change per unit of intended change")
-_ = figure.suptitle(f"Where {HELD_OUT:,} faces change without being asked to", fontsize=13)
 
 # %% tags=["remove-input"]
 dual_to_raw = off["dual"].mean / off["raw"].mean
@@ -395,13 +396,15 @@ bases_known = {
     "all known": generator.exact_directions(names),
 }
 
-# %% tags=["remove-cell"]
+# %%
 AXES = ("gender", "hair_length", "skin_colour")  # those of the transects to come
 unasked = {
     kind: orthogonalization.leakage(*ends_of(basis))[UNASKED].loc[list(AXES)]
     for kind, basis in bases_known.items()
 }
 unasked = pd.concat(unasked, axis=1).swaplevel(axis=1)[UNASKED]
+
+# %% tags=["remove-cell"]
 # Exact planes and this world's own geometry: no run can change these.
 assert abs(unasked.loc["gender", ("earrings", "dual, exact")]) > 0.05
 assert abs(unasked.loc["skin_colour", ("hair_colour", "dual, exact")]) > 0.05
