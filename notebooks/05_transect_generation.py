@@ -57,8 +57,6 @@ n_raters = 5
 stage = Stage("05_transect_generation", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device)
-
-# %% tags=["hide-cell"]
 fitted = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
 planes = fitted.unit()  # so that a decision value is a signed distance in W
 basis = stage.load("04_orthogonalization", "directions.npz")
@@ -101,13 +99,10 @@ def apart(codes: np.ndarray) -> float:
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair. SD: standard deviations among sampled faces."}}
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
-_ = figure.suptitle(
-    f"All other attributes differ by {apart(pool[found]):.1f} standard deviations between\n"
-    f"random faces, and by {apart(matched):.1f} between matched ones",
-    fontsize=12,
-)
+title = f"Other attributes differ by {apart(pool[found]):.1f} SD between random faces, by {apart(matched):.1f} between matched ones"
+_ = figure.suptitle(title, fontsize=11)
 
 # %% [markdown]
 # ## Question
@@ -147,6 +142,7 @@ _ = figure.suptitle(
 # %% tags=["hide-cell"]
 ADULT = 0.45  # predicted score of age from which a face takes part
 youngest = ADULT - 0.5  # as a decision value of the fitted plane
+N_FRAMES = 13
 SPANS = {  # signed distances from the plane to both ends of a walk, set by eye
     "skin_colour": (-1.4, 1.6),
     "hair_length": (-1.3, 1.3),
@@ -196,7 +192,7 @@ for first, last in [(0, 1), *((1, k) for k in range(2, 6))]:
     colour = figures.VERMILION if first == 0 else figures.BLUE
     axis.annotate("", places[last], places[first], arrowprops=arrow | {"color": colour}, zorder=4)
 axis.text(places[0, 0] / 2, 0.12, "1 project", color=figures.VERMILION, ha="center", fontsize=12)
-axis.text(0.78, 0.02, "2 step", color=figures.BLUE, fontsize=12)
+axis.text(0.62, 0.18, "2 step", color=figures.BLUE, fontsize=12)
 axis.text(*places[0] + [0, 0.52], "sampled", ha="center", fontsize=11)
 axis.text(0.05, -0.62, "neutral", fontsize=11)
 axis.text(0.05, 1.95, "skin’s plane", fontsize=10, color=figures.GREY)
@@ -279,12 +275,10 @@ Markdown(
 #
 # Each row of the next figure starts from another adult face, puts it on the plane of one attribute, and
 # walks along the dual vector of that attribute in equal steps. The two ends were set by eye. "Adult" is
-# decided by the fitted plane of age, because a real generator tells us nothing else.
+# decided by the fitted plane of age, because a real generator gives us only this.
+
 
 # %%
-N_FRAMES = 13
-
-
 def line(person: np.ndarray, name: str) -> np.ndarray:
     """One-dimensional transect of one face, (frames, D)."""
     plane, values = planes.select([name]), [np.linspace(*SPANS[name], N_FRAMES)]
@@ -449,6 +443,7 @@ def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
     return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
 
 
+# %% tags=["hide-cell"]
 reached = {"papers": by_level("papers")}
 
 # %% [markdown]
@@ -486,6 +481,7 @@ def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.DataFrame
     return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
 
 
+# %% tags=["hide-cell"]
 grown, in_logits = float(logit(ADULT)), {k: float(logit(v)) for k, v in LITTLE.items()}
 
 # %%
@@ -575,7 +571,7 @@ spreads = pd.DataFrame(
 )
 BINS, FILLED = np.linspace(0, 1, 51), {"histtype": "stepfilled", "edgecolor": "none", "alpha": 0.9}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians; those of the main arm are the doses of the exact arm. SD: standard deviations of the two levels."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians; those of the main arm are the doses of the exact arm. SD: standard deviation of a level."}}
 figure, panels = plt.subplots(3, 2, figsize=(figures.WIDTH, 6.4), sharex=True, sharey="row")
 for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
     for axis, name in zip(column, AXES, strict=True):
@@ -583,23 +579,19 @@ for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
         for level, label in enumerate(LEVELS[name]):
             look, value = figures.look(label), values[name, level]
             axis.hist(value, BINS, **FILLED, color=look.colour, hatch=look.hatch)
-            axis.axvline(value.median(), color=figures.BLACK, linestyle="--", linewidth=1)
+            axis.axvline(value.median(), 0, 0.7, color=figures.BLACK, linestyle="--", linewidth=1)
             place = {"ha": "center", "va": "top", "transform": axis.get_xaxis_transform()}
-            axis.text((0.35, 0.63)[level], 0.97, label, **place, fontsize=11)
-        sds = " and ".join(f"{spreads.loc[(name, k), arm]:.3f}" for k in (0, 1))
-        axis.text(
-            0.5, 0.7, f"SD {sds}", ha="center", va="top", transform=axis.transAxes, fontsize=10
-        )
-        axis.set(xlim=(0, 1), ylim=(0, None), xticks=(0.1, 0.5, 0.9))
+            told = f"{label}\nSD {spreads.loc[(name, level), arm]:.3f}"
+            axis.text(np.clip(value.median(), 0.15, 0.85), 0.98, told, **place, fontsize=10)
+        axis.set(xlim=(0, 1), xticks=(0.1, 0.5, 0.9))
 for axis, name in zip(panels[:, 0], AXES, strict=True):
-    axis.set_ylabel(f"{name.replace('_', ' ')}\nimages")
+    tallest = max(np.histogram(v, BINS)[0].max() for v in reached["fitted"].values())
+    axis.set(ylabel=f"{name.replace('_', ' ')}\nimages", ylim=(0, 1.45 * tallest))
 for axis, arm in zip(panels[0], ("the paper’s recipe", "the main arm"), strict=True):
     axis.set_title(f"{arm}, n = {len(index['papers']):,}", fontsize=11)
 shrunk = spreads.mean()
-figure.suptitle(
-    f"Mean spread within a level: {shrunk['papers']:.3f} by the paper’s recipe, {shrunk['fitted']:.3f} in the main arm",
-    fontsize=12,
-)
+title = f"Mean SD within a level: {shrunk['papers']:.3f} by the paper’s recipe, {shrunk['fitted']:.3f} in the main arm"
+figure.suptitle(title, fontsize=11)
 label = figure.supxlabel("true value")
 
 # %% [markdown]
@@ -618,6 +610,8 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 cells = main[:, None] + steps
 unit = stage.load("03_direction_fitting", "crop_scores.parquet").std()
 said = rated(cells, "gate") / unit
+
+# %%
 fresh = base_of(calibrated, grown, in_logits, 5 * n_transects, "/gate")
 instruments = measured(fresh[:, None] + steps, "gate")
 leaked = pd.concat([calibration.leaks(one, CELLS) for one in (said, instruments)])
@@ -641,11 +635,11 @@ spread.round(3)
 passed = bool(leaked["upper"].max() <= LEAK and spread["upper"].max() <= SPREAD)
 
 # %% [markdown]
-# The first table has one-sided upper limits of the largest leaks; the second has the same for doses. All
+# The first table has one-sided upper limits of the largest leaks. The second has the same for doses. All
 # of them must lie below the limits. The last column is known in this world alone, in units of the true
 # parameter. The gate is blind to attributes that are neither asked about nor measured, such as the style
 # of hair, and to changes that cancel between cells. An arm that fails should get more rounds. This book
-# goes on in any case, and prints the result.
+# goes on in any case, and prints the result. [](16_planning) has the bill of all answers.
 
 # %% tags=["hide-cell"]
 answers = {
@@ -658,12 +652,11 @@ answers = {
 }
 
 # %% tags=["remove-input"]
-costs = ", ".join(f"{count:,} for {what}" for what, count in answers.items())
+costs = ", ".join(f"{count:,} for the {what}" for what, count in answers.items())
 Markdown(
     f"**In this run** the main arm {'passes' if passed else 'does **not** pass'} the gate: its largest upper "
     f"limit of a leak is {leaked['upper'].max():.3f} standard deviations, that of a spread of doses "
-    f"{spread['upper'].max():.3f}. Raters gave {sum(answers.values()):,} answers for it: {costs}. "
-    "[](16_planning) has the bill."
+    f"{spread['upper'].max():.3f}. Raters gave {sum(answers.values()):,} answers for it: {costs}."
 )
 
 # %% [markdown]
@@ -686,7 +679,7 @@ for arm in base:
 # %% tags=["remove-input"]
 claim(
     "Holding them works. With faces as drawn {drawn[0]:.0%} of the intended women "
-    "would have a beard and {drawn[1]:.0%} of the intended men makeup; in the main arm these are "
+    "would have a beard and {drawn[1]:.0%} of the intended men makeup. In the main arm these are "
     "{held[0]:.1%} and {held[1]:.1%}.",
     holds=all(2 * share <= unlike["drawn"][what] for what, share in unlike["fitted"].items()),
     drawn=[*unlike["drawn"].values()],
@@ -697,12 +690,12 @@ claim(
 # ## Four arms
 #
 # A real generator offers fitted directions, raters and measures. This world also knows the exact
-# directions. So we make four sets of transects:
+# directions. So we make four sets of transects.
 #
-# - the *papers* arm: fitted hyperplanes and their dual basis, as in the transects paper;
-# - the *fitted* arm, the main one: brought to its targets;
-# - the *drawn* arm: the same faces, with beard and makeup as drawn;
-# - the *exact* arm: true hyperplanes and directions, at the fitted arm's median levels.
+# - The *papers* arm has fitted hyperplanes and their dual basis, as in the transects paper.
+# - The *fitted* arm, the main one, is brought to its targets.
+# - The *drawn* arm has the same faces, with beard and makeup as drawn.
+# - The *exact* arm has true hyperplanes and directions, at the fitted arm's median levels.
 #
 # Fitted and exact results differ by leaks, by the spread of doses and by other base faces.
 # [](11_who_was_right) separates the three.
@@ -816,7 +809,7 @@ _ = gallery.suptitle(
 # ```{exercise} Projecting twice (10 minutes, easy)
 # :label: exercise-projection-idempotent
 #
-# Show that projecting a projected code changes nothing. Show also that a step along the dual vector of
+# Show that projecting a projected code leaves it as it is. Show also that a step along the dual vector of
 # one attribute and the projection onto the plane of another one can be done in either order.
 #
 # **Check:** both differences are zero up to rounding, for all sampled faces.
@@ -828,7 +821,7 @@ _ = gallery.suptitle(
 
 # %% [markdown]
 # $N P(w) + b = N w + b - N N^{+}(N w + b) = 0$, because $N N^{+} = I$ for independent normals. So the second
-# projection subtracts nothing. For the other claim let $\langle v_j, n_k\rangle = 0$. The projection onto
+# projection subtracts zero. For the other claim let $\langle v_j, n_k\rangle = 0$. The projection onto
 # plane $k$ subtracts a multiple of $n_k$ that depends on $\langle n_k, w\rangle$ only, and a step along $v_j$
 # leaves that number as it is.
 
