@@ -169,6 +169,9 @@ values = [np.linspace(*SPANS[name], 5) for name in both.names]
 walk = (both.normals, both.intercepts, dual.loc[list(both.names)], values)
 square = transects.grid(people[:1], *walk)
 _ = render_to_store(parameters_of(square), figure_size, stage.path("square.npy"), device=device)
+_ = stage.save(
+    "square.json", {name: at.tolist() for name, at in zip(both.names, values, strict=True)}
+)
 
 # %% tags=["remove-cell"]
 at = both.decision_values(adults[loose.index])[:, ::-1]  # skin, then hair
@@ -450,7 +453,8 @@ reached = {"papers": by_level("papers")}
 # Its targets are mean scores of raters, on a scale from zero to one: one goal for each level, near to the
 # paper's steps, and little beard and makeup. Its directions are the second set of
 # [](03_direction_fitting). They were fitted to raters who judge gender on crops that hide the hair, and
-# they hold all that is asked or measured.
+# they hold all that is asked or measured. Their decision values are logits of mean scores: the logarithm of
+# $y / (1 - y)$.
 
 # %%
 GOALS = {"skin_colour": (0.19, 0.86), "hair_length": (0.18, 0.69), "gender": (0.06, 0.91)}

@@ -129,22 +129,19 @@ _ = figure.suptitle(title, fontsize=12)
 # its authors published with their answers {cite:p}`matching` have four to six. Six of these lists are used
 # here word for word.
 
-# %% tags=["hide-input"]
+# %%
+pd.set_option("display.max_colwidth", None)
 asked = pd.Series({name: ", ".join(levels) for name, levels in ATTRIBUTES.items()})
 asked.str.lower().to_frame("levels, from low to high").rename(lambda name: name.replace("_", " "))
 
 # %% [markdown]
 # The same questions set up the annotation tool. Label Studio takes a small XML file and shows one question
-# per `Choices` element beside the image. We keep the questions in the package, so that answers can later be
-# checked against exactly the levels that were offered. [](a-study-with-label-studio) sets up such a study,
-# with a server or with one HTML page for a class.
+# per `Choices` element beside the image. A class can do without a server: the last line writes
+# one HTML page with three transects. [](a-study-with-label-studio) sets up either.
 
 # %%
 config = annotations.labelling_config()
 stage.path("config.xml").write_text(config, encoding="utf-8")
-print("\n".join(config.splitlines()[5:9]))
-
-# %% tags=["hide-cell"]
 in_class = stage.load("05_transect_generation", "fitted_images.npy")[:24].transpose(0, 2, 3, 1)
 numbered = {f"face-{number:02}": picture for number, picture in enumerate(in_class)}
 annotations.write_page(numbered, ATTRIBUTES, stage.path("class.html"))
@@ -173,8 +170,7 @@ Markdown(
 # ## A simulated crowd
 #
 # This book must run without a crowd, so it simulates one. A simulated {term}`annotator` reads an attribute
-# off the renderer's parameters, adds a constant personal bias and some noise, and answers with the nearest
-# level. A few are careless and answer half of the questions at random. The noise was fitted to real
+# off the renderer's parameters, adds a personal bias and some noise, and answers with the nearest level. A few are careless and answer half of the questions at random. The noise was fitted to real
 # answers about five thousand StyleGAN2 images {cite:p}`matching`. [](n09_replication_gallery) lists it.
 
 # %% [markdown]
@@ -203,7 +199,7 @@ Markdown(
 # %% [markdown]
 # The table `shown` holds the scores that a {term}`perfect crowd` would give, with gender as the shape of the
 # face alone. It exists only in a world with {term}`known truth`. It drives the simulated crowd, settles
-# {term}`gold questions <gold question>`, and says at the end how much of the crowd's report is in the
+# gold questions, and says at the end how much of the crowd's report is in the
 # pictures. Later estimates may never look at it.
 
 # %%
@@ -232,6 +228,7 @@ Markdown(
 export = stage.path("export.json")
 annotations.write_label_studio(answers, export)
 tidy, report = annotations.read_label_studio(export)
+report[report["count"] > 0].set_index("reason")[["unit", "count", "dropped"]]
 
 # %% tags=["remove-cell"]
 first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
@@ -243,9 +240,6 @@ def tasks() -> Iterator[dict]:
     with export.open(encoding="utf-8") as lines:
         yield from (json.loads(line.strip("[],\n")) for line in lines)
 
-
-# %% tags=["hide-input"]
-report[report["count"] > 0].set_index("reason")[["unit", "count", "dropped"]]
 
 # %% [markdown]
 # Rejected assignments appear as cancelled ones, because Label Studio knows no rejection. A duplicate is a
@@ -278,9 +272,6 @@ Markdown(
 # you publish a table, and keep the export to yourself. Damaged files are refused or repaired row by row, as
 # [](a-study-with-label-studio) shows.
 
-# %%
-_ = stage.save("annotations.parquet", tidy)
-
 # %% [markdown]
 # ## From answers to scores
 #
@@ -289,6 +280,7 @@ _ = stage.save("annotations.parquet", tidy)
 # columns.
 
 # %%
+stage.save("annotations.parquet", tidy)
 image_ids, counts = annotations.count_tensor(tidy)
 
 # %% tags=["remove-input"]
@@ -332,7 +324,7 @@ _ = stage.save("agreement.parquet", agreement)
 # We restate each ICC for as many annotators as we have, by the Spearman–Brown formula. It solves for the
 # {term}`reliability` of a single annotator, then averages over the wanted number.
 
-# %% tags=["hide-cell"]
+# %%
 published = pd.DataFrame(
     {
         "gender": {"alpha": 0.867, "icc": 0.986, "raters": 9},
@@ -343,8 +335,6 @@ published = pd.DataFrame(
         "hair_length": {"alpha": 0.571, "icc": 0.901, "raters": 7},
     }
 ).T
-
-# %%
 single = published["icc"] / (published["raters"] - (published["raters"] - 1) * published["icc"])
 published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
 
@@ -381,7 +371,7 @@ restricted = annotations.agreement_table(skin, n_boot=n_boot, seed=seed)
 # %% tags=["remove-input"]
 one_level = restricted["alpha"].iloc[1:]
 claim(
-    "Alpha falls from {all:.2f} in all images to {levels[0]:.2f} and {levels[1]:.2f} "
+    "Alpha falls from {all:.2f} in all images to {levels[0]:z.2f} and {levels[1]:z.2f} "
     "within a level, with the same annotators. That of random StyleGAN2 images is {real:.2f}.",
     holds=one_level.max() < restricted["alpha"].iloc[0] / 2,
     all=restricted["alpha"].iloc[0],
@@ -400,8 +390,8 @@ claim(
 # A few members of the crowd may hardly look. To find them we compare every answer with the mean of the
 # *others'* answers to the same question, in units of the scale, and average the distances for each rater.
 # This works without knowing the right answer. A rater is *flagged* who lies more than three robust standard
-# deviations above the median rater {cite:p}`median-deviation`. Gold questions and times are shown beside the
-# flag and play no part in it.
+# deviations above the median rater {cite:p}`median-deviation`. Times and {term}`gold
+# questions <gold question>` play no part in the flag.
 
 # %%
 CUT = 3
@@ -412,6 +402,13 @@ screened = annotations.screen_raters(tidy, cut=CUT, gold=gold)
 
 # %% tags=["remove-cell"]
 _ = stage.save("raters.parquet", screened)
+
+# %% [markdown]
+# A simulated crowd knows its careless members. An answer's image and time lead from a pseudonym to the
+# crowd's own list. The holder of a platform's records can do the same in a real study, so publish rounded
+# times.
+
+# %%
 accepted = answers[answers["visit"] == 0]
 of_each = tidy.drop_duplicates("annotator_id").astype({"image_id": "str", "annotator_id": "str"})
 person = of_each.merge(accepted, on=["image_id", "seconds"]).set_index("annotator_id")["rater"]
@@ -429,6 +426,7 @@ for careless, marker, name in ((False, "o", "attentive"), (True, "D", "careless"
     text = {"ha": side, "va": "top", "fontsize": 11, "color": colour, "transform": ax.transAxes}
     ax.text(*place, f"{name}, n = {len(some)}", **text)
 ax.axvline(limit, color=figures.BLACK, linestyle="--", linewidth=1)
+ax.set_ylim(top=1.15 * ax.get_ylim()[1])
 ax.text(limit, ax.get_ylim()[1], " flagged", va="top")
 ax.set(xlabel="mean distance from the others, in units of the scale", ylabel="seconds per answer")
 careless, flagged = screened["careless"], screened["flagged"]
@@ -445,9 +443,17 @@ claim(
     attentive=int((~careless).sum()),
 )
 
+# %% tags=["remove-input"]
+weighed = screened.assign(hits=screened["gold"] * screened["gold_right"].fillna(0))
+weighed = weighed.groupby("careless")[["hits", "gold"]].sum()
+hits = (weighed["hits"] / weighed["gold"]).reindex([True, False])
+Markdown(
+    f"Of the gold questions, about the skin colour in the first transects, careless raters answer "
+    f"{hits[True]:.0%} acceptably, and the others {hits[False]:.0%}."
+)
+
 # %% [markdown]
-# An answer's image and time lead from a pseudonym to the crowd's own list. The holder of a platform's
-# records can do the same in a real study, so publish times rounded. A flag says that a rater answers unlike
+# A flag says that a rater answers unlike
 # the others. The reason may be carelessness, a poor screen, a misunderstood scale, or eyes that were trained
 # elsewhere. The last of these belongs to the subject of the study. So we compute the results with and without
 # the flagged raters.
@@ -456,11 +462,11 @@ claim(
 unlike = set(screened.index[screened["flagged"]])
 without = tidy[~tidy["annotator_id"].isin(unlike)]
 fewer = annotations.agreement_table(annotations.count_tensor(without)[1], n_boot=n_boot, seed=seed)
-
-# %% tags=["remove-input"]
 relabelled = errors.majority(annotations.scores(without)["gender"])
 moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
 gained = fewer["alpha"] - agreement["alpha"]
+
+# %% tags=["remove-input"]
 Markdown(
     f"Without them, alpha rises for {(gained > 0).sum()} of {len(gained)} attributes, by at most "
     f"{gained.max():.2f}. The majority label of gender changes for {moved} of {len(relabelled):,} images."
@@ -585,30 +591,33 @@ claim(
     shown=actual["hair_length"]["gender"],
 )
 
-# %% tags=["remove-cell"]
-before = crowd.perceived(shown)["skin_colour"]
-tenth = pd.qcut(before.rank(method="first"), 10, labels=False)
-bent = (scores["skin_colour"] - before).groupby(tenth).mean()
-
 # %% [markdown]
 # ### The scale bends, and a few faces look fake
 #
 # At the lowest level noise can only push an answer upwards, and at the highest only downwards. So noise draws
 # mean scores towards the middle. The eighth question guards against the generator: an image that looks fake
 # may upset a model for reasons that have little to do with the face. The same crowd rates a random sample of
-# faces for comparison.
+# faces for comparison. [](n09_replication_gallery) shows both distributions, the faces in order of their
+# fakeness, and one transect with the score above each image.
+
+# %%
+before = crowd.perceived(shown)["skin_colour"]
+tenth = pd.qcut(before.rank(method="first"), 10, labels=False)
+bent = (scores["skin_colour"] - before).groupby(tenth).mean()
 
 # %% tags=["remove-cell"]
 generator = load_generator("known-truth", device=device)
 plain = generator.parameters(generator.sample(n_population, seed)).cpu()
+
+# %%
 plain_shown = facerender.visible_scores(plain)[["fakeness"]]
 plain_answers = crowd.annotate(plain_shown, n_raters, seed=seed, stage=f"{stage.name}/plain")
 annotations.write_label_studio(plain_answers, stage.path("plain_export.json"))
 plain_tidy = annotations.read_label_studio(stage.path("plain_export.json")).frame
 fakeness = annotations.scores(plain_tidy)["fakeness"]
-fakeness.index = fakeness.index.astype(int)
 
 # %% tags=["remove-cell"]
+fakeness.index = fakeness.index.astype(int)
 ranked = fakeness.sort_values(kind="stable")
 place = 1 - np.geomspace(1, 1 / len(ranked), 12)
 picked = ranked.iloc[(place * len(ranked)).astype(int)]
@@ -627,11 +636,6 @@ Markdown(
     f"see before they choose a level, in the darkest tenth {bent[9]:+.3f}. The share of images rated “likely "
     f"fake” or above is {fake['random']:.1%} of random faces and {fake['transects']:.1%} of the transects. "
 )
-
-# %% [markdown]
-# Projection pulls codes towards the middle of the latent space, away from regions where artefacts live, and
-# the steps lead outwards again. [](n09_replication_gallery) shows the distributions, the faces in order of
-# their fakeness, and one transect with the score above each image.
 
 # %% [markdown]
 # ## What would change our mind
@@ -665,7 +669,7 @@ Markdown(
 k, r = n_raters, agreement["icc"]
 alone = pd.DataFrame({"all": r, "one": r / (k - (k - 1) * r)})
 alone["loss"], alone["share kept"] = alone["all"] - alone["one"], alone["one"] / alone["all"]
-assert np.allclose(k * alone["one"] / (1 + (k - 1) * alone["one"]), r)
+assert np.allclose(k * alone["one"] / (1 + (k - 1) * alone["one"]), r, equal_nan=True)
 alone.sort_values("all").round(3)
 
 # %% [markdown]
@@ -681,7 +685,7 @@ slope, turn = k / (k - (k - 1) * grid) ** 2, np.sqrt(k) / (1 + np.sqrt(k))
 assert (np.diff(one / grid) > 0).all() and (np.diff(slope) > 0).all()
 assert abs(grid[(grid - one).argmax()] - turn) < 0.001
 assert ((slope < 1) == (grid < turn)).mean() > 0.998
-order = alone["loss"].sort_values()
+order = alone["loss"].dropna().sort_values()
 print(f"The loss is largest where all have an ICC of {turn:.2f}.")
 print(
     f"Here it is largest for {order.index[-1]} ({order.iloc[-1]:.2f}), least for {order.index[0]}."
@@ -697,7 +701,7 @@ print(
 # Compute alpha with `metric="nominal"` and compare it with the ordinal one. Why is it lower where answers
 # fall on neighbouring levels?
 #
-# **Check:** the two have the same order of attributes at both ends of the list, or nearly so.
+# **Check:** where ordinal alpha is near zero, the nominal one is near zero as well.
 # ```
 #
 # ```{solution-start} ex-nominal
@@ -712,8 +716,8 @@ print(
 # %% tags=["solution"]
 nominal = annotations.agreement_table(counts, metric="nominal", n_boot=10, seed=seed)["alpha"]
 lower = nominal < agreement["alpha"]
-print(f"Nominal alpha is lower for {lower.sum()} of {len(lower)} attributes.")
-pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal}).round(2)
+print(f"Nominal alpha is lower for {lower.sum()} of {len(lower)} attributes:")
+print(pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal}).round(2).to_string())
 
 # %% [markdown]
 # ```{solution-end}
@@ -740,7 +744,7 @@ pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal}).round(2)
 # %% tags=["solution"]
 mirror = {"hair_length": counts["hair_length"][:, ::-1]}
 of_mirror = annotations.agreement_table(mirror, n_boot=10, seed=seed).loc["hair_length", "alpha"]
-assert np.isclose(of_mirror, agreement.loc["hair_length", "alpha"])
+assert np.isclose(of_mirror, agreement.loc["hair_length", "alpha"], equal_nan=True)
 turned = change(scores.assign(hair_length=1 - scores["hair_length"]), "hair_length")["hair_length"]
 assert np.isclose(turned.mean(), -changes["hair_length"]["hair_length"].mean())
 print(
@@ -781,9 +785,9 @@ _ = stage.finish(
 # %% tags=["remove-cell"]
 on_axes = agreement.loc[[*AXES], "alpha"]
 answer = (
-    f"{n_raters} simulated annotators look at each image, and {kept:,} answers are kept. They agree about the "
+    f"Each image has answers from {n_raters} simulated annotators, {kept:,} in all. They agree about the "
     f"three axes (Krippendorff's alpha {on_axes.min():.2f} to {on_axes.max():.2f}, where one is perfect) and "
-    f"hardly about makeup ({agreement.loc['makeup', 'alpha']:.2f}), which is held at one level on purpose. The "
+    f"hardly about makeup ({agreement.loc['makeup', 'alpha']:.2f}), which is held low on purpose. The "
     f"intended changes arrive: in {min(right.values()):.1%} or more of the pairs, high is seen as higher. The "
     f"leak from hair to gender is in the eye: perceived gender moves by {seen['estimate']:+z.3f} of the scale, "
     f"and the shape of the face by {actual['hair_length']['gender']:+z.3f}."
