@@ -61,7 +61,9 @@ figures.style()
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
 square = stage.load("05_transect_generation", "square.npy")
 ends = stage.load("05_transect_generation", "square.json")
-columns, rows = ([f"{v:+.2f}" for v in ends[name]] for name in ("skin_colour", "hair_length"))
+columns, rows = (
+    [f"{v:+.2f}".replace("-", "−") for v in ends[name]] for name in ("skin_colour", "hair_length")
+)
 _ = figures.gallery(
     square, 5, [f"skin {v}" for v in columns], row_labels=[f"hair {v}" for v in rows]
 )
@@ -247,7 +249,7 @@ ax.boxplot(
 )
 ax.invert_yaxis()
 ax.plot(steps, places, "D", color=figures.VERMILION)
-ax.text(steps[-1], len(steps) - 0.6, "one step", color=figures.VERMILION, ha="center", va="top")
+ax.text(steps[1] + 0.012, 1, "one step of the scale", color=figures.VERMILION, va="center")
 ax.set(ylim=(len(steps) - 0.2, -0.6), ylabel="")
 below = (spread.median() <= np.array(steps) + 1e-9).sum()
 ax.set(xlabel=f"standard deviation of an image's answers (n = {len(spread):,} images)")
