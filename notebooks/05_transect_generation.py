@@ -137,11 +137,15 @@ _ = figure.suptitle(title, fontsize=11)
 # A {term}`transect` is a grid of images made from one face. We make it in two moves. First we *project*
 # the face: we move its code to the nearest point where all attributes of the grid are neutral, that is,
 # where their {term}`decision values <decision value>` are zero. Then we *step* from there to each cell,
-# along vectors of the {term}`dual basis`. The next figure shows both moves for two attributes.
+# along vectors of the {term}`dual basis`. The next figure shows both moves for two attributes. Only adults
+# take part: the threshold below leaves a margin above the score of age at which later chapters stop calling
+# a face an adult.
 
-# %% tags=["hide-cell"]
+# %%
 ADULT = 0.45  # predicted score of age from which a face takes part
 youngest = ADULT - 0.5  # as a decision value of the fitted plane
+
+# %% tags=["hide-cell"]
 N_FRAMES = 13
 SPANS = {  # signed distances from the plane to both ends of a walk, set by eye
     "skin_colour": (-1.4, 1.6),
@@ -277,8 +281,8 @@ Markdown(
 # ## One attribute at a time
 #
 # Each row of the next figure starts from another adult face, puts it on the plane of one attribute, and
-# walks along the dual vector of that attribute in equal steps. The two ends were set by eye. "Adult" is
-# decided by the fitted plane of age, because a real generator gives us only this.
+# walks along the dual vector of that attribute in equal steps. The two ends were set by eye. The fitted
+# plane of age says who is an adult, because a real generator gives us only this.
 
 
 # %%

@@ -227,14 +227,13 @@ Markdown(
 # %%
 export = stage.path("export.json")
 annotations.write_label_studio(answers, export)
+first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
+answers = answers[answers["image_id"].isin(first)]
 tidy, report = annotations.read_label_studio(export)
 report[report["count"] > 0].set_index("reason")[["unit", "count", "dropped"]]
 
+
 # %% tags=["remove-cell"]
-first = index.index[:10_000]  # are enough to know a rater by; in a long study all take gigabytes
-answers = answers[answers["image_id"].isin(first)]
-
-
 def tasks() -> Iterator[dict]:
     """The tasks of the export; each has a line, so that no more than one is held at a time."""
     with export.open(encoding="utf-8") as lines:
