@@ -121,7 +121,251 @@ _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**o
 # ## From chapter 5: Transects
 
 # %% [markdown]
+# ### Two attributes at once
+#
+# A transect with two axes shows attributes together. The base face is projected onto both hyperplanes, and
+# each cell is one step along each dual vector away. All cells of a row have the same intended hair, and all
+# cells of a column the same intended skin.
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
+square = stage.load("05_transect_generation", "square.npy")
+ends = stage.load("05_transect_generation", "square.json")
+columns, rows = (
+    [f"{v:+.2f}".replace("-", "−") for v in ends[name]] for name in ("skin_colour", "hair_length")
+)
+_ = figures.gallery(
+    square, 5, [f"skin {v}" for v in columns], row_labels=[f"hair {v}" for v in rows]
+)
+
+# %% [markdown]
+# (erratum-projection)=
+# ### Projection, one plane after the other
+#
+# {cite:t}`transects` know no closed form for the projection onto several hyperplanes. They project onto one
+# after the other, in rounds, and call the result a single point. There is a closed form
+# ([](05_transect_generation)), and $K$ hyperplanes in $D$ dimensions meet in a flat of $D - K$ dimensions.
+
+# %% [markdown]
+# Cycling converges to the same point. The nearer to parallel two planes are, the slower it gets there: each
+# round removes only the part of the error that the two normals do not share. We compare both on the fitted
+# planes of all attributes, and on pairs of planes that meet at a chosen cosine, with the 50 rounds that the
+# paper allows. <!-- paper -->
+
+# %%
+from helpers import transects
+from helpers.directions import Hyperplanes
+from helpers.generators import load_generator
+
+generator = load_generator("known-truth", device=device)
+planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
+codes = generator.sample(200, seed + 3).cpu().numpy().astype(np.float64)
+
+
+# %%
+def pair_of_planes(cosine):
+    """Normals and intercepts of two planes on different sides of the origin."""
+    normals = np.eye(2, generator.latent_dim)
+    normals[1] = cosine * normals[0] + np.sqrt(1 - cosine**2) * normals[1]
+    return normals, np.array([-1.0, 1.0])
+
+
+cases = {"fitted planes": (planes.normals, planes.intercepts)}
+cases |= {f"two planes, cosine {cosine}": pair_of_planes(cosine) for cosine in (0.5, 0.95, 0.99)}
+
+
+# %%
+def miss_of(case):
+    """Mean distance of cyclic projection, after its rounds, from the closed form."""
+    closed, cycled = transects.project(codes, *case), transects.project_cyclic(codes, *case)
+    return np.linalg.norm(cycled - closed, axis=1).mean()
+
+
+miss = pd.Series({name: miss_of(case) for name, case in cases.items()})
+miss.rename("distance after cycling").map("{:.1g}".format).to_frame()
+
+# %% tags=["remove-cell"]
+assert miss["fitted planes"] < 1e-5 and miss["two planes, cosine 0.99"] > 0.1
+assert miss["two planes, cosine 0.5"] < miss["two planes, cosine 0.95"]
+
+# %% [markdown]
+# For the planes of this book both agree. For nearly parallel planes the cycle stops short, and its output
+# gives no warning. [](benchmarks) compares their speed.
+
+# %% [markdown]
 # ## From chapter 6: Annotation ingestion
+
+# %% [markdown]
+# ### Pay, speed and duration
+#
+# The paper paid 1.2 cents per answer and reports earnings of 10 to 15 dollars an hour, 10 to 20 answers a <!-- paper -->
+# second from the whole crowd, and ten hours for all 0.52 million answers. Do these fit together? <!-- paper -->
+
+# %%
+total = (5_000 + 1_000 * 8) * 8 * 5
+pay = pd.DataFrame({"dollars per hour": [10.0, 15.0]})
+pay["seconds per answer"] = 3600 * 0.012 / pay["dollars per hour"]
+slow, fast = pay["seconds per answer"]
+
+# %%
+pace = pd.DataFrame({"answers per second": [10.0, 20.0]})
+pace["hours for all"] = total / pace["answers per second"] / 3600
+pace["people at work, fast"] = pace["answers per second"] * fast
+pace["people at work, slow"] = pace["answers per second"] * slow
+pace.round(1)
+
+# %% tags=["remove-input"]
+from IPython.display import Markdown
+
+columns = ["image_id", "annotator_id", "seconds"]
+visits = stage.load("06_annotation_ingestion", "annotations.parquet", columns).drop_duplicates()
+ours = visits["seconds"].median() / 8
+Markdown(
+    f"{total:,} answers at 1.2 cents are {total * 0.012:,.0f} dollars, before the platform's fee. The wage holds "
+    f"if an answer takes {fast:.1f} to {slow:.1f} seconds. The simulated crowd takes {ours:.1f} seconds (median), "
+    f"which would earn {0.012 * 3600 / ours:.1f} dollars an hour."
+)
+
+# %% [markdown]
+# The paper's ten hours lie inside the range. An hourly wage that is computed this way leaves out the minutes
+# in which people wait for the next image, read instructions or have work rejected. The true wage is lower, by an
+# amount that was not published. [](annotators-guide) says how to set a fair one.
+
+# %% [markdown]
+# ### The noise of the simulated crowd
+#
+# *Noise* is the standard deviation, in levels, of answers around the score of an image. The *margin* says how
+# far, in levels, the clearest faces lie beyond the ends of the scale: clear cases then get the end's answer
+# from everybody. "Measured" was fitted to published ratings, "from agreement" to a published alpha.
+
+# %% tags=["remove-input"]
+from helpers.annotations import ATTRIBUTES, crowd
+
+noise = {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
+pd.DataFrame(noise).T
+
+# %% [markdown]
+# A {term}`cue` adds its *strength* to the score of perceived gender, from zero (female) to one (male), between
+# the two ends of its own scale. At its *neutral* score it adds zero.
+
+# %% tags=["remove-input"]
+pd.set_option("display.max_colwidth", None)
+pd.DataFrame({name.replace("_", " "): vars(cue) for name, cue in crowd.CUES.items()}).T
+
+# %% [markdown]
+# ### All answers about a transect
+#
+# Nine annotators see thirteen images along one attribute. A logistic curve is fitted to their mean scores. The
+# table has the decision value at which the fitted score is one half, which is near zero where a plane is right
+# for its raters, and the way from a tenth of the scale to nine tenths.
+
+# %% tags=["remove-cell"]
+import seaborn as sns
+import statsmodels.api as sm
+
+# %% tags=["remove-cell"]
+walked = stage.load("05_transect_generation", "lines.parquet")
+lines = stage.load("05_transect_generation", "lines.npy")[:, :, ::4, ::4]
+nine = stage.load("06_annotation_ingestion", "lines_answers.parquet")
+curves, chosen, CURVES = {}, {}, ("hair_length", "gender", "skin_colour")
+for name in CURVES:
+    rows = np.flatnonzero(walked["attribute"] == name)
+    value = walked["decision value"].iloc[rows].set_axis([f"line-{row:02}" for row in rows])
+    counted, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
+    chosen[name] = counted.reindex(value.index, columns=levels, fill_value=0)
+    mean = chosen[name] @ levels / (9 * levels[-1])
+    curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts rise from left to right, most of them on a few neighbouring levels, and a curve runs through them."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper, which has as many images and annotators."}}
+fig, axes = plt.subplots(6, 1, figsize=(figures.WIDTH, 7.6), height_ratios=[1, 2.3] * 3)
+for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
+    rows = np.flatnonzero(walked["attribute"] == name)
+    top.imshow(np.hstack(figures.as_pixels(lines[rows])), aspect="auto")
+    top.set_title(name.replace("_", " "), loc="left", fontsize=12)
+    top.set_axis_off()
+    cells = chosen[name].set_axis([*ATTRIBUTES[name]], axis=1).T[::-1]
+    heat = {"cmap": "Blues", "vmin": 0, "vmax": 11, "cbar": False, "linewidths": 1}
+    sns.heatmap(cells, annot=True, mask=cells == 0, xticklabels=False, ax=bottom, **heat)
+    heights = len(cells) - 0.5 - (len(cells) - 1) * curves[name].fittedvalues
+    bottom.plot(np.arange(len(rows)) + 0.5, heights, color=figures.VERMILION, alpha=0.6)
+    bottom.set(xlabel="", ylabel="")
+
+# %% tags=["remove-input"]
+fits = pd.DataFrame({name.replace("_", " "): fit.params.to_numpy() for name, fit in curves.items()})
+middle, width = -fits.loc[0] / fits.loc[1], 2 * np.log(9) / fits.loc[1]
+pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
+
+# %% [markdown]
+# ### Spread of the answers to one image
+#
+# The plainest measure of agreement is the standard deviation of an image's answers, in units of the scale. The
+# distance between two neighbouring levels is a yardstick for it, because answers on two adjacent levels are all
+# that one can hope for.
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
+spread = stage.load("06_annotation_ingestion", "spread.parquet")
+steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
+places, (_, ax) = range(len(steps)), plt.subplots(figsize=(figures.WIDTH, 4))
+ax.boxplot(
+    [values.dropna() for _, values in spread.items()],
+    positions=places,
+    tick_labels=[name.replace("_", " ") for name in spread],
+    orientation="horizontal",
+    widths=0.8,
+    showfliers=False,
+    patch_artist=True,
+    boxprops={"facecolor": figures.SKY},
+    medianprops={"color": figures.BLACK},
+)
+ax.invert_yaxis()
+ax.plot(steps, places, "D", color=figures.VERMILION)
+ax.text(steps[1] + 0.012, 1, "one step of the scale", color=figures.VERMILION, va="center")
+ax.set(ylim=(len(steps) - 0.2, -0.6), ylabel="")
+below = (spread.median() <= np.array(steps) + 1e-9).sum()
+ax.set(xlabel=f"standard deviation of an image's answers (n = {len(spread):,} images)")
+_ = ax.set_title(f"The median spread is at most one step for {below} of {len(steps)} attributes")
+
+# %% [markdown]
+# ### Meant and seen, on one transect
+#
+# Below are the eight images of the first transect, which was not selected. Above each image are the gender that
+# was intended and the mean score that raters gave, from zero (female) to one (male).
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
+index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
+images = stage.load("05_transect_generation", "fitted_images.npy")
+one = index.join(stage.load("06_annotation_ingestion", "scores.parquet")).reset_index()
+one = one[one["transect"] == one["transect"].min()].sort_values("gender_level", kind="stable")
+meant = one["gender_level"].map({0: "female", 1: "male"})
+titles = [f"meant {word}\nseen {seen:.2f}" for word, seen in zip(meant, one["gender"], strict=True)]
+_ = figures.gallery(images[one.index], 4, titles)
+
+# %% [markdown]
+# ### Fakeness
+#
+# The eighth question asks how fake an image looks. The same crowd rated random faces and the transects. The
+# second figure orders random faces by their mean score, and samples the right half of the ranking more densely.
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
+random_faces = stage.load("06_annotation_ingestion", "fakeness_random.parquet")["fakeness"]
+of_transects = stage.load("06_annotation_ingestion", "scores.parquet")["fakeness"]
+fig, ax = plt.subplots(figsize=(figures.WIDTH, 3.4))
+steps = stage.parameters["n_raters"] * (len(ATTRIBUTES["fakeness"]) - 1)
+edges = (np.arange(steps + 2) - 0.5) / steps
+for name, values, line in (("random faces", random_faces, "--"), ("transects", of_transects, "-")):
+    share = np.histogram(values, edges)[0] / len(values)
+    ax.stairs(share, edges, linestyle=line, linewidth=2, label=f"{name}, n = {len(values):,}")
+ax.axvline(0.75, color=figures.BLACK, linestyle=":", linewidth=1)
+ax.set(xlabel="mean fakeness score", ylabel="share of images", xlim=(-0.03, 1.03))
+ax.legend()
+fake = [(values >= 0.75).mean() for values in (random_faces, of_transects)]
+_ = ax.set_title(
+    f"“Likely fake” or above: {fake[0]:.1%} of random faces, {fake[1]:.1%} of the transects"
+)
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
+picked = stage.load("06_annotation_ingestion", "fakeness_of_faces.parquet")["fakeness"]
+portraits = stage.load("06_annotation_ingestion", "fakeness_faces.npy")
+_ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
 
 # %% [markdown]
 # ## From chapter 7: Pruning
