@@ -369,5 +369,4 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
 # ## From chapter 15: Verification curves
 
 # %% tags=["remove-cell"]
-stage.save("results.json", {})
-stage.finish()
+_ = stage.finish({})
