@@ -87,7 +87,7 @@ seen_in["skin"] = errors.discretize(seen_in["skin_colour"], *errors.STRATA["skin
 seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
 fig, grid = plt.subplots(3, 2, figsize=(figures.WIDTH, 8.4), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
@@ -110,7 +110,7 @@ lines = [
 ]
 Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
 fig, grid = plt.subplots(2, 1, figsize=(figures.WIDTH, 6.2), sharey=True)
 for panel, gender in zip(grid, ("female", "male"), strict=True):
     rows = seen_in[seen_in["seen as"] == gender]
@@ -160,7 +160,7 @@ of_reached = {"seen so": seen_so.where(reached), "real": (~made["drop_fakeness"]
 walks = pd.DataFrame({"reached": reached} | of_reached).astype(float)
 walks = walks.groupby([made[level] for level in LEVELS]).mean()
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 counts = pd.DataFrame({who: sides(scores).value_counts() for who, scores in random.items()})
 counts = counts.reindex(walks.index).fillna(0)
 lost = counts / len(seen)
@@ -216,6 +216,8 @@ for name, score in {
 }.items():
     answers[name] = errors.discretize(answers[score], *errors.STRATA[score])
 grown = answers[answers["kept"] & answers["adult"]]
+
+# %% tags=["hide-cell"]
 matched = {
     attribute: {
         model: errors.matched_groups(grown, attribute, by, f"error_{model}")
@@ -307,7 +309,7 @@ by_age("fairface-like")
 # fairface-like model, and here are those of the other one. An error on a woman with a beard would be a
 # warning about the raters, so the lines below count them.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
 score = "score_celeba-like"
 rows = answers[answers["kept"] & (answers["error_celeba-like"] == 1)]
 rows = rows.assign(gap=(rows[score] - rows["gender"]).abs())
@@ -338,7 +340,7 @@ Markdown("\n".join(lines))
 # ordinary models. Here are the two controls. The errors of plantskin depend on skin by construction, and
 # those of the null control are pure chance. Their coefficients of skin should look different.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
 logit = stage.load("09_logistic_ate", "paper_logit.parquet").set_index(["model", "level"])
 size = logit["estimate"].abs().loc[["celeba-like", "fairface-like"]].groupby("level").mean()
 order = size.sort_values(ascending=False).index
