@@ -232,13 +232,13 @@ matched = {
 matched = {attribute: pd.concat(pairs, names=["model"]) for attribute, pairs in matched.items()}
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95 % intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
-_ = figures.matched_scatter(matched["skin"].drop("null"))
+figures.matched_scatter(matched["skin"].drop("null")).locator_params(nbins=5)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95 % intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
-_ = figures.matched_scatter(matched["hair"].drop("null"))
+figures.matched_scatter(matched["hair"].drop("null")).locator_params(nbins=5)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95 % intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
-_ = figures.matched_scatter(matched["perceived_gender"].drop("null"))
+figures.matched_scatter(matched["perceived_gender"].drop("null")).locator_params(nbins=5)
 
 # %% [markdown]
 # The paper reads from its figure that women are misread more often than men. The lines count the pairs in
