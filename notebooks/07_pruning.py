@@ -50,7 +50,6 @@ stage = Stage("07_pruning", profile=profile, device=device, seed=seed)
 figures.style()
 pd.set_option("display.precision", 3)
 
-# %% tags=["hide-cell"]
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 parameters = torch.from_numpy(
     np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
@@ -77,8 +76,8 @@ for ax, (name, state, keeps, role) in zip(pair, kinds, strict=True):
 # %% [markdown]
 # ## Question
 #
-# Some images look fake. On others raters see a gender, a skin colour or a hair length that is neither
-# one thing nor the other. {cite:t}`transects` leaves such images out. Which images do its rules
+# Some images look fake. On others raters see a gender, a skin colour or a hair length in the middle of
+# the scale. {cite:t}`transects` leaves such images out. Which images do its rules
 # remove, and are the remaining images still matched?
 #
 # ```{glue:md} answer
@@ -209,7 +208,7 @@ pairs = pruning.completeness(frame, kept_adults, levels)
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** {image:.0%} of the images survive, at most {pair:.0%} of the pairs along an axis "
+    "{image:.0%} of the images survive, at most {pair:.0%} of the pairs along an axis "
     "and {transect:.0%} of the transects. If images were dropped independently, {alone:.0%} of the "
     "transects would survive.",
     holds=share["image"] > share["pair"] > share["transect"],
@@ -276,8 +275,8 @@ short, long = (
     frame.loc[frame["hair_length_level"] == k, "drop_hair_length"].mean() for k in (0, 1)
 )
 Markdown(
-    f"The least is lost by {told_cells['least']}, and the most by {told_cells['most']}. The band of "
-    f"hair length lies below the middle of its scale. It drops {short:.1%} of the images with short hair and {long:.1%} "
+    f"The cell that loses least is {told_cells['least']}. The one that loses most is "
+    f"{told_cells['most']}. The band of hair length lies below the middle of its scale. It drops {short:.1%} of the images with short hair and {long:.1%} "
     "of those with long hair."
 )
 
@@ -374,7 +373,7 @@ assert one_annotator.between(0, 1).all()
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** a single annotator errs on {dropped:percent} % of the images that are dropped "
+    "A single annotator errs on {dropped:percent} % of the images that are dropped "
     "for gender, and on {kept:percent} % of those that are kept.",
     holds=alone["dropped for gender"] > 1.5 * alone["kept"],
     dropped=alone["dropped for gender"],
@@ -399,7 +398,7 @@ claim(
 complete = pruning.complete_transects(kept_adults, size=2 ** len(axes))
 frame["complete_transect"] = frame.index.isin(complete.index)
 decisions = frame[["kept", "adult", "complete_transect", *frame.filter(like="drop_")]]
-stage.save("kept.parquet", decisions)
+_ = stage.save("kept.parquet", decisions)
 # %% [markdown]
 # ## Transects beside collected faces
 #
@@ -447,7 +446,7 @@ gap = (means["female"] - means["male"]).abs()
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** mean hair length of women and men differs by {least:.2f} to {most:.2f} of its scale "
+    "Mean hair length of women and men differs by {least:.2f} to {most:.2f} of its scale "
     "in the wild sets, and by at most {ours:.3f} in the transects, before and after pruning.",
     holds=gap[[*WILD.values()]].min() > 2 * gap[[*grid]].max(),
     least=gap[[*WILD.values()]].min(),
@@ -479,7 +478,7 @@ _ = ax.set_title(with_minus(title), loc="right")
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** women of the set that imitates parliaments have shorter hair where their skin is "
+    "Women of the set that imitates parliaments have shorter hair where their skin is "
     "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}.",
     holds=ppb["high"] < -2 * max(abs(ours["low"]), abs(ours["high"])),
     ppb=ppb,
