@@ -55,8 +55,6 @@ parameters = torch.from_numpy(
     np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
 )
 frame = index.join(stage.load("06_annotation_ingestion", "scores.parquet"))
-axes = ["skin_colour", "hair_length", "gender"]
-levels = [f"{axis}_level" for axis in axes]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two squares of one hundred tiles. In the left one, which stands for images, few tiles are empty. In the right one, which stands for complete transects, far more tiles are empty."}, "figure": {"name": "fig-waffle", "caption": "Each tile is one per cent. Left: the images that the four rules keep. Right: the transects that keep all eight images. Empty tiles are lost."}}
 stays = frame.index.isin(pruning.prune(frame, PAPER_RULES)[0].index)
@@ -109,6 +107,8 @@ for ax, (name, state, keeps, role) in zip(pair, kinds, strict=True):
 # {term}`fakeness`. Here are four rows, turned into columns.
 
 # %%
+axes = ["skin_colour", "hair_length", "gender"]
+levels = [f"{axis}_level" for axis in axes]
 shown = frame[["transect", *levels, *axes, "fakeness"]].head(4).T
 shown.style.format("{:g}").format_index(escape="html", axis=1)
 
