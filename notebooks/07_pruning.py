@@ -13,61 +13,30 @@
 # ---
 
 # %% [markdown]
-# # Leaving images out
+# # Pruning
 #
-# Some images look fake. Others show a face about whose gender the annotators are divided, or hair
-# that is neither short nor long. It is tempting to throw them out, and
-# {cite:t}`transects` does: of its eight thousand images, less than three quarters reach the
-# analysis. This chapter applies the same rules, and then counts what they cost, because an
-# experiment that discards results after the treatment is no longer quite an experiment.
+# *You need [chapter 6](06_annotation_ingestion) (the raters' scores of each image). Reading: {{minutes}} minutes.*
 
-# %% [markdown]
-# ## Question
-#
-# Which images do the rules remove, from which cells of the design, and are the images that stay
-# still matched? And, since pruning is meant to leave cleanly separated groups: are the transects
-# then really better balanced than test sets collected in the wild?
-
-# %% [markdown]
-# ## Design contract
-#
-# | | |
-# |---|---|
-# | Unit | one image; pairs and transects are groups of images of one face |
-# | Intervention | the levels of skin colour, hair length and gender, set in [](05_transect_generation) |
-# | Held fixed | everything else about the face, as far as leakage allows, in the *complete* transect |
-# | Outcome | whether an image is kept, and what the kept images look like |
-# | Estimand | shares kept by cell; differences in other attributes between the levels of an axis |
-# | Known failure | pruning reads scores that the treatment has changed: selection after treatment |
-
-# %% [markdown]
-# ## Prerequisites
-#
-# You need the scores of [](06_annotation_ingestion), and from statistics the idea of selection
-# bias: a sample chosen by a consequence of the treatment no longer compares like with like. The
-# chapter takes about twenty minutes to read and less than a minute to run. *Female* and *male* are
-# what annotators perceived.
-
-# %%
+# %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from myst_nb import glue
 from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.proportion import proportion_confint
 
 import facerender
 from helpers import annotations, errors, figures, pruning, resampling
 from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
-from helpers.claims import claim
-from helpers.generators import load_generator
+from helpers.claims import claim, told, with_minus
+from helpers.figures import panels
 from helpers.pruning import ADULT_RULE, PAPER_RULES
 from helpers.world import populations
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
@@ -76,17 +45,66 @@ n_population = 2000
 n_raters = 5
 n_boot = 1000
 
-# %%
+# %% tags=["hide-cell"]
 stage = Stage("07_pruning", profile=profile, device=device, seed=seed)
 figures.style()
 pd.set_option("display.precision", 3)
 
-# %%
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 parameters = torch.from_numpy(
     np.array(stage.load("05_transect_generation", "fitted_parameters.npy"))
 )
 frame = index.join(stage.load("06_annotation_ingestion", "scores.parquet"))
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two squares of one hundred tiles. In the left one, which stands for images, few tiles are empty. In the right one, which stands for complete transects, far more tiles are empty."}, "figure": {"name": "fig-waffle", "caption": "Each tile is one per cent. Left: the images that the four rules keep. Right: the transects that keep all eight images. Empty tiles are lost."}}
+stays = frame.index.isin(pruning.prune(frame, PAPER_RULES)[0].index)
+whole = pd.Series(stays).groupby(frame["transect"].to_numpy()).all()
+_, pair = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.3))
+kinds = (("images", "are kept", stays, "estimate"), ("transects", "are complete", whole, "truth"))
+across, up = np.arange(100) % 10, np.arange(100) // 10
+for ax, (name, state, keeps, role) in zip(pair, kinds, strict=True):
+    filled = np.arange(100) < round(100 * np.mean(keeps))
+    colour = figures.LOOKS[role].colour
+    ax.scatter(across[filled], up[filled], 190, colour, marker="s")
+    ax.scatter(across[~filled], up[~filled], 190, "white", marker="s", edgecolors="#999999")
+    ax.set_title(f"{np.mean(keeps):.0%} of {len(keeps):,} {name}\n{state}")
+    ax.set(aspect="equal", xlim=(-0.7, 9.7), ylim=(-0.7, 9.7))
+    ax.axis("off")
+
+# %% [markdown]
+# ## Question
+#
+# Some images look fake. On others raters see a gender, a skin colour or a hair length in the middle of
+# the scale. {cite:t}`transects` leaves such images out. Which images do its rules
+# remove, and are the remaining images still matched?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | the made faces of [](05_transect_generation) with fitted directions |
+# | Unit | one image; pairs and transects are groups of images of one face |
+# | Intervention | the levels of skin colour, hair length and gender |
+# | Held fixed | everything else about the face, as far as leakage allows, in the *complete* transect |
+# | Outcome and who labels it | whether an image is kept, by the mean scores of the simulated raters |
+# | Estimand | shares kept by cell; differences in other attributes between the levels of an axis |
+# | Tolerance and n | no tolerance, since no model is judged here; n stands in each figure |
+# | Decision at stake | on which images later chapters count errors |
+# | Known failure | pruning reads scores that the treatment has changed: selection after treatment |
+# :::
+
+# %% [markdown]
+# ## The rules of the paper
+#
+# {term}`Pruning` means to remove images before the analysis. Each image has a row with its
+# {term}`transect`, the intended level of each axis (zero is low, one is high), the mean scores that raters gave, and its
+# {term}`fakeness`. Here are four rows, turned into columns.
 
 # %%
 axes = ["skin_colour", "hair_length", "gender"]
@@ -95,29 +113,23 @@ shown = frame[["transect", *levels, *axes, "fakeness"]].head(4).T
 shown.style.format("{:g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
-# ## The rules of the paper
-#
-# Section 5.2.1 of {cite:t}`transects` removes an image whose mean score falls into one of four
-# ranges. One is about realism: a mean at "likely fake" or above. Three are about ambiguity: gender
-# and skin colour near the middle of their scales, and hair length in a band below the middle,
-# because the transects go from short to medium hair. The rules look at perceived scores only;
-# intentions do not count.
-
-# %%
-pd.DataFrame({"dropped if the score is in": {name: str(r) for name, r in PAPER_RULES.items()}})
+# Section 5.2.1 of the paper has four rules, and each one names a range of scores. The first rule
+# removes an image that raters call "likely fake" or worse. The other three remove ambiguous images:
+# gender and skin colour near the middle of their scales, and hair length in a band below the middle.
+# The rules read the scores that raters gave. The intended levels play no part.
 
 # %%
 kept, report = pruning.prune(frame, PAPER_RULES)
+report.drop(columns="reason")
+
+# %% tags=["remove-cell"]
 stage.save("report.parquet", report)
-report
 
 # %% [markdown]
-# `dropped` counts the images that a rule matches, `dropped_here` those that no earlier rule had
-# removed. An image may be ambiguous in more than one way, so the second column depends on the order
-# of the rules and the first does not. How much fakeness removes depends on the generator, and its
-# row says how much it is here. Projection pulls codes towards the middle of the latent space, and
-# every step along a direction leads away from there again; [](06_annotation_ingestion) compares the
-# outcome with random faces.
+# `dropped` counts the images that match a rule. `dropped_here` leaves out those that an earlier rule
+# had removed, so it depends on the order of the rules. The next cell keeps one column of decisions
+# for each rule beside each image. Dropped images stay in the file, so a later chapter can combine
+# the rules in another way.
 
 # %%
 frame["kept"] = frame.index.isin(kept.index)
@@ -127,23 +139,22 @@ for name, interval in PAPER_RULES.items():
     frame[f"drop_{name}"] = ~frame.index.isin(pruning.prune(frame, {name: interval})[0].index)
 
 # %% [markdown]
-# A column of decisions per rule now stands beside each image, so that a later chapter can apply
-# another combination of rules without going back to the scores. Nothing is deleted: a dropped image
-# stays in every file, marked.
-#
-# The comparison with a test set of parliamentarians calls for one more rule. They are adults, so
-# section 5.4 of the paper also removes faces that look like children or teenagers. This rule differs
-# from the others in kind: age was not manipulated, so it is meant to remove whole faces and not
-# some versions of a face. Leakage and disagreement of raters about borderline ages break that for a
-# few transects. Here are the paper's numbers beside ours.
+# One more rule serves the comparison with a test set of parliamentarians, who are adults. Section 5.4
+# of the paper removes faces that look like children or teenagers. Age is the same in all versions of
+# a face, so this rule should remove whole transects. Leakage and disagreement between raters break
+# that for a few of them.
 
 # %%
 kept_adults = frame[frame["kept"] & frame["adult"]]
-funnel = pd.DataFrame(
-    {"paper": [8_000, 5_713, 5_335], "here": [len(frame), len(kept), len(kept_adults)]},
-    index=["generated", "after the four rules", "and adult"],
+
+# %% tags=["remove-input"]
+PAPER = {"generated": 8_000, "after the four rules": 5_713, "and adult": 5_335}
+ours = [len(frame), len(kept), len(kept_adults)]
+Markdown(
+    f"The paper keeps {PAPER['after the four rules']:,} of its {PAPER['generated']:,} images "
+    f"({PAPER['after the four rules'] / PAPER['generated']:.0%}), and {PAPER['and adult']:,} of them show adults. "
+    f"Here the rules keep {ours[1]:,} of {ours[0]:,} ({ours[1] / ours[0]:.0%}), and {ours[2]:,} show adults."
 )
-pd.concat({"images": funnel, "share": funnel / funnel.iloc[0]}, axis=1)
 
 # %% tags=["remove-cell"]
 assert len(kept_adults) <= len(kept) <= len(frame)
@@ -151,165 +162,53 @@ assert report["remaining"].iloc[-1] == len(kept)
 assert (frame["kept"] == ~frame.filter(like="drop_").any(axis=1)).all()
 
 # %% [markdown]
-# ### What is dropped
+# ### Look at what is dropped
 #
-# A rule of thumb for any exclusion: look at what it excludes before looking at any result. The rules
-# are easier to judge with faces in view. Each row below lines up images by their mean
-# score for one attribute, as close as possible to evenly spaced. A cross marks a score inside the
-# range that the rule removes. Ask yourself, row by row, whether the crosses fall where you would
-# hesitate.
+# Look at the excluded images before you look at any result. Each row below shows images in the order
+# of their mean score for one attribute, as evenly spaced as possible. A cross marks a score that the
+# rule removes. Ask yourself in each row: would you hesitate where the crosses are?
 
-# %%
+# %% tags=["hide-input"]
 shuffled = frame.sample(frac=1, random_state=seed)
 lined_up = {}
 for axis in axes:
     one_per_score = shuffled.drop_duplicates(axis).sort_values(axis).index
-    lined_up[axis] = one_per_score[np.linspace(0, len(one_per_score) - 1, 9).astype(int)]
+    lined_up[axis] = one_per_score[np.linspace(0, len(one_per_score) - 1, 7).astype(int)]
 chosen = [image for row in lined_up.values() for image in row]
 portraits = facerender.render(parameters[frame.index.get_indexer(chosen)], figure_size).image
 
-# %% mystnb={"image": {"alt": "Three rows of nine rendered faces each, ordered by perceived skin colour, hair length and gender. The mean score is printed above each face, and a cross follows the scores in the middle of a row, which are dropped."}, "figure": {"name": "fig-pruned-faces", "caption": "Images in the order of their mean score for one attribute, printed above; a cross marks a score that the attribute's rule drops. As in Fig. 10 of the transects paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of seven rendered faces each, ordered by perceived skin colour, hair length and gender. The mean score is printed above each face, and a cross follows the scores in the middle of a row, which are dropped."}, "figure": {"name": "fig-pruned-faces", "caption": "Images in the order of their mean score for one attribute, printed above. A cross marks a score that the attribute's rule drops. As in Fig. 10 of the transects paper."}}
 marks = [
     f"{frame[axis][image]:.2f}{' ✗' if frame[f'drop_{axis}'][image] else ''}"
     for axis, row in lined_up.items()
     for image in row
 ]
 _ = figures.gallery(
-    portraits, 9, titles=marks, row_labels=[axis.replace("_", " ") for axis in axes]
+    portraits, 7, titles=marks, row_labels=[axis.replace("_", " ") for axis in axes]
 )
-
-# %% [markdown]
-# ### Which combinations lose most
-#
-# The paper ends by asking what a generator cannot produce {cite:p}`transects`. A table of what was asked
-# for shows a part of the answer. Each row is a combination of intended levels; *dark*, *long* and *male* are
-# the upper ends. It says which share of its images each rule drops, and which share is kept. A rule may drop
-# much because of the generator, the walk or the raters, or by itself: the band of hair length
-# lies below the middle of the scale, so it takes short hair off more often than medium hair.
-
-# %%
-rules = {f"drop_{name}": name.replace("_", " ") for name in PAPER_RULES}
-shares = frame.groupby(levels)[[*rules, "kept"]].mean().rename(columns=rules)
-ends = [("light", "dark"), ("short", "long"), ("female", "male")]
-shares.index = pd.MultiIndex.from_product(ends, names=["skin colour", "hair length", "gender"])
-shares.style.format("{:.0%}")
-
-# %% [markdown]
-# ### Generator, walk or raters?
-#
-# Where does a combination get lost? This world knows the own scores of every face, those without raters,
-# so the three can be told apart. *Own* is the share of the random faces of [](03_direction_fitting) whose own
-# scores lie in the combination: what the generator shows. It has the exact interval of Clopper and Pearson,
-# for each row alone. *Seen* is the share that raters see in it: generator and raters together.
-
-
-# %%
-def sides(scores: pd.DataFrame) -> pd.DataFrame:
-    """On which side of the middle of each rule a face lies, as a level."""
-    middles = zip(axes, levels, strict=True)
-    return pd.DataFrame({k: (scores[a] > PAPER_RULES[a].mid).astype(int) for a, k in middles})
-
-
-seen = stage.load("03_direction_fitting", "scores.parquet")
-generator = load_generator("known-truth", device=device)
-codes = generator.sample(len(seen), seed)  # the faces of that chapter, in their order
-random = {"own": facerender.visible_scores(generator.parameters(codes)), "seen": seen}
-
-# %% [markdown]
-# The transects ask for each combination. *Reached* is the share of their images whose own scores lie on the
-# intended sides: what the walk does. Of these, *seen so* is the share that raters put on the same
-# sides, and *real* the share that they do not call likely fake: what the raters do. With a generator of your
-# own the own scores are not known, so *own* and *reached* are missing.
-
-# %%
-own = facerender.visible_scores(parameters).set_axis(frame.index)
-reached = (sides(own) == frame[levels]).all(axis=1)
-seen_so = (sides(frame) == frame[levels]).all(axis=1)
-of_reached = {"seen so": seen_so.where(reached), "real": (~frame["drop_fakeness"]).where(reached)}
-walks = pd.DataFrame({"reached": reached} | of_reached).astype(float)
-walks = walks.groupby([frame[level] for level in levels]).mean()
-
-# %%
-counts = pd.DataFrame({who: sides(scores).value_counts() for who, scores in random.items()})
-counts = counts.reindex(walks.index).fillna(0)
-lost = counts / len(seen)
-lost["low"], lost["high"] = proportion_confint(counts["own"], len(seen), method="beta")
-lost = lost[["own", "low", "high", "seen"]].join(walks)
-lost.index = shares.index
-lost.style.format("{:.1%}")
-
-# %% tags=["hide-input"]
-steps, worst, rarest = ["reached", "seen so", "real"], lost.min(), lost["own"].idxmin()
-losing = (lost[steps] < 0.9).any(axis=1).sum()
-banded = frame.filter(like="drop_").drop(columns="drop_fakeness").any(axis=1)[reached & seen_so]
-Markdown(
-    f"**In this run** {losing or 'none'} of the {len(lost)} combinations of the grid lose a tenth of their images at "
-    "one of the three steps. The generator shows the rarest by itself "
-    f"({rarest[0]} skin, {rarest[1]} hair, {rarest[2]}), in {worst['own']:.1%} of the random faces. "
-    f"In the row where each does worst, the walk reaches {worst['reached']:.1%}, and of these raters see "
-    f"{worst['seen so']:.1%} as intended and {worst['real']:.1%} as real. Of the images that are "
-    f"reached and seen so, the bands of the rules drop {banded.mean():.1%} as ambiguous."
-)
-
-# %% [markdown]
-# The grid has eight combinations of three attributes. A study might ask for any of all attributes. So
-# we take all that describe a face, each above or below the middle of its scale, and count the
-# combinations that no random face shows. A combination that is there by the own scores, and not by those of
-# raters, is lost by the raters.
-
-# %%
-described = [scores.drop(columns="fakeness") > 0.5 for scores in random.values()]
-there, noticed = (set(faces.itertuples(index=False, name=None)) for faces in described)
-possible = 2 ** described[0].shape[1]
-_, at_most = proportion_confint(0, len(seen), alpha=0.05 / possible, method="beta")
-
-# %% tags=["hide-input"]
-Markdown(
-    f"Of {possible} combinations of {described[0].shape[1]} attributes, {possible - len(there)} do not occur among "
-    f"{len(seen):,} random faces by their own scores, and {possible - len(noticed)} by those of raters. The generator "
-    f"shows {len(there - noticed)} that raters see in none of the faces; raters see {len(noticed - there)} that it does "
-    f"not show. Each combination that the own scores lack comes in less than {100 * at_most:.2f} % of faces, with 95 % "
-    f"confidence for all {possible} together (Bonferroni)."
-)
-
-# %% [markdown]
-# That bound is on how often the generator gives a combination when it is not asked. It does not say that a
-# walk cannot reach it: no walk to these combinations was tried here.
 
 # %% [markdown]
 # (erratum-match)=
-# ## What is left of the pairs
+# ## Pairs and transects break
 #
-# The point of a transect is the comparison of two images that differ in one attribute. Remove one
-# of them and the other has lost its partner; remove any of eight and the transect is incomplete. So
-# a modest loss of images can be a grave loss of comparisons. If images were dropped independently
-# of each other, a pair would survive with the square of an image's chance and a transect with its
-# eighth power, which is the last column.
+# A {term}`matched pair` compares two images of one face that differ in one attribute. If one of them
+# goes, the other has lost its partner. A transect has eight images, and it breaks when any of them
+# goes. Suppose that each image is dropped independently of the others. Then a pair survives with the square of an
+# image's chance, and a transect with its eighth power. The last column shows this.
 
 # %%
 table = pruning.completeness(frame, kept, levels)
-pairs = pruning.completeness(frame, kept_adults, levels)
-table = table.assign(adults=pairs["after"], share_adults=pairs["share"])
 exponent = table["unit"].map({"image": 1, "pair": 2, "transect": 8})
-
-# %%
 independent = table["share"].iloc[0] ** exponent
-brief = table.assign(if_independent=independent).drop(columns=["adults", "share_adults"])
-brief.set_index(["unit", "axis"]).round(2)
+table.assign(if_independent=independent).set_index(["unit", "axis"]).round(2)
 
 # %% tags=["remove-cell"]
 share = table.groupby("unit")["share"].max()
-
-# %% [markdown]
-# Ambiguity may run in families: a face that is hard to read in one version can be hard to read in the
-# others. Where it does, more pairs and transects survive than independence would have it. An
-# analysis that insists on complete transects may be left with few, and one that does not insist
-# compares different faces. Neither is free, and which is better is a question about bias against
-# precision that [](10_matched_pairs) takes up with numbers.
+pairs = pruning.completeness(frame, kept_adults, levels)
 
 # %% tags=["remove-input"]
 claim(
-    "**In this run** {image:.0%} of the images survive, at most {pair:.0%} of the pairs along an axis "
+    "{image:.0%} of the images survive, at most {pair:.0%} of the pairs along an axis "
     "and {transect:.0%} of the transects. If images were dropped independently, {alone:.0%} of the "
     "transects would survive.",
     holds=share["image"] > share["pair"] > share["transect"],
@@ -318,48 +217,82 @@ claim(
 )
 
 # %% [markdown]
+# A face that is hard to read in one version may be hard to read in the others too. Then images of one
+# face leave together, and more transects survive than the eighth power says. Each transect adds its
+# own part to this surplus, so the spread of the parts gives the standard error.
+
+# %%
+part = frame.groupby("transect")["kept"].mean()  # the share of a transect's images that are kept
+slope = 8 * part.mean() ** 7  # of the eighth power
+more = (part == 1) - part.mean() ** 8 - slope * (part - part.mean())
+
+# %% tags=["remove-input"]
+told(
+    "Do more transects survive than independent losses would leave? The surplus is {surplus:points} points.",
+    margin=more.mean(),
+    error=more.std() / len(more) ** 0.5,
+    surplus=more.mean(),
+)
+
+# %% [markdown]
+# So an analyst has two options. One insists on complete transects and has fewer of them. The other
+# keeps all images that pass the rules and compares different faces. The first costs precision, and
+# the second may cost the match. [](10_matched_pairs) gives the average effect of skin both ways.
+
+# %% [markdown]
 # (erratum-pruning)=
 # ## Pruning selects after the treatment
 #
-# Were images dropped at random, the analysis would lose precision and nothing else. But a rule reads
-# the *perceived* score, and the treatment is a change of what is perceived. Which version of a face
-# survives thus depends on the treatment. The first thing to look at is whether the eight cells of
-# the design lose images at the same rate. They are formed from the *intended* levels, because
-# those were assigned before anybody looked; groups formed from perceived scores would be selected by
-# the very thing that is to be examined.
+# Random losses would cost precision only. Here a rule reads the *perceived* score, and the
+# treatment changes that score. The treatment therefore helps to decide which version of a face
+# survives. This is *selection after treatment*. As a first test, we ask whether the eight cells of
+# the design lose equal shares. We form cells by the *intended* levels, which were assigned before any
+# rater saw the images.
 
 # %%
-skin = frame["skin_colour_level"].map({0: "light skin", 1: "dark skin"})
-hair = frame["hair_length_level"].map({0: "short hair", 1: "long hair"})
+names = {"skin_colour": ["light skin", "dark skin"], "hair_length": ["short hair", "long hair"]}
+skin, hair = (frame[f"{axis}_level"].map(pd.Series(two)) for axis, two in names.items())
 cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "dropped": ~frame["kept"]})
 cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
 losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
-# %% mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
-_ = figures.bars(losses, ylabel="share dropped")
-# %%
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
+ax = figures.bars(losses, ylabel="share dropped")
+_ = ax.set_title(
+    f"The eight cells lose {losses['rate'].min():.0%} to {losses['rate'].max():.0%} of their images",
+    pad=32,
+)
+
+# %% tags=["remove-input"]
+told_cells = {}
 for extreme, cell in (("least", least), ("most", most)):
     rate, low, high = 100 * losses.loc[cell, ["rate", "low", "high"]]
-    name = ", ".join(cell).replace("\n", " ")
-    print(f"{extreme}: {name}: {rate:.0f} % ({low:.0f} to {high:.0f})")
+    told_cells[extreme] = f"{', '.join(cell)} ({rate:.0f} %, {low:.0f} to {high:.0f})".replace(
+        "\n", " "
+    )
+short, long = (
+    frame.loc[frame["hair_length_level"] == k, "drop_hair_length"].mean() for k in (0, 1)
+)
+Markdown(
+    f"The cell that loses least is {told_cells['least']}. The one that loses most is "
+    f"{told_cells['most']}. The band of hair length lies below the middle of its scale. It drops {short:.1%} of the images with short hair and {long:.1%} "
+    "of those with long hair."
+)
 
 # %% [markdown]
-# Cells that lose different shares upset the balance *between* the axes. In the full grid each level
-# of hair length holds as many women as men, by construction. If more short-haired women than
-# long-haired women are dropped, the long-haired images that stay are more often of women, and hair
-# length has become tied to gender. That is the very confounding that the transects were built to
-# remove.
+# Unequal losses tie the axes together. In the full grid each hair length has as many women as men.
+# Suppose that short-haired women are dropped more often. Then women are rarer among the short-haired
+# images that remain, and hair length now goes together with gender. The transects were built to
+# remove this very confounding.
 
 # %% [markdown]
-# ### The match, before and after
+# ### Does the match survive?
 #
-# A standardised difference says how far two groups differ in a third thing: the difference of means
-# divided by the standard deviation of all images. In a perfect match it is zero for everything but
-# the manipulated attribute. The function below computes it between the two levels of an axis, for
-# all attributes and for many resamples of whole transects at once; its first row is the data as they
-# are. Resampling transects rather than images respects that the versions of one face
-# stay or go together.
+# A {term}`standardised difference` says how far two groups differ in a third attribute: the
+# difference of their means, divided by the standard deviation of all images. In a perfect match it
+# is zero for all attributes but the manipulated one. The function computes it for the data and for
+# many resamples of whole transects at once.
 
 # %%
 transects, names = np.unique(frame["transect"]), list(ATTRIBUTES)
@@ -377,78 +310,51 @@ def imbalance(rows: pd.DataFrame, axis: str) -> np.ndarray:
 
 
 # %% [markdown]
-# Three sets are compared: all images, where what remains is the leakage measured in
-# [](06_annotation_ingestion); the kept images; and, among these, only the complete pairs along the
-# axis, where each image has its partner back. If pruning were harmless, the three would agree within
-# their intervals.
+# For each axis we compare all images with the kept ones. Both sets share images, so we take the
+# *change* of a difference within each resample. Seven changes for each of three axes make many tests,
+# and the largest of them looks large by chance alone. {term}`Holm's procedure` corrects the p-values
+# for this. A small corrected p-value says that pruning has upset the balance.
 
 # %%
-SETS = ("all images", "kept", "complete pairs")
-draws = {}
-for axis, level in zip(axes, levels, strict=True):
-    paired = pruning.complete_pairs(kept, level, [other for other in levels if other != level])
-    for which, rows in zip(SETS, (frame, kept, paired), strict=True):
-        draws[axis, which] = imbalance(rows, axis)
-
-# %% mystnb={"image": {"alt": "Three panels, one per axis, with the other seven attributes in rows. In each row three points with intervals: all images, kept images, complete pairs. They are standardised differences between the two levels around a vertical line at zero."}, "figure": {"name": "fig-balance", "caption": "Standardised difference in every other attribute between the high and the low level of an axis, for all images, the kept ones, and the kept ones whose partner is kept too. 95 % intervals, from resampled transects."}}
-fig, panels = plt.subplots(1, 3, figsize=(figures.WIDTH, 5), sharex=True, sharey=True)
-rows = np.arange(len(names))[::-1]
-for (axis, which), drawn in draws.items():
-    panel, place = panels[axes.index(axis)], SETS.index(which)
-    others = np.array([name != axis for name in names])
-    low, high = np.quantile(drawn[1:, others], [0.025, 0.975], axis=0)
-    estimate, look = drawn[0, others], figures.SPARE[place]
-    whiskers = np.clip([estimate - low, high - estimate], 0, None)
-    style = {"fmt": look.marker, "color": look.colour, "markersize": 5, "label": which}
-    panel.errorbar(estimate, rows[others] + 0.25 * (1 - place), xerr=whiskers, **style)
-    panel.set_title(axis.replace("_", " "))
-for panel in panels:
-    panel.axvline(0, color=figures.BLACK, linewidth=1)
-panels[0].set_yticks(rows, [name.replace("_", " ") for name in names])
-panels[1].set_xlabel("standardised difference, high − low")
-_ = fig.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncol=3)
-
-# %% [markdown]
-# Overlapping intervals are a poor test here, because the sets share their images. The resamples
-# allow a better one: the *change* of a difference from all to kept images, computed in each resample
-# and thus paired. There are seven such changes per axis, and the largest of many looks large by
-# chance alone, so Holm's method {cite:p}`holm` corrects their p-values, over all changes of all axes.
-# They judge images and no model, so the plan names no family for them; the level is that of the plan.
-# A small p-value says that pruning has upset the balance.
-
-# %%
-shifts = {axis: draws[axis, "kept"] - draws[axis, "all images"] for axis in axes}
-upset = pd.concat(
-    {
-        axis: pd.DataFrame({"change": shift[0], "se": shift[1:].std(axis=0)}, names).drop(axis)
-        for axis, shift in shifts.items()
-    }
-)
+shifts = {axis: imbalance(frame[frame["kept"]], axis) - imbalance(frame, axis) for axis in axes}
+changes = {
+    axis: pd.DataFrame({"change": shift[0], "se": shift[1:].std(axis=0)}, names).drop(axis)
+    for axis, shift in shifts.items()
+}
+upset = pd.concat(changes, names=["axis", "attribute"])
 upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]), method="holm")[1]
-upset.sort_values("p, Holm", kind="stable").head(6).round(3)
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects."}}
+level = stage.load("audit_plan", "plan.json")["level"]
+clear = (upset["p, Holm"] <= level).sum()
+spans = upset.rename(columns={"change": "estimate"}).reset_index().replace("_", " ", regex=True)
+spans["axis"] = "axis: " + spans["axis"]
+reach = norm.isf(0.025) * spans["se"]
+spans = spans.assign(low=spans["estimate"] - reach, high=spans["estimate"] + reach)
+drawn = panels.intervals(
+    spans, "attribute", "axis", xlabel="change, hundredths of a standard deviation"
+)
+_ = drawn.axes[0].set_title(f"After Holm, {clear} of {len(upset)} changes are clear of zero")
 
 # %% tags=["remove-input"]
-level = stage.load("audit_plan", "plan.json")["level"]
 hidden = norm.isf(level / 2 / len(upset)) * upset["se"].median()
 Markdown(
-    f"**In this run** {(upset['p, Holm'] <= level).sum()} of the {len(upset)} changes of a difference "
-    f"are clear of zero after Holm. A change of {hidden:.2f} standard deviations would be found in "
-    "about half of such samples, a smaller one more rarely."
+    f"{clear} of the {len(upset)} changes are clear of zero after Holm. Such a study would find a "
+    f"change of {hidden:.2f} standard deviations about half of the time, and a smaller one more rarely."
 )
 
 # %% [markdown]
-# Complete pairs restore the balance by construction, up to leakage: both levels then consist of the
-# same faces. They do not repair the selection. The faces whose two versions are *both* unambiguous
-# are special faces, so an effect estimated on them is an effect for them. It may well be smaller or
-# larger than for all.
+# Complete pairs repair the balance, up to {term}`leakage`: both levels then show the same faces. The
+# selection remains. Faces whose two versions are *both* clear to raters are special faces, and an
+# effect that is estimated on them holds for them. For all faces it may be smaller or larger.
 
 # %% [markdown]
-# ### The divided cases are the ones that go
+# ### The divided cases go
 #
-# There is a second, plainer consequence. Suppose that the model under audit were one of the
-# annotators, picked at random and judged by the majority of all. Its error rate is a natural
-# yardstick for how hard a set of images is. It is a kind one, as every annotator is a part of the
-# majority. An answer "in between" counts as half an error.
+# There is a second consequence. Suppose that the audited model were one of the {term}`annotator`s,
+# picked at random and compared with the majority of all. Its error rate tells how hard a set of
+# images is. It is a kind measure, because each annotator is part of the majority. An answer
+# in the middle counts as half an error.
 
 # %%
 columns = ["image_id", "attribute", "level"]
@@ -458,23 +364,16 @@ label = frame["label"].reindex(seen.index)
 one_annotator = ((np.sign(seen - 0.5) * (1 - 2 * label) + 1) / 2).groupby(level=0).mean()
 
 # %%
-contradicted = (frame["label"] != frame["gender_level"]).astype(float)
-yardsticks = {"error of one annotator": one_annotator, "seen against intention": contradicted}
-sets = {
-    "all images": frame.index,
-    "kept": kept.index,
-    "dropped for gender": frame.index[frame["drop_gender"]],
-}
-shares = {name: {w: y[rows].mean() for w, rows in sets.items()} for name, y in yardsticks.items()}
-(100 * pd.DataFrame(shares)).round(1).add_suffix(", %")
+dropped = frame.index[frame["drop_gender"]]
+sets = {"all images": frame.index, "kept": kept.index, "dropped for gender": dropped}
+alone = {which: one_annotator[rows].mean() for which, rows in sets.items()}
 
 # %% tags=["remove-cell"]
 assert one_annotator.between(0, 1).all()
 
 # %% tags=["remove-input"]
-alone = shares["error of one annotator"]
 claim(
-    "**In this run** a single annotator errs on {dropped:percent} % of the images that are dropped "
+    "A single annotator errs on {dropped:percent} % of the images that are dropped "
     "for gender, and on {kept:percent} % of those that are kept.",
     holds=alone["dropped for gender"] > 1.5 * alone["kept"],
     dropped=alone["dropped for gender"],
@@ -482,36 +381,31 @@ claim(
 )
 
 # %% [markdown]
-# Where annotators are divided, any single one of them errs often, and the rule for gender removes
-# precisely those images. What is kept is a little easier for people; for models [](08_stratified_errors)
-# counts. The second column need not fall. An image meant to show a woman and *clearly* seen as a man passes every rule, as it
-# should, since perception defines the label. Easy faces may be what an audit wants. But at a door
-# with a camera ambiguous people are not sent away beforehand, and people who do not look like the
-# average of a category are those whom a classifier fails.
+# The rule for gender removes the images on which raters disagree, so the kept images are easier for
+# people. For models, [](08_stratified_errors) counts both sets. Easy faces may be useful in an
+# audit. But a camera at a door also meets people whose gender others find hard to read, and an audit
+# without them says little about these people.
 
 # %% [markdown]
-# ### What we keep
+# ### The file for later chapters
 #
-# Both. [](08_stratified_errors) counts each model's errors among kept and among dropped images.
-# [](10_matched_pairs) gives the average effect of skin three times: for all pairs, for those that
-# pruning kept, and for transects that it kept whole. If the versions agree, pruning did not
-# matter. If they differ, that chapter shows by how much, next to a truth that can be computed
-# here and never in a real study. The table below is what later chapters read.
+# Later chapters read one row of decisions for each image. [](08_stratified_errors) counts errors
+# among kept and among dropped images. [](10_matched_pairs) gives the average effect of skin for all
+# pairs, for kept pairs, and for complete transects, beside the truth. If the three agree, pruning
+# did little harm to that number.
 
 # %%
 complete = pruning.complete_transects(kept_adults, size=2 ** len(axes))
 frame["complete_transect"] = frame.index.isin(complete.index)
 decisions = frame[["kept", "adult", "complete_transect", *frame.filter(like="drop_")]]
-stage.save("kept.parquet", decisions)
-decisions.mean().rename("share of images").to_frame().round(3)
-
+_ = stage.save("kept.parquet", decisions)
 # %% [markdown]
-# ## Transects beside data sets from the wild
+# ## Transects beside collected faces
 #
-# Why go to this trouble rather than collect photographs? Because in collected faces attributes come
-# in bundles. Samples of three populations, imitating a test set of parliamentarians, celebrities,
-# and a photo-sharing site, are annotated by the same crowd with the same questions. They are drawn,
-# not photographed, and borrow only the proportions (see [](data-and-ethics)).
+# Is it worth making faces instead of collecting photographs? In collected faces attributes come in
+# bundles. We let the same crowd rate three drawn populations. They imitate a set of
+# parliamentarians, celebrities, and a photo-sharing site, and borrow only the proportions of these
+# sets (see [](data-and-ethics)).
 
 # %%
 WILD = {"ppb-like": "ppb", "celeba-like": "celeba", "ffhq-like": "ffhq"}
@@ -529,18 +423,13 @@ def perceived(name: str) -> pd.DataFrame:
 
 
 wild = pd.concat(map(perceived, WILD), ignore_index=True)
+
+# %% tags=["remove-cell"]
 stage.save("populations.parquet", wild)
-wild.groupby("population").size().rename("faces").to_frame()
 
 # %% [markdown]
-# The links between attributes that each population carries are stated in [](02_face_world). The
-# scores are nevertheless the crowd's, so that both sides of the comparison went through the same
-# eyes. Had the transects been annotated and the wild sets labelled by their makers, a difference
-# between them might only be one between two ways of labelling.
-#
-# For the comparison each face is sorted by perceived gender and by whether its skin is seen as
-# lighter or darker than the middle of the scale. The transects' adults enter twice: all of them, and
-# those that pruning keeps.
+# The transects enter twice: all adults, and the adults that pruning keeps. Each face is sorted by
+# perceived gender and by perceived skin colour. Then we compare the mean hair length of women and men.
 
 # %%
 grid = {"transects": frame[frame["adult"]], "kept transects": kept_adults}
@@ -549,30 +438,15 @@ both = pd.concat([wild.replace({"population": WILD}), *grids])
 both = both[[*names, "population"]].reset_index(drop=True)
 both["seen as"] = errors.majority(both["gender"]).map({0: "female", 1: "male"})
 both["skin"] = errors.discretize(both["skin_colour"], *errors.STRATA["skin_colour"])
-both = both.sort_values("seen as", kind="stable")
 both["population"] = pd.Categorical(both["population"], [*WILD.values(), *grid])
 
-# %% mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three wild populations, all transects and the kept ones, women on the left half and men on the right. In the wild populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender; lines are quartiles, each violin is scaled to the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper."}}
-fig, panels = plt.subplots(3, 2, figsize=(figures.WIDTH, 8.4), sharex=True)
-compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
-for panel, name in zip(panels.flat, compared, strict=True):
-    figures.violins(both, name, by="population", hue="seen as", ax=panel)
-    handles, texts = panel.get_legend_handles_labels()
-    panel.get_legend().remove()
-    panel.set(title=name.replace("_", " "), ylabel="")
-sizes = both["population"].value_counts(sort=False)
-sizes = sizes.rename({"transects": "all", "kept transects": "kept"})
-panel.set_xticks(range(len(sizes)), [f"{name}\n{n:,}" for name, n in sizes.items()])
-_ = fig.legend(handles, texts, loc="outside upper center", ncol=2)
-
 # %%
-hair = both.pivot_table("hair_length", "population", "seen as", observed=True)
-hair.assign(difference=hair["female"] - hair["male"])
+means = both.pivot_table("hair_length", "population", "seen as", observed=True)
+gap = (means["female"] - means["male"]).abs()
 
 # %% tags=["remove-input"]
-gap = (hair["female"] - hair["male"]).abs()
 claim(
-    "**In this run** mean hair length of women and men differs by {least:.2f} to {most:.2f} of its scale "
+    "Mean hair length of women and men differs by {least:.2f} to {most:.2f} of its scale "
     "in the wild sets, and by at most {ours:.3f} in the transects, before and after pruning.",
     holds=gap[[*WILD.values()]].min() > 2 * gap[[*grid]].max(),
     least=gap[[*WILD.values()]].min(),
@@ -581,57 +455,9 @@ claim(
 )
 
 # %% [markdown]
-# Compare the means in the table: quartiles of a violin with two humps jump from one to the other.
-# The design asks for no difference at all in the transects. What could bring one is leakage, faces
-# that are seen as another gender than intended, and, in the last row, pruning.
-
-# %% [markdown]
-# Facial hair and makeup are not on the grid, but they are held: all base faces are clean-shaven and
-# lightly made up, and keep that while their perceived gender changes. So here, too, the design asks
-# for no difference, and the lines below compare what was achieved with the wild sets.
-
-# %%
-held = ["facial_hair", "makeup"]
-means = both.groupby(["seen as", "population"], observed=True)[held].mean()
-apart = (means.loc["male"] - means.loc["female"]).abs()
-
-# %%
-wild_least, wild_most = apart.loc[[*WILD.values()]].agg(["min", "max"]).to_numpy()
-lines = "- **{}**: halves differ by {:.2f} to {:.2f} in the wild sets, by {:.2f} in the transects."
-rows = zip(["facial hair", "makeup"], wild_least, wild_most, apart.loc["transects"], strict=True)
-Markdown("\n".join(lines.format(*row) for row in rows))
-
-# %% [markdown]
-# What differs in the transects is leakage, and the regression in [](09_logistic_ate) has to take it
-# into account. The match has a price: men are shaved as women are, and women wear as little makeup
-# as men, unlike in the wild sets. Effects of gender are then effects of its *shape*, and of what was
-# not annotated and leaks. Do raters see beards on women none the less? The base faces have none, so
-# most such answers are noise; along the gender axis a little beard may come along:
-
-# %%
-seen_as = errors.majority(kept_adults["gender"]).map({0: "women", 1: "men"})
-bearded = kept_adults["facial_hair"] >= 0.375  # nearer to a mustache than to a minimal beard
-shown = pd.crosstab(seen_as, bearded.map({True: "beard seen", False: "none seen"}))
-shown.assign(share=(shown.get("beard seen", 0) / shown.sum(axis=1)).map("{:.1%}".format))
-
-# %% [markdown]
-# ### Hair, skin and gender together
-#
-# The first chapter's trap was a bundle of three: in the PPB-like set dark-skinned women mostly wear
-# their hair short. Here that was planted. In the real set nobody planned it; it is what the photographs
-# of some parliaments happen to show, and taking more of them would not remove it. Within each
-# perceived gender, hair length is therefore compared between lighter and darker skin. Where the two halves of a violin differ, a model that stumbles over hair will look
-# as if it stumbled over skin.
-
-# %% mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half sits far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below; lines are quartiles. As in Fig. 12 of the transects paper."}}
-fig, panels = plt.subplots(2, 1, figsize=(figures.WIDTH, 6.2), sharey=True)
-for panel, gender in zip(panels, ("female", "male"), strict=True):
-    rows = both[both["seen as"] == gender]
-    figures.violins(rows, "hair_length", by="population", hue="skin", ax=panel)
-    handles, texts = panel.get_legend_handles_labels()
-    panel.get_legend().remove()
-    panel.set(title=f"seen as {gender}")
-_ = fig.legend(handles, [f"{text} skin" for text in texts], loc="outside upper center", ncol=2)
+# Chapter 1 met a bundle of three: in a set like that of the parliaments, dark-skinned women mostly
+# wear short hair. So we now compare hair length between light and dark skin *within* each gender.
+# A model that stumbles over hair will look as if it stumbled over skin wherever the two go together.
 
 # %%
 gaps = {}
@@ -642,12 +468,17 @@ for (population, gender), rows in both.groupby(["population", "seen as"], observ
     gaps[population, gender] = gap | {"n": len(rows)}
 gaps = pd.DataFrame(gaps).T.astype({"n": int})
 
-# %% mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. Those of the transects ignore the match and are too wide if anything."}}
-_ = figures.forest(gaps, xlabel="hair length, dark − light skin")
-# %% tags=["remove-input"]
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. Those of the transects ignore the match and are too wide if anything."}}
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
+ax = figures.forest(gaps, xlabel="hair length, dark − light skin")
+title = (
+    f"Women's hair, dark − light: {ppb['estimate']:z.2f} (ppb), {ours['estimate']:z.2f} (transects)"
+)
+_ = ax.set_title(with_minus(title), loc="right")
+
+# %% tags=["remove-input"]
 claim(
-    "**In this run** women of the set that imitates parliaments have shorter hair where their skin is "
+    "Women of the set that imitates parliaments have shorter hair where their skin is "
     "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}.",
     holds=ppb["high"] < -2 * max(abs(ours["low"]), abs(ours["high"])),
     ppb=ppb,
@@ -655,79 +486,143 @@ claim(
 )
 
 # %% [markdown]
-# What balance the transects lack elsewhere comes from leakage in the images and from selection by
-# pruning. Both have now been measured for everything that the raters were asked about, and for
-# nothing else.
+# The match has a price. All base faces are clean-shaven and lightly made up, and they stay so when
+# their gender changes. In the collected sets beards and makeup differ between women and men. An
+# effect of gender on these made faces is an effect of the *shape* of the face, and of unrated
+# attributes that leak. The [gallery](n09_replication_gallery) shows all attributes in all sets.
 
 # %% [markdown]
 # ## What would change our mind
 #
-# - If all cells lost the same share, and no standardised difference moved, pruning would cost only
-#   precision, and reporting it twice would be pedantry.
-# - If the ambiguous images were ambiguous because of artefacts rather than because of the face, it
-#   would be right to drop them: a failure of the instrument is not a hard case.
-# - If effects for complete transects, for kept and for all images agree in [](10_matched_pairs), the
-#   selection shown here is real but does not matter for the models audited.
+# - If all cells lost the same share and all standardised differences stayed equal, pruning would cost
+#   precision only.
+# - If images were ambiguous because of artefacts of the generator, dropping them would be right. A
+#   broken image is a failure of the instrument.
+# - If the effects for all pairs, kept pairs and complete transects agree in [](10_matched_pairs), the
+#   selection is real but does little to the audited models.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise}
+# ```{exercise} Independent losses (5 minutes, easy)
 # :label: ex-half-kept
-# Images are dropped independently of each other with a chance of one quarter. What share of pairs
-# and of transects of eight stays complete? Compare with the table of complete pairs: does ambiguity
-# run in families?
-# ```
+# Images are dropped independently of each other, each with a chance of one quarter. Which share of
+# the pairs and of the transects of eight images stays complete? Simulate it, and compare with the formula.
 #
-# ```{solution} ex-half-kept
-# :class: dropdown
-# A pair stays with chance $0.75^2 \approx 0.56$, a transect with $0.75^8 \approx 0.10$. If the share
-# observed is higher than the column `if_independent`, the images of a face tend to be kept or
-# dropped together.
+# **Check:** your simulated shares come within a hundredth of the formula when you draw a hundred
+# thousand transects.
 # ```
 
 # %% [markdown]
-# ```{exercise}
+# ```{solution-start} ex-half-kept
+# :class: dropdown
+# ```
+
+# %% tags=["solution"]
+draws = np.random.default_rng(0).random((100_000, 8)) > 0.25
+simulated = draws[:, :2].all(axis=1).mean(), draws.all(axis=1).mean()
+assert np.allclose(simulated, [0.75**2, 0.75**8], atol=0.01)
+Markdown(
+    f"A pair stays with chance 0.75² = {0.75**2:.2f}, and a transect with 0.75⁸ = {0.75**8:.2f}."
+)
+
+# %% [markdown]
+# If the observed share is higher than the column `if_independent` of the table, the images of one face
+# tend to be kept or dropped together.
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} Prune whole transects (5 minutes, medium)
 # :label: ex-prune-intended
-# Somebody proposes to prune *whole transects* as soon as one of their images is ambiguous. Is that
-# still selection after treatment?
-# ```
+# A colleague proposes to drop a *whole transect* as soon as one of its images is ambiguous. Is that
+# still selection after treatment? Which faces does the effect describe then?
 #
-# ```{solution} ex-prune-intended
-# :class: dropdown
-# Yes and no. Both levels of each axis keep the same faces, so the comparison is fair and its effect
-# is valid for the faces that remain. But which faces remain depends on how they look when treated,
-# so the effect need not hold for the population of faces that was sampled. Pruning by the *seed*
-# face, before any manipulation, would avoid even that.
+# **Check:** compare the share of women at each hair length among the complete transects.
 # ```
 
 # %% [markdown]
-# ```{exercise}
-# :label: ex-wider-band
-# Double the width of the ambiguous range of gender and prune again. Predict first: which bars in the
-# figure of losses grow, and does the error of one annotator fall much further?
-# ```
-#
-# ```{solution} ex-wider-band
+# ```{solution-start} ex-prune-intended
 # :class: dropdown
-# Use `dict(PAPER_RULES) | {"gender": pd.Interval(0.3, 0.7, closed="both")}`. All cells lose more,
-# the cells nearest to the middle most. The images on which annotators were evenly divided are gone
-# already, so the wider rule buys little further agreement for the images it costs.
+# ```
+
+# %% tags=["solution"]
+entire = pruning.complete_transects(kept, size=8)
+women = (1 - entire["gender_level"]).groupby(entire["hair_length_level"]).mean()
+assert (women == 0.5).all() or entire.empty
+Markdown(
+    f"All {entire['transect'].nunique():,} complete transects have as many women as men at each hair length."
+)
+
+# %% [markdown]
+# Both levels of each axis keep the same faces, so the comparison is fair. But the treatment still helps
+# to decide which faces remain. The effect holds for faces that are clear to raters in all eight
+# versions, and it may differ for the others. Pruning by the *base* face, before any change, would avoid
+# this.
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} A wider band (10 minutes, medium)
+# :label: ex-wider-band
+# Double the width of the ambiguous range of gender and prune again. Predict first: how many more
+# images go, and how far does the error of one annotator fall?
+#
+# **Check:** the wider rule drops all images that the paper's rule drops.
+# ```
+
+# %% [markdown]
+# ```{solution-start} ex-wider-band
+# :class: dropdown
+# ```
+
+# %% tags=["solution"]
+wider = dict(PAPER_RULES) | {"gender": pd.Interval(0.3, 0.7, closed="both")}
+stricter = pruning.prune(frame, wider)[0].index
+assert stricter.isin(kept.index).all()
+Markdown(
+    f"The wider rule drops {len(kept) - len(stricter):,} more images. The error of one annotator goes from "
+    f"{one_annotator[kept.index].mean():.1%} to {one_annotator[stricter].mean():.1%}."
+)
+
+# %% [markdown]
+# Raters were evenly divided about the images that the paper's rule drops, so these go in both cases.
+# The wider band takes images on which most raters agree. Compare its price in images with its gain in
+# agreement.
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
-# - Pruning image by image is sensible housekeeping, and selection after treatment at the same time.
-# - Losing a share of the images loses a larger share of the pairs, and a still larger one of the
-#   transects.
-# - Where cells lose different shares, the kept levels of an axis can differ in more than that axis;
-#   complete pairs restore the match, not the population.
-# - The average effect of skin is reported pruned and unpruned.
-# - Transects loosen the bundle of hair, skin and gender and hold facial hair and makeup, as far as
-#   directions and pruning let them, which has to be checked.
+# - Losing some images loses a larger share of the pairs, and a still larger share of the transects.
+# - Pruning reads scores that the treatment changes, so it selects after treatment. Report the average
+#   effect pruned and unpruned.
+# - Complete pairs restore the match. They describe the faces that are clear to raters.
+#
+# **Next:** [chapter 8](08_stratified_errors) counts the models' errors on the kept images, group by group.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
+count = table.set_index("unit")["share"]
+glue(
+    "answer",
+    Markdown(
+        f"The rules keep {count['image']:.0%} of the images, but only {count['transect']:.0%} of the transects keep "
+        "all eight of theirs. One lost image is enough to break a transect. "
+        f"The cells of the design lose {losses['rate'].min():.0%} to {losses['rate'].max():.0%} of their images, and "
+        f"{clear} of {len(upset)} checks of the match find that pruning upset it. Later chapters "
+        "therefore give the average effect with and without pruning."
+    ),
+    display=False,
+)
+
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "generated": len(frame),

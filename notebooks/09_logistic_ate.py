@@ -13,114 +13,116 @@
 # ---
 
 # %% [markdown]
-# # The paper's regression and its errata
+# # Logistic ATE
 #
-# This chapter reads the transects as {cite:t}`transects` does: with one logistic regression of the
-# errors on all annotated attributes, whose coefficients are the paper's main result. It repeats the
-# figure, and then shows four reasons why the figure does not answer the question: halved
-# coefficients, a solver that stops early, bars for independent images, and main effects that cancel.
-# [](10_matched_pairs) asks the same transects without a regression, and holds the answers
-# against the truth.
+# *You need [chapter 8](08_stratified_errors) (the errors of each image) and logistic regression. Reading: {{minutes}} minutes.*
 
-# %% [markdown]
-# ## Question
-#
-# What does a coefficient of the paper's regression say about skin colour, hair length and perceived
-# gender as causes of a classifier's errors? A coefficient near zero may mean that the attribute does
-# nothing. It may also mean that the regression cannot see what it does. Which of the two holds for
-# the four classifiers of gender in this book?
-
-# %% [markdown]
-# ## Design contract
-#
-# | | |
-# |---|---|
-# | Unit | a transect: one base face rendered in all eight combinations of skin, hair and gender |
-# | Intervention | skin colour, hair length or gender from its low to its high level |
-# | Held fixed | nothing by design; the other annotated attributes are covariates of the regression |
-# | Outcome | error against the raters' majority, 0 or 1, on the images that pruning kept |
-# | Estimand | [adjusted log odds](estimands): the log odds ratio of an error between two levels of an attribute, for everybody and by gender |
-# | Known failure | effects of opposite sign cancel in one coefficient; images of one transect are not independent |
-
-# %% [markdown]
-# ## Prerequisites
-#
-# You need [](08_stratified_errors), whose table this chapter reads, and the transects of
-# [](05_transect_generation). From statistics: logistic regression, odds ratios, and what a
-# bootstrap does. Reading takes about three quarters of an hour, and the chapter runs in a few
-# seconds. *Female* and *male* stand for perceived gender throughout.
-
-# %%
-from itertools import product
-
+# %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from myst_nb import glue
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from helpers import effects, figures, models
+from helpers import effects, errors, figures, models
 from helpers.artifacts import Stage
-from helpers.claims import claim
+from helpers.claims import claim, with_minus
 from helpers.effects import labels
-from helpers.effects.paper import PAPER_AGES
 from helpers.utils import seeding
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
 n_boot = 1000
 
-# %%
+# %% tags=["hide-cell"]
 stage = Stage("09_logistic_ate", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:z.3f}".format
-
-# %%
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 AXES = ["skin_colour", "hair_length", "gender"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 audit["item"] = np.arange(len(audit))
 pruned = audit[audit["kept"] & audit["adult"]]
-pd.Series({"images": len(audit), "kept adults": len(pruned)}).to_frame("n")
+
+# %% tags=["remove-cell"]
+of_all, of_women = (
+    rows.groupby("skin")["error_plantskin"].mean()
+    for rows in (pruned, pruned[pruned["label"] == 0])
+)
+groups = {"women": pruned["label"] == 0, "men": pruned["label"] == 1, "all faces": pruned["kept"]}
+planted = {
+    who: errors.stratified_errors(pruned[rows], "skin", "error_plantskin").loc[["light", "dark"]]
+    for who, rows in groups.items()
+}
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
+ax = figures.bars(pd.concat(planted), ylabel="plantskin's errors")
+ends = {
+    who: " → ".join(f"{100 * rate:.1f}" for rate in table["rate"]) for who, table in planted.items()
+}
+title = f"Light → dark skin, errors in %: women {ends['women']}, men {ends['men']}.\nWhich single coefficient describes both?"
+_ = ax.set_title(title, pad=32, fontsize=12)
+
+# %% [markdown]
+# ## Question
+#
+# {cite:t}`transects` predicts a classifier's errors by one logistic regression on all annotated
+# attributes, and reads the coefficient of dark skin as its effect. Does that coefficient find the bias
+# of a model that we biased on purpose? The plantskin model was trained on faces where dark skin
+# predicts men.
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | the made faces of the transects that pruning kept, adults only |
+# | Unit | a transect: one base face in all eight combinations of skin, hair and gender |
+# | Intervention | skin colour, hair length or gender from its low to its high level |
+# | Held fixed | by the design: other attributes, up to leakage; in the regression they are covariates |
+# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
+# | Estimand | [adjusted log odds](estimands): the log odds ratio of an error between two levels of an attribute, for everybody and by gender |
+# | Tolerance and n | no tolerance, since this chapter gives no verdict; n in the first table |
+# | Decision at stake | whether a coefficient near zero may be read as "skin does little" |
+# | Known failure | effects of opposite sign cancel in one coefficient; images of one transect are not independent |
+# :::
 
 # %% [markdown]
 # ## The paper's regression
 #
-# Section 5.5 of the paper predicts each image's error from all annotated attributes at once. Scores
-# are cut into levels, and each level becomes a column of zeros and ones: two columns for each of
-# hair, skin, gender, beard and makeup, three for expression, four for age, seventeen in all.
+# Section 5.5 of the paper cuts each score into levels. Each level becomes a column of zeros and ones:
+# two columns for each of hair, skin, gender, beard and makeup, three for expression, and four for age.
+# The regression predicts the errors from all of these columns together.
 
 # %% [markdown]
-# Where the cuts lie is a decision, and the paper does not state all of them. Hair, skin and gender
-# are cut in the middle of the ranges that its pruning removes. For the others it gives no number;
-# here they are cut halfway between two answers that raters could give: a minimal beard and a
-# mustache, minimal and full makeup, a neutral face and a slight frown or smile. A score on a cut
-# belongs to the higher level. Ages go to the nearest answer.
-
-# %%
-strata = pd.DataFrame(effects.PAPER_LEVELS, index=["cuts", "levels"]).T
-strata.loc["age"] = [["nearest answer"], PAPER_AGES]
-strata.map(lambda entries: " | ".join(map(str, entries))).rename_axis("attribute")
-
-# %% [markdown]
-# Children and teenagers were removed by pruning, so age has four levels left. The table shows how
-# many images carry each level. The fewer they are, the less the regression can say about the level.
+# The paper does not give all cuts. Hair, skin and gender are cut in the middle of the ranges that
+# pruning removes. We cut the others halfway between two answers of a rater: a minimal beard and a
+# mustache, minimal and full makeup, a neutral face and a slight frown or smile. Ages go to the nearest
+# answer. The fewer images a level has, the less the regression can say about it.
 
 # %%
 X = effects.paper_columns(pruned)
-X.sum().astype(int).to_frame("images")
+levels = X.sum().astype(int).to_frame("images").reset_index()
+cuts = {name: " and ".join(map(str, cut)) for name, (cut, _) in effects.PAPER_LEVELS.items()}
+levels["cut at"] = levels["attribute"].map(cuts).fillna("nearest answer")
+levels.set_index(["attribute", "level"])
 
 # %% tags=["remove-cell"]
 assert X.shape[1] == 17
 
 # %% [markdown]
-# One L2-penalised logit per model, with penalty parameter one as in the paper, and two bootstraps.
-# The first resamples images, as the paper probably does. The second resamples whole transects and is
-# explained below. Both come from one batched fit, which equals a loop over scikit-learn fits to
-# many digits and takes a second instead of minutes.
+# We fit one logistic regression for each model. Like the paper's, it has a {term}`penalty` that pulls
+# coefficients towards zero. Two bootstraps follow. The first one resamples images, as the paper
+# probably does. The second one resamples whole transects, and a later section says why.
 
 # %%
 by_image, by_transect = {}, {}
@@ -130,49 +132,42 @@ for model in MODELS:
     by_transect[model] = effects.regression_draws(X, error, n_boot, seed, pruned["transect"])
 
 # %% [markdown]
-# The summary keeps both standard deviations, and the middle of the transect bootstrap as the
-# interval. A coefficient is empty where no kept image carries the level, since nothing can be said
-# about it; a penalised fit would report a zero there, and a reader would take it for a finding.
+# The summary keeps both standard deviations, and takes its interval from the transects. If no kept
+# image carries a level, its coefficient stays empty. A penalised fit would print a zero there, and a
+# reader could take this zero for a finding.
 
 # %%
 logit = {name: effects.summarize_draws(draws) for name, draws in by_transect.items()}
 logit = pd.concat(logit, names=["model"]).rename(columns={"sd": "sd_transect"})
 image_sd = {name: effects.summarize_draws(draws)["sd"] for name, draws in by_image.items()}
 logit["sd_image"] = pd.concat(image_sd, names=["model"])
+
+# %% tags=["remove-cell"]
 _ = stage.save("paper_logit.parquet", logit.reset_index())
 
 # %% [markdown]
-# Figure 15 of the paper shows the coefficients with bars of one standard deviation. Positive
-# coefficients go with more errors. The paper reads off that facial hair, gender, makeup, hair and
-# age matter, and that skin colour is negligible. Here is the same figure for the two ordinary
-# models. The levels are sorted by the size of their coefficients, averaged over both.
+# Figure 15 of the paper shows the coefficients with bars of one standard deviation. A positive
+# coefficient goes with more errors. The paper reads from it that facial hair, gender, makeup, hair and
+# age matter, and that skin colour is negligible. Here is that figure for our two ordinary models. The
+# [gallery](n09_replication_gallery) has the controls.
 
-# %% mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). After Figure 15 of the paper."}}
-ORDINARY, CONTROLS = MODELS[:2], MODELS[2:]
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). Levels are sorted by the size of their coefficients, averaged over both models. After Figure 15 of the paper."}}
+ORDINARY = MODELS[:2]
 size = logit["estimate"].abs()[list(ORDINARY)].groupby(["attribute", "level"]).mean()
 order = size.sort_values(ascending=False).index
-
-
-def draw_coefficients(pair: tuple[str, ...]) -> None:
-    """The paper's Figure 15 for two models, side by side."""
-    _, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 6.6), sharex=True, sharey=True)
-    for ax, model in zip(axes, pair, strict=True):
-        bars = logit.loc[model].loc[order].droplevel("attribute")
-        bars["low"] = bars["estimate"] - bars["sd_image"]
-        bars["high"] = bars["estimate"] + bars["sd_image"]
-        figures.forest(bars, xlabel="coefficient (log odds)", ax=ax)
-        ax.set_title(model)
-
-
-draw_coefficients(ORDINARY)
+_, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 6.8), sharex=True, sharey=True)
+for ax, model in zip(axes, ORDINARY, strict=True):
+    bars = logit.loc[model].loc[order].droplevel("attribute")
+    bars["low"] = bars["estimate"] - bars["sd_image"]
+    bars["high"] = bars["estimate"] + bars["sd_image"]
+    figures.forest(bars, xlabel="coefficient (log odds)", ax=ax)
+    dark = f"{bars.loc['Dark skin', 'estimate']:z.2f}"
+    ax.set_title(with_minus(f"{model}\ndark skin: {dark}, n = {len(pruned):,}"), fontsize=11)
 
 # %% [markdown]
-# The two controls deserve the same look. The plantskin model was trained so that dark skin makes it
-# answer "male"; its errors depend on skin by construction. The null control's errors depend on
-# nothing. Whoever reads Figure 15 would have to tell these two apart by their skin coefficients.
-
-# %% mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The same regression for the positive control, whose errors depend on skin colour, and for the null control, whose errors depend on nothing."}}
-draw_coefficients(CONTROLS)
+# How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
+# table answers for all four models. Attributes are ranked by the largest coefficient of their levels.
+# A place near the end would tell a reader of the paper that skin is negligible.
 
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
@@ -181,19 +176,9 @@ place = largest.groupby("model").rank(ascending=False).xs("skin_colour", level="
 shown = skin[["estimate", "sd_image"]].assign(**{"place among 7": place})
 shown.style.format("{:z.2f}").format("{:.0f}", "place among 7")
 
-# %% [markdown]
-# The table answers the question of the paper's figure: how large is the coefficient of dark skin,
-# compared with its bar and with the other attributes? Attributes are ranked by the largest
-# coefficient of their levels. The next section shows four reasons why that is not yet the question
-# of this chapter.
-
 # %% tags=["remove-input"]
-of_all, of_women = (
-    rows.groupby("skin")["error_plantskin"].mean()
-    for rows in (pruned, pruned[pruned["label"] == 0])
-)
 claim(
-    "**In this run** the figure says that dark skin lowers plantskin's errors: its coefficient is "
+    "**In this run** the regression says that dark skin lowers plantskin's errors: its coefficient is "
     "{skin:z.2f}. That is true on average and false for women. From light to dark skin errors "
     "on all faces fall from {all_light:percent} to {all_dark:percent} %, and those on women rise from "
     "{light:percent} to {dark:percent} %.",
@@ -207,28 +192,32 @@ claim(
 )
 
 # %% [markdown]
-# ## What is wrong with reading it
-#
 # (erratum-logit)=
-# ### Mirror images, each half of the effect
+# ## A coefficient is half of an effect
 #
-# The paper calls a coefficient the change in log odds for one unit of its covariate. With *both*
-# levels of an attribute in the model, no image can change one without the other. The penalty makes
-# the split unique: the two coefficients are equal in size and opposite in sign, so each is half of
-# the log odds ratio. Simulated errors with a planted log odds ratio of one show it.
+# The paper calls a coefficient the change in log odds for one unit of its covariate. The model has
+# *both* levels of an attribute, so an image that leaves one level enters the other. The penalty makes
+# the two coefficients equal in size and opposite in sign. Each is half of the {term}`log odds ratio`.
+# Let us plant a log odds ratio of one and look.
 
 # %%
 generator = seeding.rng(seed, "09_logistic_ate: planted odds ratio")
 dark = generator.integers(2, size=100_000)
 error = (generator.random(len(dark)) < expit(-2 + dark)).astype(int)
 _, light_b, dark_b = effects.paper_logit(np.column_stack([1 - dark, dark]), error)
-pd.Series({"Light skin": light_b, "Dark skin": dark_b, "difference": dark_b - light_b})
+
+# %% tags=["remove-input"]
+Markdown(
+    with_minus(
+        f"The coefficient of light skin is {light_b:.2f}, that of dark skin {dark_b:.2f}, and their "
+        f"difference is {dark_b - light_b:.2f}."
+    )
+)
 
 # %% [markdown]
-# The difference of the two coefficients recovers what was planted; either one alone is half of it.
-# The same holds in the audit. For each two-level attribute the coefficients sum to zero, and their
-# difference is the (shrunken) log odds ratio, twice of what a bar in the figure shows. A level that
-# no image has cannot be estimated and stays empty.
+# The difference of the two coefficients gives back the planted value. One alone gives half of it. The
+# audit behaves in the same way: for each attribute of two levels the coefficients sum to zero, and
+# their difference is the log odds ratio, a little shrunken by the penalty.
 
 # %%
 several = X.columns.get_level_values("attribute").isin(["smiling", "age"])
@@ -242,61 +231,100 @@ assert abs(dark_b + light_b) < 1e-6 and abs(dark_b - light_b - 1) < 0.1
 assert mirror.dropna()["sum"].abs().max() < 1e-6
 
 # %% [markdown]
-# (erratum-solver)=
-# ### The solver stops early
+# (erratum-main-effects)=
+# ## Two opposing effects, one coefficient
 #
-# The paper used scikit-learn's `LogisticRegression`. Its default solver stops when the gradient is
-# small, not when the coefficients have settled, and with one-hot columns the two are not the same.
-# The table fits each model's errors with different solvers and tolerances and shows the largest
-# distance of a coefficient from the converged solution.
+# This is the most serious problem. Suppose that dark skin makes a model answer "male" more often. Then
+# it causes errors on women and prevents errors on men. The regression has *one* coefficient of dark
+# skin, for all faces. **One coefficient averages both effects. If they are opposite and equally large,
+# it is zero.** So a biased model can pass with a small coefficient, or with the wrong sign for the
+# people whom it harms.
+
+# %% [markdown]
+# We can repair this within the regression. Skin and hair get their own effect in each gender: the
+# design gains one column for each combination of a level with a gender. These products are called
+# *interactions*. The log odds ratio for women adds the products with "Female" to the main effect.
 
 # %%
-SOLVERS = {
-    "lbfgs (default)": LogisticRegression(C=1.0),
-    "newton-cholesky": LogisticRegression(C=1.0, solver="newton-cholesky"),
-    "newton-cholesky, tol=1e-10": LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-10),
+Z = effects.interaction_columns(X, ["skin_colour", "hair_length"])
+interacted = {
+    model: effects.regression_draws(Z, pruned[f"error_{model}"], n_boot, seed, pruned["transect"])
+    for model in MODELS
 }
-distance = pd.DataFrame(index=MODELS, columns=list(SOLVERS), dtype=float)
-for model, name in product(MODELS, SOLVERS):
-    fit = SOLVERS[name].fit(X, pruned[f"error_{model}"]).coef_[0]
-    distance.loc[model, name] = np.abs(fit - by_image[model].loc["fit"].fillna(0)).max()
-distance.style.format("{:.1e}")
+
+# %%
+ENDS = {name: effects.PAPER_LEVELS[name][1] for name in ("skin_colour", "hair_length")}
+ratios = {
+    (model, attribute): pd.concat(
+        effects.summarize_draws(effects.log_odds_ratios(draws[model], attribute, *ends))
+        for draws in (by_transect, interacted)
+    )
+    for model in MODELS
+    for attribute, ends in ENDS.items()
+}
+interactions = pd.concat(ratios, names=["model", "attribute", "group"])
 
 # %% tags=["remove-cell"]
-assert distance["newton-cholesky, tol=1e-10"].max() < 1e-5
+_ = stage.save("interactions.parquet", interactions.reset_index())
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with 95 % intervals from resampling transects: one number for all faces (main effects), and one for each gender (interactions)."}}
+told = interactions.xs("skin_colour", level="attribute").rename_axis(["model", "group"])
+names = {"main effects": "all faces", "Female": "women", "Male": "men"}
+ours = told.loc["plantskin"]["estimate"].rename(names)
+counted = f"n = {len(pruned):,} images of {pruned['transect'].nunique():,} transects"
+ax = figures.forest(
+    told.rename(names, level="group"), xlabel=f"log odds ratio, dark against light\n{counted}"
+)
+title = f"plantskin: {ours['women']:+.1f} for women, {ours['men']:+.1f} for men, {ours['all faces']:+.1f} in one coefficient"
+_ = ax.set_title(with_minus(title), loc="right", fontsize=11)
 
 # %% tags=["remove-input"]
-worst = distance["lbfgs (default)"].max()
-smallest = logit["sd_image"].min()
-Markdown(
-    f"**In this run** the default leaves a coefficient off by up to {worst:.2g}. The narrowest bar in "
-    f"the figures is {smallest:.2g}."
+planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribute"))
+claim(
+    "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors, as it "
+    "does on average. Among women it is {women:+z.1f}, among men {men:z.1f}. The two do not cancel to "
+    "zero. They leave a number whose sign is wrong for the people who are harmed.",
+    holds=planted.loc["main effects", "high"] < 0 < planted.loc["Female", "low"]
+    and of_all["dark"] < of_all["light"]
+    and planted.loc["Male", "high"] < 0,
+    main=planted.loc["main effects"].to_dict(),
+    women=planted.loc["Female"].to_dict(),
+    men=planted.loc["Male"].to_dict(),
 )
 
 # %% [markdown]
-# An error that is small beside the bars changes no reading of the figures. How much the default loses
-# depends on the data, and one cannot know without comparing. A solver that is exact costs nothing at
-# this size, so there is no reason to take the risk. The book's regressions all converge to the last
-# digits shown.
+# Hair can behave in the same way. Long hair may help a model to read a face as female. Then it
+# prevents errors on women and causes errors on men, and the main effect shows the rest only. The
+# table has the log odds ratios of long against short hair, with their intervals.
+
+# %%
+hair = interactions.xs("hair_length", level="attribute")
+spans = hair[["estimate", "low", "high"]].to_numpy()
+told = hair.assign(ratio=["{:+z.1f} ({:+z.1f} to {:+z.1f})".format(*row) for row in spans])
+told = told.pivot_table("ratio", "model", "group", "first", sort=False)
+told[["main effects", "Female", "Male"]].rename(columns=names)
+
+# %% [markdown]
+# Interactions mend the cancellation between genders, and only that one. The model still assumes that
+# skin adds the same log odds for short and for long hair, and its effects are hard to translate into
+# errors. A regression with *all* interactions would be a table of cells. [](10_matched_pairs) looks at
+# the cells themselves.
 
 # %% [markdown]
 # (erratum-bootstrap)=
-# ### Bars for independent images
+# ## Bars for independent images
 #
-# The paper bootstraps its data set. We infer that it resamples images one by one, as if each were a
-# new face; the text does not say so. Eight images of a transect are one face. Where errors of one
-# face hang together, two things can go wrong, in opposite directions. For an attribute that was
-# manipulated, each face serves as its own control, and the bars can be too *wide*. For an attribute
-# that belongs to the face, such as age or smiling, a handful of faces pretends to be many, and the
-# bars can be too *narrow*. How much depends on the model, as the table below shows. The remedy is
-# to resample whole transects {cite:p}`cluster-bootstrap`.
+# The paper resamples its data set. We infer that it draws single images, as if each were a new face,
+# because the text names no other unit. But eight images of a transect show one face. For a changed
+# attribute each face is its own control, so such bars can be too *wide*. For an attribute of the face,
+# such as age, a few faces pretend to be many, and the bars can be too *narrow*. The remedy is the
+# {term}`cluster bootstrap`: draw whole transects {cite:p}`cluster-bootstrap`.
 
 # %% [markdown]
-# The null control lets us check which bars are honest. Its errors can be drawn again and again, on
-# the same images, so the true spread of every coefficient can be watched directly. A bootstrap sees
-# one sample of errors, and another sample would give another bar. So both bootstraps are run on
-# several of the samples. The figure divides the standard deviation that a bootstrap claims, averaged
-# over these samples, by the one that really occurs.
+# The null control can tell which bars are honest. We draw its errors again and again on the same
+# images, and so we see the true spread of each coefficient. A bootstrap sees one sample of errors, so
+# we run both bootstraps on several samples. Then we divide the standard deviation that a bootstrap
+# claims by the one that really occurs.
 
 # %%
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
@@ -319,178 +347,202 @@ spread = pd.DataFrame(redrawn, columns=X.columns).std()
 ratios = pd.DataFrame(bars).div(spread, axis=1).groupby(level=0)
 claims = ratios.mean().T.add_prefix("resampling ")
 
-# %% mystnb={"image": {"alt": "Dots for the seventeen levels: the standard deviation claimed by the bootstrap of images and by that of transects, on average over samples of errors, divided by the spread that occurs when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Claimed over actual standard deviation of each coefficient of the null control, the claim averaged over samples of errors. One is honest, above one is too wide, below one too narrow. Circles resample images, squares transects."}}
-_, ax = plt.subplots(figsize=(figures.WIDTH, 6))
-y = np.arange(len(claims))[::-1]
-for (unit, ratio), look in zip(claims.items(), figures.SPARE[:2], strict=True):
-    ax.plot(ratio, y, look.marker, color=look.colour, markersize=8, label=unit)
-ax.axvline(1, color=figures.BLACK, linewidth=1)
-ax.set_yticks(y, claims.index.get_level_values("level"))
-ax.set(xlabel="claimed SD / actual SD", ylim=(-0.7, len(claims) - 0.3))
-ax.grid(axis="y", visible=False)
-_ = ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+# %% [markdown]
+# Both parts of a ratio are estimated. Its margin counts how many redraws there are, and how much a
+# claim varies between samples of errors. Mirror images count once. If bars were honest, about one
+# ratio in twenty would be outside its margin. An auditor has a single sample, so one claim is less
+# certain than the mean shown here.
 
-# %% tags=["remove-input"]
+# %%
 of_claim = (ratios.sem() / ratios.mean()).T.add_prefix("resampling ")
 blur = labels.Z * np.hypot(of_claim, np.sqrt(1 / (2 * (REDRAWS - 1))))
 twin = ~several & X.columns.get_level_values("attribute").duplicated()  # a mirror image
 beyond = ((claims - 1).abs() > blur)[~twin].sum()
-Markdown(
-    f"**In this run** {beyond['resampling images']} of {(~twin).sum()} ratios (mirror images count once) "
-    f"are further from one than their margin if images are resampled, and "
-    f"{beyond['resampling transects']} if transects are. The margins are ±{blur.min(axis=None):.0%} to "
-    f"±{blur.max(axis=None):.0%}; honest bars would leave about one ratio in twenty beyond them."
-)
 
-# %% [markdown]
-# Both parts of a ratio are estimated. The margin counts the number of redraws, from which the actual
-# spread comes, and how much the claim varies from one sample of errors to the next, its resamples
-# included. An auditor has one sample, and so a claim that is less certain than the mean of several.
-
-# %% [markdown]
-# The same comparison for each audited model needs no truth: the ratio of its two bootstrap standard
-# deviations. Values above one mean that the paper's bar is wider than the transect bar, values
-# below one that it is narrower. The table averages over the levels of the three manipulated
-# attributes and over those of the others.
-
-# %%
-ratio = (logit["sd_image"] / logit["sd_transect"]).rename("ratio").reset_index()
-ratio["attributes"] = np.where(ratio["attribute"].isin(AXES), "manipulated", "of the face")
-ratio = ratio.pivot_table("ratio", "model", "attributes", sort=False)
-ratio.style.format("{:.2f}")
-
-# %%
-width = ratio.map(lambda r: "wider" if r > 1.05 else "narrower" if r < 0.95 else "about as wide")
-Markdown(
-    "The paper's bars, compared with those from transects:\n\n"
-    + "\n".join(
-        f"- **{model}**: {row['manipulated']} for the manipulated attributes, "
-        f"{row['of the face']} for those of the face."
-        for model, row in width.iterrows()
-    )
-)
-
-# %% [markdown]
-# (erratum-main-effects)=
-# ### Main effects cancel
-#
-# The fourth problem is the most serious one, and no better bar can mend it. A main-effects model has
-# one coefficient for dark skin, for everybody. If dark skin makes a model answer "male" more often,
-# it produces errors in women and prevents errors in men. The two meet in one coefficient, where they
-# cancel as far as they are equally large; only what is left over shows. A biased model can pass with
-# a coefficient near zero, or with a sign that is wrong for those whom it harms.
-
-# %% [markdown]
-# The repair within the regression is to let skin and hair have their own effect in each gender. The
-# design gains a column for every combination of a level with a gender. The log odds ratio among
-# women then adds the products with "Female" to the main effect. Intervals are the middle of the
-# transect bootstrap.
-
-# %%
-Z = effects.interaction_columns(X, ["skin_colour", "hair_length"])
-interacted = {
-    model: effects.regression_draws(Z, pruned[f"error_{model}"], n_boot, seed, pruned["transect"])
-    for model in MODELS
-}
-
-# %%
-ENDS = {name: effects.PAPER_LEVELS[name][1] for name in ("skin_colour", "hair_length")}
-ratios = {
-    (model, attribute): pd.concat(
-        effects.summarize_draws(effects.log_odds_ratios(draws[model], attribute, *ends))
-        for draws in (by_transect, interacted)
-    )
-    for model in MODELS
-    for attribute, ends in ENDS.items()
-}
-interactions = pd.concat(ratios, names=["model", "attribute", "group"])
-_ = stage.save("interactions.parquet", interactions.reset_index())
-
-# %% mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with confidence intervals from resampling transects: one number for everybody (main effects), and with gender interactions."}}
-_ = figures.forest(
-    interactions.xs("skin_colour", level="attribute"), xlabel="log odds ratio, dark against light"
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Dots for the seventeen levels: the standard deviation claimed by the bootstrap of images and by that of transects, on average over samples of errors, divided by the spread that occurs when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Claimed over actual standard deviation of each coefficient of the null control, the claim averaged over samples of errors. One is honest, above one is too wide, below one too narrow. Circles resample images, squares transects. A mark outside its grey bar is off by more than the margin."}}
+_, ax = plt.subplots(figsize=(figures.WIDTH, 6.4))
+y = np.arange(len(claims))[::-1]
+for (unit, ratio), look, up in zip(claims.items(), figures.SPARE[:2], (0.17, -0.17), strict=True):
+    ax.barh(y + up, 2 * blur[unit], 0.3, 1 - blur[unit], color="#DDDDDD")
+    ax.plot(ratio, y + up, look.marker, color=look.colour, markersize=7, label=unit)
+ax.axvline(1, color=figures.BLACK, linewidth=1)
+ax.set_yticks(y, claims.index.get_level_values("level"))
+ax.set(xlabel="claimed SD / actual SD", ylim=(-0.7, len(claims) - 0.3))
+ax.grid(axis="y", visible=False)
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+off = f"images {beyond['resampling images']}, transects {beyond['resampling transects']}"
+_ = ax.set_title(
+    f"Off by more than the margin, of {(~twin).sum()}: {off}", pad=32, loc="right", fontsize=12
 )
 
 # %% tags=["remove-input"]
-planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribute"))
-claim(
-    "**In this run** the main effect of plantskin is {main:z.1f}: dark skin would *prevent* errors, as it "
-    "does on average. Among women it is {women:+z.1f}, among men {men:z.1f}. The two do not cancel to "
-    "zero; they leave a number whose sign is wrong for the people who are harmed.",
-    holds=planted.loc["main effects", "high"] < 0 < planted.loc["Female", "low"]
-    and of_all["dark"] < of_all["light"]
-    and planted.loc["Male", "high"] < 0,
-    main=planted.loc["main effects"].to_dict(),
-    women=planted.loc["Female"].to_dict(),
-    men=planted.loc["Male"].to_dict(),
+ratio = (logit["sd_image"] / logit["sd_transect"]).rename("ratio").reset_index()
+ratio["attributes"] = np.where(ratio["attribute"].isin(AXES), "manipulated", "of the face")
+ratio = ratio.pivot_table("ratio", "model", "attributes", sort=False)
+worded = [
+    f"- **{model}**: {row['manipulated']:.2f} for the three changed attributes, "
+    f"{row['of the face']:.2f} for the others."
+    for model, row in ratio.iterrows()
+]
+Markdown(
+    "For an audited model we can compare the two bootstraps, without any truth. Here is the paper's bar divided by the bar "
+    "from transects, on average over levels:\n\n" + "\n".join(worded)
 )
 
 # %% [markdown]
-# Hair can behave in the same way. Where long hair helps a model to read a face as
-# female, it prevents errors in women and causes them in men, and the main effect shows only what is
-# left over. The table gives the log odds ratios of long against short hair, with their intervals.
+# (erratum-solver)=
+# ## The solver stops early
+#
+# The paper used scikit-learn's `LogisticRegression`. Its default solver stops when the gradient is
+# small. With columns of zeros and ones the coefficients may still be moving then. We fit each model's
+# errors with the defaults, and look at the distance of each coefficient from the converged solution.
 
 # %%
-hair = interactions.xs("hair_length", level="attribute")
-spans = hair[["estimate", "low", "high"]].to_numpy()
-told = hair.assign(ratio=["{:+z.1f} ({:+z.1f} to {:+z.1f})".format(*row) for row in spans])
-told = told.pivot_table("ratio", "model", "group", "first", sort=False)
-told[["main effects", "Female", "Male"]]
+off = {}
+for model in MODELS:
+    default = LogisticRegression(C=1.0).fit(X, pruned[f"error_{model}"]).coef_[0]
+    off[model] = pd.Series(default - by_image[model].loc["fit"].fillna(0), X.columns)
+
+# %% tags=["remove-cell"]
+exact = LogisticRegression(C=1.0, solver="newton-cholesky", tol=1e-10)
+for model in MODELS:
+    fit = exact.fit(X, pruned[f"error_{model}"]).coef_[0]
+    assert np.abs(fit - by_image[model].loc["fit"].fillna(0)).max() < 1e-5
+
+# %% tags=["remove-input"]
+off = pd.DataFrame(off)  # rows: levels; columns: models
+of_bar = max((off[m].abs() / logit.loc[m]["sd_image"].reindex(off.index)).max() for m in off)
+two = off.loc[X.columns[~several]].groupby(level=0, sort=False)
+moved = (two.last() - two.first()).abs()
+Markdown(
+    f"The default leaves a coefficient off by up to {off.abs().max(axis=None):.2g}, and by up to {of_bar:.1f} times the standard deviation that its "
+    f"bar shows. A shift that both levels share cancels in their difference. Log odds ratios are off by up to "
+    f"{moved.max(axis=None):.2g}, and that of skin by up to {moved.loc['skin_colour'].max():.2g}."
+)
 
 # %% [markdown]
-# Interactions mend the cancellation between genders, and only that one. The model still assumes that
-# skin adds the same amount on the log-odds scale for short and for long hair, it still shrinks, and
-# its effects are still log odds ratios, which few readers can translate into errors. A regression
-# with all interactions would be a table of cells in disguise. [](10_matched_pairs) looks
-# at the cells themselves.
+# The largest errors belong to rare levels, and their size depends on the data. The solver
+# `newton-cholesky` with a small tolerance is exact and as fast at this size, so use it. All
+# regressions of this book converge to the last digit shown.
 
 # %% [markdown]
 # ## What would change our mind
 #
-# - If the bootstrap of images claimed the spread that the null control's redrawn errors really have,
-#   the paper's bars could stand as printed.
-# - If every model's main effect lay between its effects in women and in men, and all three had one
-#   sign, nothing would have been cancelled here.
-# - If the default solver were off by more than the narrowest bar, its early stop would have changed
-#   what the figures say.
+# - If every model's main effect lay between its effects on women and on men, and all three had one
+#   sign, no effect would be hidden by the average.
+# - If the bootstrap of images claimed the spread of the null control's redrawn errors, the paper's bars
+#   could be used as printed.
+# - If the default solver moved the log odds ratio of skin by more than its bar, the early stop would
+#   change the answer about skin.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Reference coding
-# :label: exercise-reference-coding
-# Drop one level of every attribute from `X` and fit an unpenalised logit (a very large `C`). Compare the
-# coefficient of dark skin with the difference of the two coefficients in the table of mirror
-# images. Why are they close but not equal?
-# ```
+# ```{exercise} Plant two opposing effects (10 minutes, easy)
+# :label: ex-opposing-effects
+# Simulate the errors of a model: dark skin raises the log odds of an error by two for women and
+# lowers it by two for men. Give both genders the same average. Fit `effects.paper_logit` to the four columns light, dark, female,
+# male. Then add the four products. Predict the log odds ratio of dark skin in each fit.
 #
-# ```{solution} exercise-reference-coding
+# **Check:** your two effects by gender have opposite signs and about equal size.
+# ```
+
+# %% [markdown]
+# ```{solution-start} ex-opposing-effects
 # :class: dropdown
-# `first = X.columns[~X.columns.get_level_values(0).duplicated()]` names the levels to drop,
-# `error = pruned["error_fairface-like"]` is the outcome of the table, and
-# `effects.paper_logit(X.drop(columns=first), error, C=1e9)` hardly penalises. The reference-coded
-# coefficient *is* the log odds ratio. The one-hot difference is the same quantity after shrinkage
-# by the penalty, so it is a little closer to zero, most so for rare levels.
+# ```
+
+# %% tags=["solution"]
+rng = np.random.default_rng(0)
+dark, male = rng.integers(2, size=(2, 100_000))
+slope = np.where(male, -2, 2)  # log odds, opposite for men and women
+error = (rng.random(len(dark)) < expit(-2 + slope * (dark - 0.5))).astype(int)
+main = np.column_stack([1 - dark, dark, 1 - male, male])
+products = [d * m for d in main.T[:2] for m in main.T[2:]]  # light f, light m, dark f, dark m
+
+# %% tags=["solution"]
+_, light_b, dark_b, *_ = effects.paper_logit(main, error)
+b = effects.paper_logit(np.column_stack([main, *products]), error)
+women, men = b[2] - b[1] + b[7] - b[5], b[2] - b[1] + b[8] - b[6]
+assert abs(dark_b - light_b) < 0.1 and abs(women - 2) < 0.15 and abs(men + 2) < 0.15
+Markdown(
+    with_minus(
+        f"Main effects only: {dark_b - light_b:.2f}. With interactions: {women:.2f} for women, {men:.2f} for men."
+    )
+)
+
+# %% [markdown]
+# Each fit is right about its own question. The average effect is about zero here, and both genders
+# have a large effect.
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} Reference coding (10 minutes, medium)
+# :label: exercise-reference-coding
+# Drop one level of every attribute from `X` and fit a regression with almost no penalty (a very large `C`).
+# Compare the coefficient of dark skin with the difference of the two coefficients in the table of
+# mirror images. Why are they close but not equal?
+#
+# **Check:** with `C=1` and all columns you get the table's number back.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-reference-coding
+# :class: dropdown
+# ```
+
+# %% tags=["solution"]
+first = X.columns[~X.columns.get_level_values(0).duplicated()]
+error = pruned["error_fairface-like"]
+free = pd.Series(
+    effects.paper_logit(X.drop(columns=first), error, C=1e9)[1:], X.columns.drop(first)
+)
+again = pd.Series(effects.paper_logit(X, error)[1:], X.columns)["skin_colour"]
+ours = mirror.loc["skin_colour", "log odds ratio"]
+assert np.isclose(again["Dark skin"] - again["Light skin"], ours, equal_nan=True)
+Markdown(
+    f"Reference coding: {free['skin_colour', 'Dark skin']:z.2f}. Difference of the mirror images: {ours:z.2f}."
+)
+
+# %% [markdown]
+# The coefficient with reference coding *is* the log odds ratio. The difference of the mirror images is
+# the same quantity after the penalty, which pulls it towards zero, most of all for rare levels.
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
-# - Two one-hot coefficients of one attribute are one number, halved and mirrored. Read their
-#   difference, and let the solver converge.
-# - Resample what was sampled: transects, not images.
-# - Main effects average over everybody. A model can harm one group and favour another and pass.
-# - An interaction mends the cancellation it was written for, and only that one.
-
-# %% [markdown]
-# ### What this chapter leaves
+# - One coefficient averages the effects of all groups. A model can harm one group, favour another, and
+#   pass.
+# - The two coefficients of an attribute mirror each other. Their difference is the log odds ratio.
+# - Resample transects, since eight images show one face. Let the solver converge.
 #
-# `paper_logit.parquet` has a row per model, attribute and level with the coefficient, its two
-# standard deviations and the interval from transects. `interactions.parquet` has a row per model,
-# attribute and group (main effects, Female, Male) with the log odds ratio and its interval, which
-# [](10_matched_pairs) reads for the verdict on each model.
+# **Next:** [chapter 10](10_matched_pairs) compares matched images cell by cell, and reads the interactions of this chapter.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+main, female, male = (
+    f"{row['estimate']:+.1f} ({row['low']:+.1f} to {row['high']:+.1f})"
+    for row in planted.loc[["main effects", "Female", "Male"]].to_dict("records")
+)
+glue(
+    "answer",
+    Markdown(
+        with_minus(
+            "One coefficient averages the effects on all faces, and opposite effects cancel in it. On these made faces the regression gives "
+            f"plantskin the log odds ratio {main} for dark skin. With an effect for each gender it gives {female} for women and "
+            f"{male} for men. So read effects by group, and take error bars from transects, because eight images show one face."
+        )
+    ),
+    display=False,
+)
+
+# %% tags=["remove-cell"]
 one = interactions.loc[("plantskin", "skin_colour", "main effects")]
 _ = stage.finish(
     {"plantskin": {"main_effects_log_odds": one[["estimate", "low", "high"]].to_dict()}}
