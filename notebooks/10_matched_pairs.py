@@ -16,7 +16,7 @@
 # # Cell by cell: matched pairs
 #
 # *You need [chapter 5](05_transect_generation) (what a transect is) and [chapter 9](09_logistic_ate) (one
-# coefficient for each attribute). Reading: {{minutes}}.*
+# coefficient for each attribute). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ from myst_nb import glue
 import facerender
 from helpers import effects, figures
 from helpers.artifacts import Stage
-from helpers.claims import claim, in_points
+from helpers.claims import claim, in_points, with_minus
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
 
@@ -39,17 +39,19 @@ device = "cpu"
 seed = 20200715
 figure_size = 256
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("10_matched_pairs", profile=profile, device=device, seed=seed)
 figures.style()
+
+# %% tags=["remove-cell"]
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 AUDITED = MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 
 # %% tags=["remove-cell"]
-levels = [f"{axis}_level" for axis in AXES]
 by_level = audit.reset_index().set_index(["gender_level", "hair_length_level", "transect"])
+by_level = by_level.sort_index()
 light, dark = (by_level[by_level["skin_colour_level"] == level] for level in (0, 1))
 turns = {
     model: (dark[f"error_{model}"] - light[f"error_{model}"].reindex(dark.index)).dropna()
@@ -60,6 +62,8 @@ both_ways = {
     for model, changes in turns.items()
     for cell, change in changes.groupby(level=[0, 1])
 }
+
+# %% tags=["remove-cell"]
 model, *cell = max(both_ways, key=both_ways.get)
 
 # %% tags=["remove-cell"]
@@ -67,17 +71,25 @@ SHOWN = 3
 doubt = (by_level[f"score_{model}"] - by_level["label"]).abs()
 rows = [by_level["skin_colour_level"] == level for level in (0, 1)]
 loss = (doubt[rows[1]] - doubt[rows[0]]).loc[tuple(cell)].sort_values()
+clean = [
+    by_level[row & by_level["kept"] & by_level["adult"]].loc[tuple(cell)].index for row in rows
+]
+
+# %% tags=["remove-cell"]
+loss = loss[loss.index.isin(clean[0].intersection(clean[1]))]
 faces = [*loss.index[: -SHOWN - 1 : -1], *loss.index[:SHOWN]]
 drawn = pd.concat([by_level[row].loc[tuple(cell)].loc[faces] for row in rows])
+
+# %% tags=["remove-cell"]
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell. Only the skin was meant to change from the upper to the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change from the upper to the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
-where = labels.held_in_words(dict(zip(["gender", "hair_length"], cell, strict=True)))
+where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
 drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light skin", "dark skin"])
 _ = drawing.suptitle(
     f"{model}, {where}: dark skin turns {harmed} of {len(change)} answers\nwrong, "
@@ -121,9 +133,9 @@ _ = drawing.suptitle(
 
 # %%
 cell = audit.query("gender_level == 0 and hair_length_level == 0")
-errors = cell.pivot(index="transect", columns="skin_colour_level", values="error_celeba-like")
+errors = cell.pivot_table("error_celeba-like", "transect", "skin_colour_level")
 change = errors[1] - errors[0]
-change.value_counts().rename("pairs").to_frame()
+change.astype(int).value_counts().rename("pairs").to_frame()
 
 # %% [markdown]
 # Plus one means that the answer is right with light skin and wrong with dark skin. We call this face
@@ -152,7 +164,10 @@ def found(images: pd.DataFrame, model: str) -> pd.DataFrame:
     return effects.all_matched_effects(images, error, AXES, "transect", tolerance=plan.tolerance)
 
 
-found(audit, "celeba-like").head(3)[["attribute", "estimate", "low", "high", "n"]].round(3)
+# %%
+one = labels.name_cells(found(audit, "celeba-like"))
+one = one[(one["scope"] == "cell") & (one["attribute"] == "skin_colour")]
+one.set_index("cell")[["estimate", "low", "high", "n"]].style.format(precision=3)
 
 # %% [markdown]
 # ## Many cells, few false alarms
@@ -187,7 +202,7 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # The table counts the cells that pass the adjusted test. *Raises* means more errors at the high level.
 
 
-# %% tags=["hide-input"]
+# %%
 def count_flags(table: pd.DataFrame) -> pd.DataFrame:
     """Cells by what their adjusted p-values say, and those tested, by model and attribute."""
     cells = table[table["scope"] == "cell"]
@@ -201,6 +216,7 @@ def count_flags(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(counts).groupby(by, sort=False).sum()
 
 
+# %%
 versions = {"all images": crowd, "after pruning": after_pruning}
 flagged = {name: count_flags(table) for name, table in versions.items()}
 shown = pd.concat(flagged, axis=1).rename(labels.CONTRASTS, level="attribute")
@@ -212,17 +228,10 @@ shown.rename_axis([None, None])
 # a transect, as real errors are. A method that counts eight images of one face as eight people would give
 # it wrong intervals.
 
-# %% tags=["remove-cell"]
-null_flags = {
-    "unpruned": int(flagged["all images"].loc["null", ["raises", "lowers"]].to_numpy().sum()),
-    "pruned": int(flagged["after pruning"].loc["null", ["raises", "lowers"]].to_numpy().sum()),
-}
-
-# %% tags=["remove-input"]
-Markdown(
-    f"The null model has {null_flags['unpruned']} flags with all images and {null_flags['pruned']} after "
-    "pruning."
-)
+# %%
+alarms = {name: table.loc["null", ["raises", "lowers"]] for name, table in flagged.items()}
+null_flags = {name: int(table.to_numpy().sum()) for name, table in alarms.items()}
+print("flags of the null model:", null_flags)
 
 # %% [markdown]
 # ## Clear, negligible or undecided
@@ -235,6 +244,14 @@ Markdown(
 # - *within*: two one-sided tests exclude every larger effect, the method that {cite:t}`tost` calls an
 #   *equivalence test*,
 # - *inconclusive*: the data allow both.
+#
+# The function above has given these words already. We count them for skin and hair in both audited models.
+
+# %%
+cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
+judged = cells[cells["model"].isin(AUDITED) & (cells["attribute"] != "gender")]
+words = judged["verdict"].value_counts()
+words = words.reindex(["exceeds", "within", "inconclusive"], fill_value=0)
 
 
 # %% tags=["hide-cell"]
@@ -253,11 +270,6 @@ def in_words(cells: pd.Series) -> list[str]:
     return plain.str.replace(", ", ",\n").tolist()
 
 
-# %% tags=["hide-cell"]
-cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
-judged = cells[cells["model"].isin(AUDITED) & (cells["attribute"] != "gender")]
-words = judged["verdict"].value_counts().reindex(["exceeds", "within", "inconclusive"], fill_value=0)
-
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels: effects of dark skin above and of long hair below, for two models side by side. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. Positive values mean more errors with dark skin, or with long hair."}}
 figure, axes = plt.subplots(2, 2, figsize=(figures.WIDTH, 6.6), sharex=True, sharey="row")
 for row, axis in zip(axes, AXES[:2], strict=True):
@@ -265,7 +277,13 @@ for row, axis in zip(axes, AXES[:2], strict=True):
         draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
         ax.set_title(f"{model}\n{labels.CONTRASTS[axis]}", fontsize=11)
 figure.supxlabel(f"change in the error rate (points), n = {judged['n'].min():,} pairs a cell")
-panels.legend_above(figure, ["exceeds", "within", "inconclusive"])
+handles = {
+    name: handle
+    for ax in axes.flat
+    for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
+}
+order = [word for word in words.index if word in handles]
+axes[0, 1].legend([handles[word] for word in order], order, loc="upper right")
 _ = figure.suptitle(
     f"Of {len(judged)} effects {words['exceeds']} exceed ±{100 * plan.tolerance:g} points, "
     f"{words['within']} lie within,\n{words['inconclusive']} are inconclusive",
@@ -285,7 +303,8 @@ for model, part in of_skin.groupby("model", sort=False):
     lines.append(
         f"- **{model}**: dark skin lies within ±{100 * plan.tolerance:g} points in "
         f"{(states == 'within').sum()} of {len(states)} cells, exceeds them in "
-        f"{(states == 'exceeds').sum()}, and is undecided in the rest. A cell of this size detects an effect "
+        f"{(states == 'exceeds').sum()}, and is undecided in the rest. A cell of this size "
+        "detects an effect "
         f"of {detectable:.1f} points in four of five experiments (median over cells)."
     )
 Markdown("\n".join(lines))
@@ -301,11 +320,15 @@ Markdown("\n".join(lines))
 #
 # One model serves as a *positive control*. Its training data were composed so that it errs more often on
 # dark-skinned women and less often on dark-skinned men. Such a bias is the hardest one for a method that
-# averages. The figure shows its four cells beside their average. The null model stands below it, on the
-# same scale.
+# averages. The figure shows its four cells beside their average, and the null model on the same scale.
+
+# %%
+planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
+of_women, of_men = (planted[planted["gender"] == level]["estimate"] for level in (0, 1))
+averages = crowd.query("scope == 'average' and attribute == 'skin_colour'")
+mean = averages.set_index("model").loc["plantskin", "estimate"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
-averages = crowd.query("scope == 'average' and attribute == 'skin_colour'")
 figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 5.6), sharex=True)
 for ax, model in zip(axes, MODELS[2:], strict=True):
     part = cells[(cells["attribute"] == "skin_colour") & (cells["model"] == model)]
@@ -313,15 +336,12 @@ for ax, model in zip(axes, MODELS[2:], strict=True):
     ax.axvline(0, **panels.ZERO)
     panels.lying(ax, range(4), part, figures.look("estimate"), "", markersize=7, capsize=3)
     panels.lying(ax, [4], average, figures.look("male"), "", markersize=9, capsize=3)
-    panels.name_rows(ax, [*part["cell"].replace({"female": "women", r"\bmale": "men"}, regex=True), "average"])
+    panels.name_rows(ax, [name.replace("\n", " ") for name in in_words(part["cell"])] + ["average"])
     ax.set_title(f"{model}, n = {part['n'].min():,} pairs a cell", fontsize=11)
 axes[1].set_xlabel("change in the error rate, dark − light skin (points)")
-planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
-of_women, of_men = (planted[planted["gender"] == level]["estimate"] for level in (0, 1))
-mean = averages.set_index("model").loc["plantskin", "estimate"]
 _ = figure.suptitle(
-    f"Planted bias: women {in_points(of_women.min())} and {in_points(of_women.max())} points, average "
-    f"{in_points(mean)}".replace("-", "−"),
+    f"Planted bias: women {in_points(of_women.min())} and {in_points(of_women.max())} points, "
+    f"average {with_minus(in_points(mean))}",
     fontsize=12,
 )
 
@@ -338,8 +358,10 @@ def direction(row: pd.Series) -> str:
 
 
 # %%
-interactions = stage.load("09_logistic_ate", "interactions.parquet")
-main = interactions.query("group == 'main effects' and attribute == 'skin_colour'").set_index("model")
+main = stage.load("09_logistic_ate", "interactions.parquet").query("group == 'main effects'")
+main = main[main["attribute"] == "skin_colour"].set_index("model")
+
+# %%
 women = crowd.query("model == 'plantskin' and attribute == 'skin_colour' and scope == 'cell'")
 women = women[women["gender"] == 0]
 caught = bool(((women["p_holm"] < plan.level) & (women["estimate"] > 0)).any())
@@ -369,10 +391,9 @@ claim(
 # face has an answer with light and with dark skin. Two different groups of people can never show them.
 
 # %%
-shares = cells.assign(
-    harmed=cells["worse"] / cells["n"], helped=cells["better"] / cells["n"]
-).query("attribute == 'skin_colour'")
-shares.set_index(["model", "cell"]).loc[list(AUDITED), ["harmed", "helped", "estimate"]].round(3)
+shares = cells[cells["attribute"] == "skin_colour"]
+shares = shares.assign(harmed=shares["worse"] / shares["n"], helped=shares["better"] / shares["n"])
+assert np.allclose(shares["harmed"] - shares["helped"], shares["estimate"])
 
 
 # %% tags=["hide-cell"]
@@ -384,9 +405,9 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
         ("harmed", 1, figures.VERMILION, "///"),
         ("helped", -1, figures.BLUE, ""),
     ):
-        share, n = part[side].to_numpy(), part["n"].to_numpy(float)
-        ends = np.array([effects.score_interval(*pair, labels.Z) for pair in zip(share, n, strict=True)])
-        reach = np.clip([share - ends[:, 0], ends[:, 1] - share], 0, None)[::sign]
+        share = part[side].to_numpy()
+        low, high = effects.score_interval(share, part["n"].to_numpy(float), labels.Z)
+        reach = np.clip([share - low, high - share], 0, None)[::sign]
         how = {"color": colour, "hatch": hatch, "edgecolor": "white", "capsize": 3, "label": side}
         ax.barh(y, 100 * sign * share, 0.62, xerr=100 * reach, **how)
     net = {"marker": "D", "markerfacecolor": "white", "color": figures.BLACK, "linestyle": ""}
@@ -401,18 +422,18 @@ for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
     ax.set_title(model, fontsize=11)
 figure.supxlabel(f"← helped     share of pairs (%), n = {shares['n'].min():,} a cell     harmed →")
-panels.legend_above(figure, ["harmed", "helped", "harmed − helped"])
+axes[0].legend(loc="upper right")
 audited_skin = shares[shares["model"].isin(AUDITED)]
 mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
-_ = figure.suptitle(
-    f"In {mixed.sum()} of {len(mixed)} cells dark skin harms some faces and helps others", fontsize=12
-)
+title = f"In {mixed.sum()} of {len(mixed)} cells dark skin harms some faces and helps others"
+_ = figure.suptitle(title, fontsize=12)
 
 # %% tags=["remove-input"]
 by_chance = shares[shares["model"] == "null"]
 Markdown(
     f"Compare the null model. Its true effect is zero, and yet {by_chance['harmed'].min():.1%} to "
-    f"{by_chance['harmed'].max():.1%} of its pairs turn wrong and {by_chance['helped'].min():.1%} to "
+    f"{by_chance['harmed'].max():.1%} of its pairs turn wrong and "
+    f"{by_chance['helped'].min():.1%} to "
     f"{by_chance['helped'].max():.1%} turn right. It answers by chance."
 )
 
@@ -425,25 +446,28 @@ Markdown(
 # [Note N7](n07_beyond_error_rates) compares both shares with the truth and follows them along doses and
 # thresholds.
 
-# %% tags=["remove-cell"]
-least, most = of_skin["estimate"].min(), of_skin["estimate"].max()
-states = of_skin["verdict"]
-overall = direction(main.loc["plantskin"])
-glue(
-    "answer",
-    Markdown(
-        f"On these made faces, dark skin changes the error rates of the two audited models by {in_points(least)} to "
-        f"{in_points(most)} points, by cell. Of {len(states)} such effects {(states == 'exceeds').sum()} exceed "
-        f"the tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} lie within it, and "
-        f"{(states == 'inconclusive').sum()} are inconclusive. For the model with a planted bias, the one coefficient of "
-        f"chapter 9 says *{overall}*, while the cells of women show {in_points(of_women.min())} and "
-        f"{in_points(of_women.max())} points and those of men {in_points(of_men.min())} and "
-        f"{in_points(of_men.max())}. One cell also mixes "
-        f"people: of {where.replace('female', 'women').replace('male', 'men')}, dark skin turns {harmed} answers wrong "
-        f"and {helped} right.".replace("-", "−").replace("made−", "made-")
-    ),
-    display=False,
+# %% tags=["remove-input"]
+states, overall = of_skin["verdict"], direction(main.loc["plantskin"])
+ends = [of_skin["estimate"], of_women, of_men]
+(least, most), (women_low, women_high), (men_low, men_high) = (
+    map(in_points, (part.min(), part.max())) for part in ends
 )
+answer = (
+    "On these made faces, dark skin changes the error rates of the two audited models by "
+    f"{least} to "
+    f"{most} points, by cell. Of {len(states)} such effects {(states == 'exceeds').sum()} exceed "
+    "the "
+    f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} lie within it, "
+    "and "
+    f"{(states == 'inconclusive').sum()} are inconclusive. For the model with a planted bias, "
+    "the one "
+    f"coefficient of chapter 9 says *{overall}*, while cells of women show {women_low} to "
+    f"{women_high} "
+    f"points and cells of men {men_low} to {men_high}. One cell also mixes faces: among {where}, "
+    "dark "
+    f"skin turns {harmed} answers wrong and {helped} right."
+)
+glue("answer", Markdown(with_minus(answer)), display=False)
 
 # %% [markdown]
 # ## What would change our mind
@@ -502,7 +526,7 @@ assert np.allclose(
 # %% [markdown]
 # ```{exercise} The same numbers by hand (10 minutes, easy)
 # :label: ex-by-hand
-# Choose a model and a cell. Count its harmed and helped pairs with `pivot`, as above. Compute the effect
+# Choose a model and a cell. Count its harmed and helped pairs with `pivot_table`, as above. Compute the effect
 # and compare it with the row of `crowd`. How does `effects.paired_interval` change if two more pairs are
 # harmed and two more are helped?
 #
@@ -516,12 +540,13 @@ assert np.allclose(
 
 # %% tags=["solution"]
 one = audit.query("gender_level == 1 and hair_length_level == 1")
-pair = one.pivot(index="transect", columns="skin_colour_level", values="error_fairface-like")
+pair = one.pivot_table("error_fairface-like", "transect", "skin_colour_level")
 worse, better = ((pair[1] - pair[0] == sign).sum() for sign in (1, -1))
 row = crowd.query("model == 'fairface-like' and attribute == 'skin_colour'").set_index("cell")
 assert np.isclose((worse - better) / len(pair), row.loc["male, long hair", "estimate"])
 ends = [effects.paired_interval(worse + k, better + k, len(pair), labels.Z) for k in (0, 2)]
-pd.DataFrame(ends, ["as counted", "two more of each"], ["low", "high"]).round(4)
+for name, (low, high) in zip(("as counted", "two more of each"), ends, strict=True):
+    print(f"{name}: {in_points(low)} to {in_points(high)} points")
 
 # %% [markdown]
 # The effect stays the same, because the added pairs cancel. The interval grows with the number of pairs
@@ -548,6 +573,8 @@ matched_table = pd.concat(
     [crowd.assign(arm="C crowd"), after_pruning.assign(arm="D pruned")], ignore_index=True
 )
 _ = stage.save("matched.parquet", matched_table)
+
+# %% tags=["hide-cell"]
 of_hair_and_skin = crowd.query("scope == 'cell' and attribute != 'gender'")
 size = of_hair_and_skin["estimate"].abs()
 largest = of_hair_and_skin.loc[
@@ -566,7 +593,7 @@ _ = stage.finish(
     {
         "cells": records(crowd[crowd["scope"] == "cell"]),
         "largest_hair_and_skin_effects": records(largest),
-        "null_flags": null_flags,
+        "null_flags": dict(zip(("unpruned", "pruned"), null_flags.values(), strict=True)),
         "plantskin": {"missed_by_main_effects": overlooked, "caught_by_cells": caught},
     }
 )

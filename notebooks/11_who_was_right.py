@@ -16,7 +16,7 @@
 # # Who was right?
 #
 # *You need [chapter 1](01_observational_audit) (the counted gap) and [chapter 10](10_matched_pairs) (found
-# effects, cell by cell). Reading: {{minutes}}.*
+# effects, cell by cell). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from functools import partial
@@ -54,46 +54,64 @@ n_raters = 5
 n_transects = 400
 n_truth = 1600
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("11_who_was_right", profile=profile, device=device, seed=seed)
 figures.style()
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 TRAINED, AUDITED = MODELS[:3], MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
 INTERVAL = ["estimate", "low", "high"]
+
+# %% tags=["remove-cell"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 audit["item"] = np.arange(len(audit))
 pruned = audit[audit["kept"] & audit["adult"]]
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 by_cell = plan.families["effects by cell"]
 counted_results = stage.load("01_observational_audit", "results.json")
 gaps = pd.DataFrame(counted_results["gap_of_women"]).T
 found = stage.load("10_matched_pairs", "matched.parquet").query("arm == 'C crowd'")
+
+# %% tags=["remove-cell"]
 of_women = found.query("attribute == 'skin_colour' and hair_length.isna()")
 of_women = of_women[of_women["gender"].eq(0).fillna(False)].set_index("model")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows for each of two models: the counted gap of dark-skinned against light-skinned women in portraits, and the found effect of dark skin on made faces, with their intervals. A third row has a question mark in place of the truth."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals."}}
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
-two = {"counted gap": gaps, "found effect": of_women}
-for number, model in enumerate(AUDITED):
-    for row, (name, table) in enumerate(two.items()):
-        look = figures.look("truth" if row == 0 else "estimate")
-        style = {"markersize": 9, "capsize": 4} | {"marker": "s" if row == 0 else "o"}
-        panels.lying(ax, [4 * number + row], table.loc[[model], INTERVAL], look, name, **style)
-    ax.text(0.3, 4 * number + 2, "?", fontsize=16, weight="bold", va="center")
-names = [f"{model}\n{row}" for model in AUDITED for row in (*two, "truth")]
-ax.set_yticks([0, 1, 2, 4, 5, 6], names)
-ax.set(ylim=(6.8, -0.7), xlabel="error rate of women, dark − light skin (points)")
-ax.axvline(0, **panels.ZERO)
-ax.grid(axis="y", visible=False)
-told = [[in_points(table.loc[m, "estimate"]) for m in AUDITED] for table in two.values()]
-_ = ax.set_title(
-    with_minus(
-        f"Counting says {told[0][0]} and {told[0][1]} points,\nthe experiment says {told[1][0]} and {told[1][1]}"
-    )
-)
+# %% tags=["remove-cell"]
+NUMBERS = {
+    "counted gap": "estimate",
+    "true effect on the counted": "truth",
+    "true effect on transects": "truth",
+    "found effect on transects": "estimate",
+}
+
+
+def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
+    """The four numbers about skin and women, a panel for each model; a question mark if unknown."""
+    figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 5.2), sharex=True)
+    for ax, model in zip(axes, AUDITED, strict=True):
+        for place, (name, role) in enumerate(NUMBERS.items()):
+            if name not in known:
+                ax.text(0.15, place, "?", fontsize=16, weight="bold", va="center")
+                continue
+            row = known[name].loc[[model], INTERVAL].astype(float)
+            panels.lying(ax, [place], row, figures.look(role), name, markersize=9, capsize=4)
+            value = row["estimate"].iloc[0]
+            style = {"textcoords": "offset points", "ha": "center", "fontsize": 10}
+            ax.annotate(with_minus(in_points(value)), (100 * value, place), (0, 7), **style)
+        ax.axvline(0, **panels.ZERO)
+        panels.name_rows(ax, list(NUMBERS))
+        ax.set_title(model, fontsize=11)
+    axes[1].set_xlabel("error rate of women, dark − light skin (points)")
+    figure.suptitle(title, fontsize=12)
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals. The question marks are the subject of this chapter."}}
+two = {"counted gap": gaps, "found effect on transects": of_women}
+says = [[in_points(table.loc[m, "estimate"]) for m in AUDITED] for table in two.values()]
+title = "Counting says {} and {} points, the experiment says {} and {}"
+draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 
 # %% [markdown]
 # ## Question
@@ -136,14 +154,14 @@ doses = stage.load("05_transect_generation", "doses.json")
 recipe = stage.load("05_transect_generation", "results.json")
 networks = models.load_all(stage, "02_face_world", TRAINED)
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 names = (*AXES, *recipe["held"], "age")
 exact = Hyperplanes(names, *world.exact_hyperplanes(names))
 held = {name: float(world.decision_value(name, dose)) for name, dose in recipe["held"].items()}
 youngest = float(world.decision_value("age", recipe["adult"]))
 drawn = {"youngest": youngest, "held": held, "seed": seed, "stage": "10_effects_and_truth"}
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 latents = transects.base_latents(world, exact, AXES, n_truth * 3 // 2, **drawn)
 everybody = world.parameters(torch.from_numpy(latents))
 base = everybody[torch.from_numpy(loose_hair(everybody))][:n_truth]
@@ -162,19 +180,23 @@ wrong_under_do = {
 }
 true_effects = {name: truth.effects(wrong, AXES) for name, wrong in wrong_under_do.items()}
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 true_effects["null"] = true_effects["plantskin"].assign(effect=0.0, se=0.0)
 true_effects = pd.concat(true_effects, names=["model"]).reset_index("model")
 true_effects = labels.name_cells(true_effects)
 _ = stage.save("truth.parquet", true_effects)
+
+# %% tags=["remove-cell"]
 for name, wrong in wrong_under_do.items():
     stage.save(f"under_do_{name}.npy", wrong)
 
 # %% tags=["remove-input"]
 typical = true_effects.query("scope == 'cell' and model != 'null'")["se"].median()
 Markdown(
-    f"We ask each model about {len(base):,} faces. The truth is uncertain only because these faces were drawn by "
-    f"chance. Its standard error is {100 * typical:.1f} points in a typical cell. The null model errs by chance, so "
+    f"We ask each model about {len(base):,} faces. The truth is uncertain only because these "
+    "faces were drawn by "
+    f"chance. Its standard error is {100 * typical:.1f} points in a typical cell. The null model "
+    "errs by chance, so "
     "its true effects are zero by definition."
 )
 
@@ -197,11 +219,13 @@ def implied(model: str) -> pd.DataFrame:
     return truth.effects(np.repeat(risks, 2, axis=0), AXES)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 by_regression = pd.concat({name: implied(name) for name in TRAINED}, names=["model"])
 by_regression = by_regression.reset_index("model").rename(columns={"effect": "estimate"})
 keys = ["model", "attribute", *AXES]
 columns = [*keys, "effect", "scope"]
+
+# %% tags=["remove-cell"]
 readings_of = {"regression, one coefficient": by_regression, "matched pairs, by cell": found}
 beside = {
     name: table[[*keys, "estimate"]].merge(true_effects[columns], on=keys).query("scope == 'cell'")
@@ -233,6 +257,7 @@ _ = panels.legend_above(figure)
 # The table counts cells of skin colour. The first column is the paper's reading: the sign of the one
 # coefficient. The next two count cells that pass the adjusted test. The last two count cells whose true
 # effect is clear of its own error.
+
 
 # %% tags=["hide-input"]
 def direction(row: pd.Series) -> str:
@@ -287,27 +312,29 @@ for shift, model in zip((-0.27, 0, 0.27), TRAINED, strict=True):
         style = {"color": colour, "marker": marker, "markerfacecolor": colour, "capsize": 2}
         style |= {"markeredgecolor": colour, "markersize": 6 if inside else 9}
         name = model if inside else "misses the truth"
-        panels.lying(ax, part["row"].map(rows.index) + shift, part, figures.look(model), name, **style)
+        places = part["row"].map(rows.index) + shift
+        panels.lying(ax, places, part, figures.look(model), name, **style)
 panels.name_rows(ax, rows)
 ax.set_xlabel("found − true effect (points)")
 panels.legend_above(figure, [*TRAINED, "misses the truth"])
-_ = ax.set_title(f"{len(of_cells) - caught} of {len(of_cells)} intervals miss the truth", fontsize=12)
+title = f"{len(of_cells) - caught} of {len(of_cells)} intervals miss the truth"
+_ = ax.set_title(title, fontsize=12)
 
 # %% [markdown]
 # ## The staircase from truth to found effect
 #
-# Why does a found effect differ from the truth? A world with a known truth can repeat the experiment in
-# several versions. Each version takes one more step from the ideal to the real experiment:
+# Why does a found effect differ from the truth? We repeat the experiment in several versions. Each one
+# takes one more step from the ideal to the real experiment:
 #
-# - **A, draw of faces**: exact directions, a {term}`perfect crowd`, and as many faces as the experiment has;
-# - **A2, base faces**: the base faces that the fitted directions select;
-# - **A3, doses**: the doses that each made face really got;
-# - **B, leakage**: the made faces themselves, whose other parameters move along ({term}`leakage`);
-# - **B2, noise**: raters who look at the shape of the face, and make mistakes;
-# - **C, cues**: the raters of the experiment, who also look at beard, makeup and hair;
+# - **A, draw of faces**: exact directions, a {term}`perfect crowd`, as many faces as in the experiment.
+# - **A2, base faces**: the base faces that the fitted directions select.
+# - **A3, doses**: the doses that each made face really got.
+# - **B, leakage**: the made faces themselves, whose other parameters move along ({term}`leakage`).
+# - **B2, noise**: raters who look at the shape of the face, and make mistakes.
+# - **C, cues**: the raters of the experiment, who also look at beard, makeup and hair.
 # - **D, pruning**: as C, without the images that pruning drops.
 
-# %% tags=["hide-cell"]
+# %%
 STEPS = {
     "A exact": "sampling",
     "A2 base faces": "base faces",
@@ -317,10 +344,13 @@ STEPS = {
     "C crowd": "cues",
     "D pruned": "pruning",
 }
+
+# %% tags=["remove-cell"]
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
 OTHERS = [name for name in facerender.NAMES if name not in AXES]
 
 
+# %% tags=["hide-cell"]
 def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
     """Errors against another label; the null control answers it anew."""
     null = models.null_control(label, frame["item"], frame["transect"], **NULL, seed=seed)
@@ -330,18 +360,19 @@ def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
     return judged
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
     """What raters without noise, who look at the shape alone, would say of each image's gender."""
     return errors.majority(facerender.visible_scores(parameters)["gender"].set_axis(frame.index))
 
 
+# %% tags=["remove-cell"]
 def faces_of(arm: str) -> torch.Tensor:
     """Parameters of the images of an arm of chapter 5."""
     return torch.from_numpy(stage.load("05_transect_generation", f"{arm}_parameters.npy").copy())
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 def answered(changed, name: str, frame: pd.DataFrame, faces: torch.Tensor) -> pd.DataFrame:
     """Images after an intervention on their faces, answered and labelled perfectly."""
     known = {model: frame[f"score_{model}"] for model in networks}
@@ -352,7 +383,7 @@ def answered(changed, name: str, frame: pd.DataFrame, faces: torch.Tensor) -> pd
     return judge(frame.assign(**scores), perfect_label(changed, frame))
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 def own_answers(arm: str) -> pd.DataFrame:
     """Every model's answers to the images of an arm of chapter 5."""
     frame = stage.load("05_transect_generation", f"{arm}_index.parquet").set_index("image_id")
@@ -361,24 +392,29 @@ def own_answers(arm: str) -> pd.DataFrame:
     return frame.assign(item=np.arange(len(frame)), **scores)
 
 
+# %% tags=["remove-cell"]
 exact_frame, frame_p = own_answers("exact"), own_answers("papers")
 fitted_faces, exact_faces, faces_p = map(faces_of, ("fitted", "exact", "papers"))
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 generator = load_generator("known-truth", device=device)
 fitted_base, exact_base, base_p = (
     stage.load("05_transect_generation", f"{arm}_base.npy").copy()
     for arm in ("fitted", "exact", "papers")
 )
+
+# %% tags=["remove-cell"]
 base_faces, base_faces_p = (
     generator.parameters(torch.from_numpy(codes)).cpu() for codes in (fitted_base, base_p)
 )
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 held_faces = error_sources.hold(fitted_faces, base_faces, OTHERS)
 held_p = error_sources.hold(faces_p, base_faces_p, OTHERS)
 at_doses = {axis: torch.tensor(np.take(doses[axis], audit[f"{axis}_level"])) for axis in AXES}
 dosed_faces = do(held_faces, **at_doses)
+
+# %% tags=["remove-cell"]
 visible = facerender.visible_scores(fitted_faces).set_index(audit.index)
 raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
 by_shape = pd.Series(scorecard.labels_by(visible, **raters), audit.index)
@@ -398,6 +434,8 @@ ARMS = {
     "D pruned": pruned,
     "E complete": audit[audit["complete_transect"]],
 }
+
+# %% tags=["remove-cell"]
 PAPERS = {
     "papers, doses": answered(held_p, "papers_held.npy", frame_p, faces_p),
     "papers": judge(frame_p, perfect_label(faces_p, frame_p)),
@@ -409,12 +447,14 @@ assert youngest_face > recipe["adult"] - 1e-3, "chapter 5 takes younger faces th
 for arm in ("A exact", "A2 base faces"):
     assert (ARMS[arm]["label"] == ARMS[arm]["gender_level"]).all()
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 distance = cdist(fitted_base, exact_base)
 same = distance.min(axis=1) < np.median(distance) / 2  # a projection moves a code by far less
 shared = np.where(same, distance.argmin(axis=1), -1)
 own_faces = np.where(shared >= 0, shared, n_transects + np.arange(n_transects))
 fitted_face = audit["transect"].map(dict(enumerate(own_faces)))
+
+# %% tags=["remove-cell"]
 sampled = {arm: ARMS[arm].assign(face=fitted_face) for arm in STEPS}
 sampled["A exact"] = ARMS["A exact"].assign(face=exact_frame["transect"])
 
@@ -422,6 +462,7 @@ sampled["A exact"] = ARMS["A exact"].assign(face=exact_frame["transect"])
 # %% [markdown]
 # Version D prunes as the paper does. The version of this book is C. Another version, E, keeps only
 # transects that lost no image. All versions go through the estimator of chapter 10.
+
 
 # %%
 def matched(frame: pd.DataFrame) -> pd.DataFrame:
@@ -437,27 +478,31 @@ def matched(frame: pd.DataFrame) -> pd.DataFrame:
     return table.assign(p_holm=cells.groupby(family)["p"].transform(effects.holm))
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 estimates = [matched(frame).assign(arm=arm) for arm, frame in ARMS.items() if len(frame)]
 estimates = pd.concat(estimates, ignore_index=True)
 rungs = error_sources.compare(estimates, true_effects)
 _ = stage.save("matched.parquet", estimates)
 _ = stage.save("ladder.parquet", rungs)
+
+# %% tags=["remove-cell"]
 of_papers = [matched(frame).assign(arm=arm) for arm, frame in PAPERS.items()]
 _ = stage.save("matched_papers.parquet", pd.concat(of_papers, ignore_index=True))
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 wanted = ["transect", *levels, *(f"error_{model}" for model in MODELS)]
 every_arm = {arm: frame[wanted] for arm, frame in (ARMS | PAPERS).items()}
 _ = stage.save("arms.parquet", pd.concat(every_arm, names=["arm"]).reset_index("arm"))
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 added = {
     model: error_sources.step_errors(sampled, f"error_{model}", AXES, "face") for model in MODELS
 }
 added = labels.name_cells(pd.concat(added, names=["model"]).reset_index("model"))
 added["step"] = added["arm"].map(STEPS)
 _ = stage.save("steps.parquet", added)
+
+# %% tags=["remove-cell"]
 cell_keys = ["model", "attribute", "cell"]
 from_truth = rungs.query("arm == 'A exact' and scope == 'cell'").set_index(cell_keys)["truth_se"]
 step_se = added.pivot_table("se", cell_keys, "step", sort=False)
@@ -478,6 +523,8 @@ until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
 size = 100 * np.sqrt(square.loc[of_trained, until_found].mean().clip(lower=0))
 farthest = climbed.loc[of_trained, until_found].sum(axis=1).abs().idxmax()
+
+# %% tags=["remove-cell"]
 one = 100 * climbed.loc[farthest, until_found]
 reach = 100 * labels.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
@@ -491,23 +538,25 @@ ends = start + one.cumsum().to_numpy()
 places = np.arange(1, len(one) + 1)
 stairs = {"color": [figures.VERMILION if step > 0 else figures.BLUE for step in one]}
 left.barh(places, one, 0.6, ends - one, xerr=reach, capsize=3, error_kw={"linewidth": 1}, **stairs)
-for place, value, name in ((0, start, "truth"), (len(one) + 1, ends[-1], "found")):
+beside_mark = {"va": "center", "textcoords": "offset points"}
+for place, value in ((0, start), (len(one) + 1, ends[-1])):
     left.plot(value, place, "D", color=figures.BLACK, markersize=9)
-    left.annotate(f"{value:+.1f}".replace("-", "−"), (value, place), (8, 0), va="center", textcoords="offset points")
-corners = np.repeat(np.r_[start, ends], 2)
-left.plot(corners, np.r_[0, np.repeat(places, 2), places[-1] + 1], color=figures.GREY, linewidth=1, zorder=0)
+    left.annotate(with_minus(f"{value:+.1f}"), (value, place), (8, 0), **beside_mark)
+heights = np.r_[0, np.repeat(places, 2), places[-1] + 1]
+left.plot(np.repeat(np.r_[start, ends], 2), heights, color=figures.GREY, linewidth=1, zorder=0)
 right.barh(places, size, 0.6, color=figures.GREY)
 for place, value in zip(places, size, strict=True):
-    right.annotate(f"{value:.1f}", (value, place), (4, 0), va="center", textcoords="offset points")
+    right.annotate(f"{value:.1f}", (value, place), (4, 0), **beside_mark)
 panels.name_rows(left, ["truth", *(NAMES.get(step, step) for step in one.index), "found"])
 model, attribute, where = farthest
 left.set_title(f"{model}, {labels.CONTRASTS[attribute]}:\n{where}", fontsize=11)
 right.set_title(f"all {of_trained.sum()} cells", fontsize=11)
+left.margins(x=0.15)
 left.set_xlabel("effect (points)")
 right.set(xlabel="typical size (points)", xlim=(0, 1.3 * max(size.max(), 0.1)))
-_ = figure.suptitle(
-    f"The largest step is {NAMES.get(size.idxmax(), size.idxmax())}: {size.max():.1f} points typically", fontsize=12
-)
+largest_step = NAMES.get(size.idxmax(), size.idxmax())
+title = f"The largest step is {largest_step}: {size.max():.1f} points typically"
+_ = figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
 # Read the left panel from top to bottom. Red steps move the estimate up, blue steps move it down. Steps can
@@ -515,9 +564,8 @@ _ = figure.suptitle(
 # contributions and name no single cause. The right panel shows where effort would pay: more faces for the
 # first step, better directions for the next three, better raters for the last two.
 #
-# Base faces and doses are no error in the strict sense. They mean that the experiment describes slightly
-# other faces and other steps of skin. Leakage is a bias. [Note N10](n10_direct_effects) measures it for
-# this instrument and for the paper's.
+# Base faces and doses mean that the experiment describes slightly other faces and other steps of skin.
+# Leakage is a bias. [Note N10](n10_direct_effects) measures it for this instrument and for the paper's.
 
 # %% tags=["remove-input"]
 trained = rungs[(rungs["scope"] == "cell") & rungs["model"].isin(TRAINED)]
@@ -526,8 +574,10 @@ missed_cells = trained.pivot_table("missed", "arm", "model", "sum").astype(int)
 unpruned, after = (int(missed_cells.loc[arm].sum()) for arm in ("C crowd", "D pruned"))
 width = (trained["high"] - trained["low"]).groupby(trained["arm"]).mean()
 claim(
-    "Pruning makes intervals wider, so fewer misses need not mean better estimates. **In this run** "
-    "they are {narrow:.1f} points wide before and {wide:.1f} after, on average; {unpruned} of {cells} "
+    "Pruning makes intervals wider, so fewer misses need not mean better estimates. **In this "
+    "run** "
+    "they are {narrow:.1f} points wide before and {wide:.1f} after, on average; {unpruned} of "
+    "{cells} "
     "cells are missed without pruning and {after} with it.",
     holds=width["D pruned"] > width["C crowd"],
     narrow=100 * width["C crowd"],
@@ -570,13 +620,17 @@ def change_on_counted(network) -> np.ndarray:
     return np.diff((answers != called_man).astype(float))[:, 0]
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 changes = pd.DataFrame({name: change_on_counted(network) for name, network in networks.items()})
 margin = labels.Z * changes.sem()
 on_counted = pd.DataFrame({"estimate": changes.mean()})
 on_counted = on_counted.assign(low=changes.mean() - margin, high=changes.mean() + margin)
+
+# %% tags=["remove-cell"]
 women = rungs.query("arm == 'C crowd' and attribute == 'skin_colour' and hair_length.isna()")
 of_women = women[women["gender"].eq(0).fillna(False)].set_index("model")
+
+# %% tags=["remove-cell"]
 on_transects = of_women.assign(
     estimate=of_women["truth"],
     low=of_women["truth"] - labels.Z * of_women["truth_se"],
@@ -596,28 +650,15 @@ ROWS = {
     "true effect on transects": on_transects,
     "found effect on transects": of_women,
 }
+
+# %% tags=["remove-cell"]
 four = {name: table.loc[list(AUDITED), INTERVAL].astype(float) for name, table in ROWS.items()}
 four = pd.concat(four, names=["number", "model"])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
-figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 5.2), sharex=True)
-for ax, model in zip(axes, AUDITED, strict=True):
-    part = four.xs(model, level="model").loc[list(ROWS)]
-    ax.axvline(0, **panels.ZERO)
-    for place, (name, filled) in enumerate(zip(ROWS, (True, False, False, True), strict=True)):
-        look = figures.look("truth" if "true" in name else "estimate")
-        panels.lying(ax, [place], part.loc[[name]], look, name, markersize=9, capsize=4)
-        value = part.loc[name, "estimate"]
-        style = {"textcoords": "offset points", "ha": "center", "fontsize": 10}
-        ax.annotate(with_minus(in_points(value)), (100 * value, place), (0, 7), **style)
-    panels.name_rows(ax, list(ROWS))
-    ax.set_title(model, fontsize=11)
-axes[1].set_xlabel("error rate of women, dark − light skin (points)")
-share = {m: on_counted.loc[m, "estimate"] / gaps.loc[m, "estimate"] for m in AUDITED}
-_ = figure.suptitle(
-    "Changing only their skin makes " + " and ".join(f"{one:.0%}" for one in share.values()) + " of the counted gap",
-    fontsize=12,
-)
+share = [on_counted.loc[m, "estimate"] / gaps.loc[m, "estimate"] for m in AUDITED]
+title = "Changing only their skin makes {:.0%} and {:.0%} of the counted gap"
+draw_numbers(ROWS, title.format(*share))
 
 # %% [markdown]
 # Compare the first two rows. They are about the same women. If we change only these women's skin, their
@@ -627,7 +668,7 @@ _ = figure.suptitle(
 # {cite:p}`fieller` of a ratio takes their covariance into account. We call this the paired verdict.
 
 
-# %% tags=["hide-cell"]
+# %%
 def in_common(model: str) -> float:
     """Covariance of the effect on the counted women with their gap."""
     women = ppb[is_woman].reset_index(drop=True)
@@ -650,8 +691,10 @@ lines = []
 for model, one in on_counted_share.items():
     own = four.loc[("true effect on the counted", model), "estimate"]
     lines.append(
-        f"- **{model}**: if we change only these women's skin, their error rate changes by {in_points(own)} "
-        f"points. That is {one['estimate']:.0%} of the counted gap ({one['low']:.0%} to {one['high']:.0%})."
+        f"- **{model}**: if we change only these women's skin, their error rate changes by "
+        f"{in_points(own)} "
+        f"points. That is {one['estimate']:.0%} of the counted gap ({one['low']:.0%} to "
+        f"{one['high']:.0%})."
     )
 Markdown(with_minus("\n".join(lines)))
 
@@ -672,6 +715,7 @@ excess = added_in_all["effect"] ** 2 - added_in_all["se"] ** 2
 instrument = float(np.sqrt(max(excess.mean(), 0)))
 
 
+# %%
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     """A found effect whose interval takes in the error of the instrument as well."""
     estimate, low, high = effect
@@ -707,11 +751,12 @@ for effect, gap, word in [
 # %% tags=["remove-input"]
 blames, lines = {}, []
 for model in AUDITED:
-    gap, found_one = (tuple(four.loc[(name, model)]) for name in (list(ROWS)[0], list(ROWS)[3]))
+    gap, _, _, found_one = (tuple(four.loc[(name, model)]) for name in ROWS)
     low, high = effects.ratio_interval(widened(found_one), gap)
     blames[model] = weigh_blame(widened(found_one), gap)
     lines.append(
-        f"- **{model}**: the found effect on women is {found_one[0] / gap[0]:.0%} of the counted gap ({low:.0%} to "
+        f"- **{model}**: the found effect on women is {found_one[0] / gap[0]:.0%} of the counted "
+        f"gap ({low:.0%} to "
         f"{high:.0%}). The rule's word for skin as the cause: *{blames[model]}*."
     )
 lines += ["", f"The typical error of the instrument is {100 * instrument:.1f} points, less noise."]
@@ -722,6 +767,9 @@ Markdown(with_minus("\n".join(lines)))
 # errors, by less than the gap. *Undecided* asks for a larger audit. These verdicts hold for the faces in the
 # experiment, not for the women in the portraits. [Note N10](n10_direct_effects) simulates how often the
 # rule is firm and wrong.
+
+# %% [markdown]
+# ## Back to the question of chapter 1
 #
 # Can the experiment then answer the question of chapter 1, which was about portraits? It could, if we gave
 # its groups the shares that they have in the portraits. [](17_transport) tries this and fails: the made
@@ -735,14 +783,17 @@ Markdown(with_minus("\n".join(lines)))
 
 # %% tags=["remove-cell"]
 shares = " and ".join(f"{one['estimate']:.0%}" for one in on_counted_share.values())
-largest = NAMES.get(size.idxmax(), size.idxmax())
 glue(
     "answer",
     Markdown(
-        f"Both numbers are about different faces, and both can be checked. If we change only the skin of the counted "
-        f"women, their errors change by {shares} of the counted gap, for the {' and the '.join(AUDITED)} model. On the made "
-        f"faces, {caught} of {len(of_cells)} intervals of the experiment contain the true effect of their cell. "
-        f"The largest step between truth and found effect is *{largest}*, with {size.max():.1f} points typically."
+        "Both numbers are about different faces, and both can be checked. If we change only the "
+        "skin of the counted "
+        f"women, their errors change by {shares} of the counted gap, for the "
+        f"{' and the '.join(AUDITED)} model. On the made "
+        f"faces, {caught} of {len(of_cells)} intervals of the experiment contain the true effect "
+        "of their cell. "
+        f"The largest step between truth and found effect is *{largest_step}*, with "
+        f"{size.max():.1f} points typically."
     ),
     display=False,
 )
@@ -778,7 +829,7 @@ cells_c = rungs.query("arm == 'C crowd' and scope == 'cell' and model != 'null'"
 widest = cells_c.loc[(cells_c["high"] - cells_c["low"]).idxmax()]
 counts = widest[["worse", "better", "n"]].to_numpy(float)
 widths = [np.ptp(effects.paired_interval(*(k * counts), labels.Z)) for k in (1, 4)]
-print(f"{widest['model']}, {widest['cell']}: {100 * widths[0]:.1f} and {100 * widths[1]:.1f} points")
+print(f"{widest['model']}, {widest['cell']}, widths in points:", 100 * np.round(widths, 3))
 assert 0.4 < widths[1] / widths[0] < 0.6
 
 # %% [markdown]
@@ -809,7 +860,8 @@ for model in AUDITED:
     gap, own = (tuple(four.loc[(name, model)]) for name in list(ROWS)[:2])
     covariance = in_common(model)
     ends = [effects.ratio_interval(own, gap, one) for one in (covariance, 0)]
-    print(f"{model}: covariance {covariance:.1e}, paired {ends[0]}, independent {ends[1]}")
+    paired, apart = ("{:.0%} to {:.0%}".format(*one) for one in ends)
+    print(f"{model}: covariance {covariance:.1e}, paired {paired}, independent {apart}")
 
 # %% [markdown]
 # A dark-skinned woman whose error comes from her skin adds to the gap and to the effect. Such women make the
@@ -819,7 +871,8 @@ for model in AUDITED:
 # %% tags=["remove-cell"]
 for model in AUDITED:
     gap, own = (tuple(four.loc[(name, model)]) for name in list(ROWS)[:2])
-    paired, apart = (np.ptp(effects.ratio_interval(own, gap, c)) for c in (abs(in_common(model)), 0))
+    both = in_common(model), 0
+    paired, apart = (np.ptp(effects.ratio_interval(own, gap, abs(c))) for c in both)
     if own[0] > 0 and np.isfinite(apart):
         assert paired <= apart
 

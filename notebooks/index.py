@@ -121,8 +121,9 @@ widgets.two_sliders(faces, ends, scores, heads, alt="a made face")
 
 # %% tags=["remove-cell"]
 strata = artifacts.load("01_observational_audit", "strata.parquet", profile)
-ladder = artifacts.load("10_matched_pairs", "ladder.parquet", profile)
+ladder = artifacts.load("11_who_was_right", "ladder.parquet", profile)
 experiment = artifacts.load("10_matched_pairs", "results.json", profile)
+experiment |= artifacts.load("11_who_was_right", "results.json", profile)
 carried = artifacts.load("17_transport", "results.json", profile)
 
 
