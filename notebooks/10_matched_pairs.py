@@ -150,7 +150,7 @@ print(f"change in the error rate: {in_points(change.mean())} points, from {len(c
 # compute it in every *cell*. A cell fixes the other two attributes, for example women with short hair.
 # Each attribute has four cells. Pairs of different cells stay apart, so their effects cannot cancel.
 #
-# The interval comes from {cite:t}`tango`. *Tango's interval* counts only pairs that change sides, and
+# The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and
 # it keeps a width when all pairs agree. A test of {cite:t}`mid-p` for the same pairs gives the p-value.
 # One function does this for all cells of a model, and for averages over cells.
 
@@ -199,7 +199,8 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # only images that pruning kept, as {cite:t}`transects` do. Pruning chooses images after they were made,
 # and this choice can change an effect ([](07_pruning)).
 #
-# The table counts the cells that pass the adjusted test. *Raises* means more errors at the high level.
+# A cell is *flagged* if its adjusted p-value is below the level of the plan. The table counts flagged cells.
+# *Raises* means more errors at the high level.
 
 
 # %%
@@ -242,7 +243,7 @@ print("flags of the null model:", null_flags)
 #
 # - *exceeds*: the whole interval lies beyond the tolerance,
 # - *within*: two one-sided tests exclude every larger effect, the method that {cite:t}`tost` calls an
-#   *equivalence test*,
+#   {term}`equivalence test`,
 # - *inconclusive*: the data allow both.
 #
 # The function above has given these words already. We count them for skin and hair in both audited models.
@@ -329,13 +330,14 @@ averages = crowd.query("scope == 'average' and attribute == 'skin_colour'")
 mean = averages.set_index("model").loc["plantskin", "estimate"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
+BLACK_DIAMOND = figures.Look(figures.BLACK, "D", "")
 figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 5.6), sharex=True)
 for ax, model in zip(axes, MODELS[2:], strict=True):
     part = cells[(cells["attribute"] == "skin_colour") & (cells["model"] == model)]
     average = averages[averages["model"] == model]
     ax.axvline(0, **panels.ZERO)
     panels.lying(ax, range(4), part, figures.look("estimate"), "", markersize=7, capsize=3)
-    panels.lying(ax, [4], average, figures.look("male"), "", markersize=9, capsize=3)
+    panels.lying(ax, [4], average, BLACK_DIAMOND, "", markersize=8, capsize=3)
     panels.name_rows(ax, [name.replace("\n", " ") for name in in_words(part["cell"])] + ["average"])
     ax.set_title(f"{model}, n = {part['n'].min():,} pairs a cell", fontsize=11)
 axes[1].set_xlabel("change in the error rate, dark − light skin (points)")
@@ -515,9 +517,9 @@ pd.DataFrame(averaged).round(3)
 
 # %% tags=["remove-cell"]
 planted_by_us = pd.DataFrame(averaged)
-assert np.allclose(
-    planted_by_us.loc["average"], planted_by_us.loc[["female", "male"]].mean(), atol=1e-9
-)
+halves = planted_by_us.loc[["female", "male"]]
+assert np.allclose(planted_by_us.loc["average"], halves.mean(), atol=1e-9)
+assert halves.loc["female", "both genders"] > 0 > halves.loc["male", "both genders"]
 
 # %% [markdown]
 # ```{solution-end}

@@ -145,7 +145,7 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 #
 # Every face of this world is a list of parameters. So we can do what is impossible with photographs. Take
 # a base face and set its skin parameter to the low dose and to the high dose. Keep all other parameters,
-# draw both faces, and ask the model. This operation is called an *intervention*, written do(skin = dark).
+# draw both faces, and ask the model. This operation is called an {term}`intervention`, written do(skin = dark).
 # The difference of the two errors is the true effect for this face.
 
 # %% tags=["hide-cell"]
@@ -203,8 +203,8 @@ Markdown(
 # %% [markdown]
 # ## Regression or pairs?
 #
-# Chapters 9 and 10 read the same images in two ways. Now we can judge both. The regression has one
-# coefficient for each attribute. To compare it in points, we fit it, predict the error rate of all eight
+# Chapters 9 and 10 read the same images in two ways. Now we can judge both, on the two audited models and on
+# *plantskin*, the model with a planted bias. The regression has one coefficient for each attribute. To compare it in points, we fit it, predict the error rate of all eight
 # combinations, and take differences.
 
 # %%
@@ -551,7 +551,9 @@ panels.name_rows(left, ["truth", *(NAMES.get(step, step) for step in one.index),
 model, attribute, where = farthest
 left.set_title(f"{model}, {labels.CONTRASTS[attribute]}:\n{where}", fontsize=11)
 right.set_title(f"all {of_trained.sum()} cells", fontsize=11)
-left.margins(x=0.15)
+span = np.r_[start, ends, ends + reach, ends - reach]
+room = 0.12 * np.ptp(span)
+left.set_xlim(span.min() - room, span.max() + 2 * room)
 left.set_xlabel("effect (points)")
 right.set(xlabel="typical size (points)", xlim=(0, 1.3 * max(size.max(), 0.1)))
 largest_step = NAMES.get(size.idxmax(), size.idxmax())
@@ -575,10 +577,8 @@ unpruned, after = (int(missed_cells.loc[arm].sum()) for arm in ("C crowd", "D pr
 width = (trained["high"] - trained["low"]).groupby(trained["arm"]).mean()
 claim(
     "Pruning makes intervals wider, so fewer misses need not mean better estimates. **In this "
-    "run** "
-    "they are {narrow:.1f} points wide before and {wide:.1f} after, on average; {unpruned} of "
-    "{cells} "
-    "cells are missed without pruning and {after} with it.",
+    "run** they are {narrow:.1f} points wide before and {wide:.1f} after, on average. {unpruned} "
+    "of {cells} cells are missed without pruning and {after} with it.",
     holds=width["D pruned"] > width["C crowd"],
     narrow=100 * width["C crowd"],
     wide=100 * width["D pruned"],
@@ -664,7 +664,7 @@ draw_numbers(ROWS, title.format(*share))
 # Compare the first two rows. They are about the same women. If we change only these women's skin, their
 # error rate changes by less than the counted gap. The rest of the gap comes with other things in the
 # portraits, such as short hair. As a share of the gap, the effect needs an interval, because both numbers
-# are uncertain. Both also come from the same women, so they move together. *Fieller's interval*
+# are uncertain. Both also come from the same women, so they move together. {term}`Fieller's interval`
 # {cite:p}`fieller` of a ratio takes their covariance into account. We call this the paired verdict.
 
 

@@ -545,7 +545,7 @@ arms = {AUDITED: matched(audited, AUDITED), HELD: matched(held, HELD)}
 
 
 # %%
-true_effects = stage.load("11_who_was_right", "truth.parquet")
+true_effects = stage.load("10_matched_pairs", "truth.parquet")
 
 
 def beside_truth(names: list[str]) -> pd.DataFrame:
@@ -971,7 +971,7 @@ _ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
 cells = rungs[rungs["scope"] == "cell"]
 wide = 100 * cells.pivot_table("estimate", KEYS, "arm", sort=False)[ORDER]
 true_points = 100 * cells.groupby(KEYS, sort=False)["truth"].first()
-without_leaks = stage.load("11_who_was_right", "matched_papers.parquet")
+without_leaks = stage.load("10_matched_pairs", "matched_papers.parquet")
 without_leaks = without_leaks.query("arm == 'papers, doses'")
 all_held = 100 * without_leaks.set_index(KEYS)["estimate"].loc[wide.index]
 

@@ -707,7 +707,7 @@ in_words(sides).style.format("{:.1%}")
 
 # %%
 KEYS = ["model", "attribute", "gender"]
-truth = stage.load("11_who_was_right", "truth.parquet").query("scope == 'partial average'")
+truth = stage.load("10_matched_pairs", "truth.parquet").query("scope == 'partial average'")
 truth = 100 * truth.dropna(subset="gender").set_index(KEYS)["effect"]
 TREATMENTS = {"intended": "level", "all raters": f"seen_by_{n_raters}", "one rater": "seen_by_1"}
 

@@ -21,6 +21,10 @@
 # This note has the finer checks behind chapters 10 and 11. It asks what a beard carries, what else moves
 # along an axis, how often intervals and verdicts are right in repeated audits, and whether the audit kept to
 # its plan. *Female* and *male* mean perceived gender.
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
 
 # %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
@@ -28,6 +32,7 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from myst_nb import glue
 from scipy.stats import ks_2samp, norm
 from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.weightstats import DescrStatsW
@@ -54,6 +59,8 @@ n_transects = 400
 stage = Stage("n10_direct_effects", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
+
+# %% tags=["remove-cell"]
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 TRAINED, AUDITED = MODELS[:3], MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
@@ -66,6 +73,8 @@ audit = stage.load("08_stratified_errors", "audit.parquet")
 before = stage.load("11_who_was_right", "results.json")
 rungs = stage.load("11_who_was_right", "ladder.parquet")
 crowd = rungs[rungs["arm"] == "C crowd"]
+
+# %% tags=["remove-cell"]
 wrong_under_do = {m: stage.load("11_who_was_right", f"under_do_{m}.npy") for m in TRAINED}
 
 # %% [markdown]
@@ -101,6 +110,8 @@ within
 ranked = crowd[(crowd["scope"] == "cell") & crowd["model"].isin(AUDITED)]
 ranked = ranked.sort_values("estimate", key=np.abs, ascending=False)
 ranked = ranked.sort_values("model", kind="stable")
+
+# %%
 quantile = norm.ppf(1 - plan.level / (2 * by_cell.size))
 ends = [
     effects.paired_interval(*row, quantile) for row in ranked[["worse", "better", "n"]].to_numpy()
@@ -122,7 +133,7 @@ assert (wider["low"] <= ranked["low"]).all() and (wider["high"] >= ranked["high"
 # ## Does an effect differ between women and men?
 #
 # The next lines average each effect over the cells of one perceived gender, and take the difference of the
-# two averages. Such a difference of two effects is an *interaction*. It is computed inside each transect, so
+# two averages. Such a difference of two effects is an {term}`interaction`. It is computed inside each transect, so
 # transects are the units of its interval and of its t test. The plan names the *interactions with gender* as
 # a family of their own. Their intervals are simultaneous. Holm's p-values can find a little more.
 
@@ -130,6 +141,7 @@ assert (wider["low"] <= ranked["low"]).all() and (wider["high"] >= ranked["high"
 of_gender = plan.families["interactions with gender"]
 
 
+# %%
 def gender_interaction(model: str, axis: str) -> dict[str, float]:
     """Effect of an axis on men minus that on women, each the mean of its cells."""
     signs = (2 * audit[f"{axis}_level"] - 1) * (2 * audit["gender_level"] - 1)
@@ -189,6 +201,8 @@ cut = {
     for name, score in CUT.items()
 }
 carried = audit.assign(**cut)
+
+# %%
 direct = {
     (model, axis): effects.direct_effects(
         carried, f"error_{model}", f"{axis}_level", [*CUT], cluster="transect"
@@ -210,7 +224,8 @@ rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False
 # pairs do without: a correct regression, and that only the step moves beard or makeup together with the
 # errors. The coefficients of {cite:t}`transects` are direct effects in this sense. The truth of chapter 11 is
 # one as well, because it sets one parameter and holds the others.
-#
+
+# %% [markdown]
 # The plan names the *portions eliminated* as a family. A portion counts as carried by beard or makeup when
 # its p-value stays below the level after Holm's adjustment.
 
@@ -247,6 +262,8 @@ Markdown(
 fitted_faces = torch.from_numpy(
     stage.load("05_transect_generation", "fitted_parameters.npy").copy()
 )
+
+# %%
 generator = load_generator("known-truth", device=device)
 population = generator.parameters(generator.sample(4000, seed)).cpu()
 leaks = error_sources.leaks(fitted_faces, population)
@@ -309,6 +326,8 @@ Markdown(with_minus("\n".join(lines)))
 added = stage.load("11_who_was_right", "steps.parquet")
 BETWEEN = ["base faces", "doses", "leakage"]
 parts = added[added["step"].isin(BETWEEN) & (added["model"] != "null")]
+
+# %%
 margin = labels.Z * parts["se"]
 parts = parts.assign(
     estimate=parts["change"], low=parts["change"] - margin, high=parts["change"] + margin
@@ -319,7 +338,12 @@ parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces (A to A2), realised doses (A2 to A3) and leakage (A3 to B). 95 % intervals with sampled faces as units."}}
 short = parts["attribute"].map({"skin_colour": "skin", "hair_length": "hair"}).fillna("gender")
 shown = parts.assign(effect=short + ": " + parts["cell"])
-_ = panels.intervals(shown, "effect", "model", "step", "contribution to the estimate (points)")
+drawing = panels.intervals(
+    shown, "effect", "model", "step", "contribution to the estimate (points)"
+)
+reach = 100 * shown[["low", "high"]].abs().to_numpy().max()
+for ax in drawing.axes:
+    ax.set(xlim=(-1.1 * reach, 1.1 * reach), xticks=[-np.floor(reach), 0, np.floor(reach)])
 
 # %% tags=["hide-input"]
 counts = parts.pivot_table("clear", "model", "step", "sum", sort=False)
@@ -331,22 +355,26 @@ pd.concat({"size (points)": sizes.map("{:.1f}".format), "clear of zero": counts}
 # would give. The second half of the table counts cells whose interval excludes zero, without an adjustment
 # for their number. Base faces and doses say that the made faces differ a little from the intended ones.
 # Leakage is a bias: it adds the effect of looks that were meant to stay.
-#
+
+# %% [markdown]
 # So two true effects belong beside each found one. $T_1$ is the effect at the median doses, for all faces of
 # the truth. $T_2$ is the mean effect at the doses that each transect got, which is version A3. The difference
-# of B from $T_2$ is the bias. The same faces are in both, so the draw of faces cancels.
+# of B from $T_2$ is the bias. The same faces are in both, so the draw of faces cancels. The table has the
+# effects of skin.
 
 # %% tags=["hide-input"]
 left = parts[parts["step"] == "leakage"].set_index(["model", "attribute", "cell"])
 both = rungs[rungs["scope"] == "cell"].set_index(["model", "attribute", "cell"]).loc[left.index]
 arm = {name: both[both["arm"] == name] for name in ("A3 doses", "C crowd")}
+
+# %% tags=["hide-input"]
 beside = {
     "found (C)": labels.points(arm["C crowd"]),
     "T₁": (100 * arm["C crowd"]["truth"]).map("{:+.1f}".format),
     "T₂": (100 * arm["A3 doses"]["estimate"]).map("{:+.1f}".format),
     "bias, B − T₂": labels.points(left),
 }
-pd.DataFrame(beside, left.index).rename(labels.CONTRASTS, level="attribute")
+pd.DataFrame(beside, left.index).xs("skin_colour", level="attribute")
 
 # %% [markdown]
 # ## The paper's instrument
@@ -359,16 +387,21 @@ pd.DataFrame(beside, left.index).rename(labels.CONTRASTS, level="attribute")
 # %%
 arms = stage.load("11_who_was_right", "arms.parquet")
 ARMS = dict(iter(arms.groupby("arm", sort=False)))
+
+# %%
 BIASES = {"the paper's": ("papers", "papers, doses"), "main arm": ("B fitted", "A3 doses")}
+
+
+def moved(found: str, held: str, model: str) -> np.ndarray:
+    """Errors of one arm minus those of another, by transect and level."""
+    both = [ARMS[arm][f"error_{model}"].to_numpy(float) for arm in (found, held)]
+    return truth.as_grid(both[0] - both[1])
+
+
+# %%
 bias = {
-    (name, model): error_sources.sizes(
-        truth.as_grid(
-            ARMS[found][f"error_{model}"].astype(float).to_numpy()
-            - ARMS[held][f"error_{model}"].to_numpy()
-        ),
-        seed,
-    )
-    for name, (found, held) in BIASES.items()
+    (name, model): error_sources.sizes(moved(*both, model), seed)
+    for name, both in BIASES.items()
     for model in TRAINED
 }
 bias = 100 * pd.DataFrame(bias).T.rename_axis(["instrument", "model"])
@@ -381,9 +414,11 @@ pooled = (bias["size"] ** 2).groupby("instrument").mean() ** 0.5
 clear = (bias["low"] > 0).groupby("instrument").sum()[[*BIASES]]
 paper_bias, main_bias = pooled[[*BIASES]]
 Markdown(
-    f"Leakage biases the paper's estimates by {paper_bias:.1f} points, as a root mean square over all "
+    f"Leakage biases the paper's estimates by {paper_bias:.1f} points, as a root mean square "
+    "over all "
     f"cells and networks. In the main arm {main_bias:.1f} points are left after noise. Of "
-    f"{len(TRAINED)} networks each, {clear.iloc[0]} and {clear.iloc[1]} have a size that is clear of "
+    f"{len(TRAINED)} networks each, {clear.iloc[0]} and {clear.iloc[1]} have a size that is "
+    "clear of "
     "zero."
 )
 
@@ -404,6 +439,8 @@ Markdown(
 # %%
 GOAL = 0.9  # share of a run's intervals that must hold the truth
 ideal = rungs.query("arm == 'A exact' and scope == 'cell' and model != 'null'")
+
+# %%
 covered = error_sources.coverage(ideal)
 tally = error_sources.tally(ideal)
 names = {"contained": "contain the truth", "allowing": "allowing for the truth's error"}
@@ -485,6 +522,8 @@ Markdown(
 # %%
 truth_faces = torch.from_numpy(stage.load("11_who_was_right", "base.npy").copy())
 exact_faces = torch.from_numpy(stage.load("05_transect_generation", "exact_parameters.npy").copy())
+
+# %%
 own, others = facerender.to_frame(exact_faces[:: 2 ** len(AXES)]), facerender.to_frame(truth_faces)
 free = own.columns.drop([*AXES, "artefacts"])
 p = np.array([ks_2samp(own[name], others[name]).pvalue for name in free])
@@ -515,6 +554,8 @@ Markdown(
 averages = rungs[rungs["scope"] == "average"]
 skin_averages = averages.query("attribute == 'skin_colour' and arm > 'C'")
 skin_averages = skin_averages.assign(points=labels.points(skin_averages))
+
+# %%
 headline = skin_averages.pivot_table("points", "model", "arm", "first", sort=False)
 true_average = 100 * skin_averages.groupby("model")["truth"].first()
 headline.assign(truth=true_average.map("{:+.1f}".format))
@@ -530,6 +571,8 @@ keys = ["model", "attribute", "cell"]
 from_truth = rungs.query("arm == 'A exact' and scope == 'cell'").set_index(keys)["truth_se"]
 step_se = added.pivot_table("se", keys, "step", sort=False)
 step_se["sampling"] = np.hypot(step_se["sampling"], from_truth)
+
+# %% tags=["hide-input"]
 split = error_sources.contributions(rungs, STEPS)
 missed = split.index[split["missed"]]
 texts = (100 * split.loc[missed, ["truth", "estimate", *STEPS.values()]]).map("{:+.1f}".format)
@@ -550,6 +593,8 @@ networks = models.load_all(stage, "02_face_world", TRAINED)
 drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_parameters.npy").copy())
 drawn_images = stage.load("05_transect_generation", "drawn_images.npy")
 drawn = stage.load("05_transect_generation", "drawn_index.parquet").set_index("image_id")
+
+# %% tags=["hide-cell"]
 shape = facerender.visible_scores(drawn_faces)["gender"].set_axis(drawn.index)
 drawn["label"] = errors.majority(shape)
 
@@ -557,6 +602,8 @@ drawn["label"] = errors.majority(shape)
 for name, network in networks.items():
     drawn[f"score_{name}"] = models.predict(network, drawn_images)
     drawn[f"error_{name}"] = ((drawn[f"score_{name}"] > 0.5) != drawn["label"]).astype(int)
+
+# %% tags=["hide-cell"]
 with_beards = pd.concat(
     effects.all_matched_effects(
         drawn, f"error_{model}", AXES, "transect", tolerance=plan.tolerance
@@ -584,6 +631,8 @@ both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=
 BEARD = 0.375  # nearer to a mustache than to a minimal beard
 bearded = (facerender.to_frame(drawn_faces)["facial_hair"] >= BEARD).set_axis(drawn.index)
 bearded = bearded[drawn["gender_level"] == 0]
+
+# %%
 wrong_on = {name: drawn.loc[bearded.index, f"error_{name}"] == 1 for name in AUDITED}
 fall_on_beards = {name: bearded[wrong].mean() for name, wrong in wrong_on.items()}
 
@@ -629,11 +678,13 @@ Markdown(
 counted = stage.load("01_observational_audit", "results.json")
 
 
+# %% tags=["hide-cell"]
 def direction(row: pd.Series) -> str:
     """What an interval says about the sign of an effect."""
     return "raises" if row["low"] > 0 else "lowers" if row["high"] < 0 else "no clear effect"
 
 
+# %% tags=["hide-cell"]
 def log_odds(key: str) -> pd.DataFrame:
     """One of chapter 1's log odds ratios of dark skin; empty where it could not be fitted."""
     found = {model: one or {} for model, one in (counted[key] or {}).items()}
@@ -681,6 +732,7 @@ four = {
 four = pd.concat(four, names=["number", "model"])
 
 
+# %% tags=["remove-cell"]
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     """A found effect whose interval takes in the error of the instrument as well."""
     estimate, low, high = effect
@@ -712,6 +764,7 @@ TRUE = {"misplaced blame": (-9, plan.little), "partly right": (0, 1)}
 TRUE["the blame is right"] = (plan.most, 9)
 
 
+# %%
 def simulated_words(model: str, share: float, rule) -> pd.Series:
     """The words of a rule on audits like this one, whose true share is known."""
     gap, effect = (four.loc[(name, model)] for name in ("counted gap", "found effect on transects"))
@@ -730,6 +783,7 @@ RULES = {
 }
 
 
+# %% tags=["hide-cell"]
 def firm_and_wrong(said: pd.DataFrame) -> pd.Series:
     """Share of the firm words that do not say where the true share lies."""
     shares = said.index.get_level_values("true share")
@@ -829,6 +883,8 @@ rows["transects that pruning left whole"] = {
     "planned": "—",
     "done": ARMS["E complete"]["transect"].nunique() if "E complete" in ARMS else 0,
 }
+
+# %% tags=["hide-input"]
 for name, table in made.items():
     family = plan.families[name]
     planned = len(family.comparisons) * len(family.group_of)
@@ -845,6 +901,17 @@ Markdown(
 
 # %% tags=["remove-cell"]
 assert not departures, departures
+
+# %% tags=["remove-cell"]
+answer = (
+    f"In repeated ideal audits {share:.1%} of the 95 % intervals hold the truth. Leakage biases "
+    "the "
+    f"estimates of the main arm by {main_bias:.1f} points and those of the paper's instrument by "
+    f"{paper_bias:.1f}, less noise. The rule for a verdict is firm and wrong in at most "
+    f"{worst:.1%} of "
+    f"simulated audits. The audit departed from its plan {len(departures)} times."
+)
+glue("answer", Markdown(answer), display=False)
 
 # %% tags=["remove-cell"]
 _ = stage.finish(
