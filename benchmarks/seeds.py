@@ -27,7 +27,7 @@ from helpers.artifacts import RESULTS, lineage, manifests
 from helpers.claims import of_page
 from helpers.effects.labels import Z
 
-PAGE, EXPERIMENT = "tour", "10_matched_pairs"
+PAGE, EXPERIMENT = "tour", "11_who_was_right"
 FOUND, TRUTH = "found effect on transects", "true effect on transects"
 SEEDS = range(1, 21)
 CODE = ("src", "notebooks", "profiles", "tools", "book", "audits")

@@ -121,10 +121,11 @@ widgets.explorable(
 
 # %% tags=["remove-cell"]
 experiment = artifacts.load("10_matched_pairs", "results.json", profile)
+experiment |= artifacts.load("11_who_was_right", "results.json", profile)
 carried = artifacts.load("17_transport", "results.json", profile)
 
 # %% tags=["remove-cell"]
-ladder = artifacts.load("10_matched_pairs", "ladder.parquet", profile)
+ladder = artifacts.load("11_who_was_right", "ladder.parquet", profile)
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
 pictures = artifacts.load("01_observational_audit", "ppb.npy", profile)
 index = artifacts.load("05_transect_generation", "fitted_index.parquet", profile).reset_index()

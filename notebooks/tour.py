@@ -56,6 +56,8 @@ projection = plain(artifacts.load("04_orthogonalization", "results.json", profil
 crowd = plain(artifacts.load("06_annotation_ingestion", "results.json", profile))
 pruned = plain(artifacts.load("07_pruning", "results.json", profile))
 experiment = plain(artifacts.load("10_matched_pairs", "results.json", profile))
+experiment |= plain(artifacts.load("11_who_was_right", "results.json", profile))
+experiment |= plain(artifacts.load("n10_direct_effects", "results.json", profile))
 scored = plain(artifacts.load("n01_truth_scorecard", "results.json", profile))
 planned = plain(artifacts.load("16_planning", "results.json", profile))
 carried = plain(artifacts.load("17_transport", "results.json", profile))
@@ -235,7 +237,7 @@ claim(
 # themselves, and the true effect is computed.
 
 # %% tags=["remove-cell"]
-ladder = artifacts.load("10_matched_pairs", "ladder.parquet", profile)
+ladder = artifacts.load("11_who_was_right", "ladder.parquet", profile)
 found_cells = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
 found_cells = found_cells.set_index(["attribute", "cell"]).sort_index()
 
