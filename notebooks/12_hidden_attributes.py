@@ -29,22 +29,14 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
-from helpers import (
-    annotations,
-    directions,
-    effects,
-    errors,
-    figures,
-    models,
-    orthogonalization,
-    transects,
-)
+from helpers import annotations, directions, effects, errors, figures, models, transects
 from helpers.annotations import crowd, observers
 from helpers.artifacts import Stage
 from helpers.claims import claim, told, with_minus
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
 from helpers.generators import load_generator
+from helpers.orthogonalization import dual_basis
 from helpers.scorecard import error_sources, labels_by, truth
 from helpers.world import known_truth
 from helpers.world.batches import render_to_store
@@ -527,7 +519,7 @@ Markdown(
 # %%
 def faces_along(held_normals: np.ndarray) -> torch.Tensor:
     """Faces of all transects along the axes' dual vectors, with other normals held."""
-    basis = orthogonalization.dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
+    basis = dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
     codes = transects.grid(base, axes.normals, axes.intercepts, basis, levels)
     return generator.parameters(torch.from_numpy(codes.reshape(-1, generator.latent_dim))).cpu()
 

@@ -15,7 +15,7 @@
 # %% [markdown]
 # # The scorecard of estimators
 #
-# *You need chapters 1 (found portraits), 9 (logits) and 10 (matched pairs). Reading: {{minutes}}.*
+# *You need chapters 1 (found portraits), 9 (logits) and 10 (matched pairs). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from functools import partial
@@ -81,11 +81,11 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # | **Estimand** | [true effects](estimands) on transects and on the counted: differences of error rates, on average and in cells of transects, among everybody and among women of a found test set |
 # | **Known failure** | a scorecard speaks of the conditions it was made under; [](n02_when_transects_fail) varies them |
 # :::
-#
-# *Women* and *men* are short for faces perceived as such.
 
 # %% [markdown]
 # ## Audits by transects
+#
+# In this note *women* and *men* are short for faces perceived as such.
 #
 # Chapter 10 rendered faces under every combination of skin, hair and gender, and asked each model about all
 # of them. Here these faces *are* the population, so its effects are known without error. An audit is a sample
@@ -141,12 +141,12 @@ BY_TRANSECTS = {
 # %% [markdown]
 # We ask two questions. The *average effect* of an attribute is the change in the error rate over all
 # transects. The paper's regression reports it. The effect in a *cell* is the change for women with long hair,
-# say. An auditor needs it to see *who* is harmed. A regression with one coefficient for everybody does not
-# claim it. We read it off all the same, because readers do.
+# say. An auditor needs it to see *who* is harmed. A regression with one
+# coefficient for everybody leaves it open. We read it off all the same, because readers do.
 
 # %% [markdown]
-# The same faces are drawn for every estimator and model, so differences between estimators are not luck of
-# the draw. Holm's method ({term}`Holm's procedure`) adjusts the p-values of each audit over the planned
+# The same faces are drawn for every estimator and model, so luck of the draw cancels
+# between estimators. Holm's method ({term}`Holm's procedure`) adjusts the p-values of each audit over the planned
 # {term}`family of comparisons`: the cells of both audited models together, those of each control alone. An
 # estimate below the planned level is *flagged*. A report would call it a finding.
 
@@ -180,7 +180,7 @@ print(f"{len(experiments):,} estimates from {n_audits} audits of {n_transects} t
 # %% [markdown]
 # ### The average effect
 #
-# Three numbers describe the errors of an estimator. *Bias* is the error that does not average out over audits.
+# Three numbers describe the errors of an estimator. *Bias* is the error that stays when we average over audits.
 # *RMSE*, the root mean square error, adds the scatter from audit to audit. {term}`Coverage <coverage>` is the
 # share of nominal 95 % intervals that hold the truth. Here they are for the average effects of skin colour,
 # hair length and gender. Thin lines are Monte-Carlo intervals, because the number of audits is finite.
@@ -191,7 +191,7 @@ PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverag
 LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
 def draw_scores(scores: pd.DataFrame, labelled: dict, lines: dict, logarithmic: tuple = ()) -> None:
     """Scores of every estimator (rows) and model (marks): a panel per score, lines as they should be."""
     ends = {"": "estimate", "_low": "low", "_high": "high"}
@@ -238,9 +238,9 @@ Markdown(say_scores(average_scores, 2))
 # attribute, as many errors as were counted there. In complete transects every level has the same mix of the
 # other attributes. So the averaged difference of its risks *is* the difference of the counted rates, and
 # matched pairs average to the same number. Only the penalty of the paper's logit changes it a little. Pruning
-# ends this equality, because some cells then have fewer images. In found portraits it never holds.
+# ends this equality, because some cells then have fewer images. Found portraits lack it from the start.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 of_papers, of_pairs = (
     average_scores.xs(name, level="estimator")[["bias", "rmse"]].astype(float).max()
     for name in ("paper's logit", "matched pairs")
@@ -285,7 +285,7 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
 _ = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.52)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
 said, true = (100 * main_effects[column].mean() for column in ("estimate", "truth"))
 Markdown(
@@ -306,9 +306,9 @@ Markdown(
 # %% [markdown]
 # ### Effects in cells
 #
-# Now the same three numbers over the twelve cells. Bias is their root mean square; RMSE and coverage are taken
+# Now the same three numbers over the twelve cells. Bias is their root mean square. RMSE and coverage are taken
 # over all cells and audits. The figure shows the logits as if they were read cell by cell. Those with main
-# effects never claimed that.
+# effects claim averages only.
 
 # %% tags=["hide-cell"]
 scores = scorecard.score(cells)
@@ -317,7 +317,7 @@ LOOK["logarithmic"] = ["bias", "rmse"]
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
 draw_scores(scores, **LOOK)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 Markdown(say_scores(scores, 1))
 
 # %% [markdown]
@@ -398,7 +398,7 @@ gains = {
 gains = 100 * pd.concat(gains, axis=1)
 gains.style.format("{:.1f}")
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 few = sized[sized["transects"] == SIZES_POOLED[0]]
 change = 100 * np.sqrt(few.pivot_table("square", ["attribute", "model"], "estimator"))
 change["by"] = change["pooled"] - change["alone"]
@@ -428,8 +428,7 @@ Markdown(
 # ## Audits of found portraits
 #
 # Now count errors in portraits as they come. The population is the first half of chapter 1's PPB-like test
-# set, adults only. An audit draws as many portraits as the Pilot Parliaments Benchmark holds. The question is
-# the one that such audits are read to answer: among women, what does dark skin do to the error rate?
+# set, adults only. An audit draws as many portraits as the Pilot Parliaments Benchmark holds. The question is the one that such audits are read to answer: how does dark skin change the error rate of women?
 
 # %%
 PPB_SIZE, ADULT = 1270, ADULT_RULE["age"].right
@@ -505,9 +504,9 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 # ### The estimators of an observer
 #
 # Seven analyses follow. Six estimate a risk difference among women by {term}`g-computation`, and adjust for
-# more and more: for nothing but skin; for short or long hair as rated, with some labels swapped at random; for
-# the same labels as rated; for the true length; for the true length and the gender of the face's shape; and
-# for a whole list of true attributes. A real auditor cannot have the last three.
+# more and more. The first compares skin alone. The others adjust for short or long hair as rated with some labels
+# swapped at random, for the same labels as rated, for the true length, for the true length and the gender of the
+# face's shape, and for a whole list of true attributes. The last three are beyond a real auditor.
 #
 # The seventh is the paper's logit on all attributes as rated, fitted to everybody, with images resampled. It
 # claims the average over everybody. We read off its number for women as well.
@@ -521,7 +520,7 @@ real = (
 draws = seeding.uniforms(seed, "11_truth_scorecard: swap", range(len(portraits)), 1)[:, 0]
 
 # %% [markdown]
-# True values are cut into bins, so that the regression needs no straight line. The gender of the shape gets
+# True values are cut into bins, which frees the regression from straight lines. The gender of the shape gets
 # the finest bins, in the range where women and men meet. Makeup and earrings are present or absent. Hair
 # colour joins the list because dark skin and dark hair go together in this world, and a model may look at
 # hair.
@@ -616,7 +615,7 @@ observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", ask
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
 _ = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.94)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 off = observed.assign(error=100 * (observed["estimate"] - observed["truth"]))
 lines = []
 for model, part in off.groupby("model", sort=False):
@@ -633,8 +632,8 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # Read the rows from top to bottom. The raw difference counts everything that goes with skin as skin. Adjusting
 # for badly labelled hair takes part of that away. Adjusting for well-measured hair can take away *more* than
-# there was, and a model may then look kinder to dark-skinned women. So better measurement alone need not lead
-# to the truth. Something else must be wrong.
+# there was, and a model may then look kinder to dark-skinned women. So better measurement alone can lead away from the truth. Something else
+# must be wrong.
 
 # %% [markdown]
 # ### Why adjusting for hair can overshoot
@@ -651,7 +650,7 @@ border = near.agg(**{"short-haired women": "size", "near the border": "mean"})
 odd = border.loc["light", "near the border"] > border.loc["dark", "near the border"]
 border.style.format({"near the border": "{:.0%}"})
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 at_border = border["near the border"]
 Markdown(
     f"Of the light-skinned short-haired women, {at_border['light']:.0%} have a shape near the border "
@@ -667,7 +666,7 @@ Markdown(
 # Among short-haired ones it also passes faces whose shape lies in between. Where short-haired women are rare,
 # these can be much of the group. A model often errs on them, for reasons other than skin. To adjust for hair
 # is to compare dark-skinned women with *them*. Adjusting for the shape as well removes a part of the error,
-# as the rows with true gender and with all confounders show. Found data give no hint of the rest.
+# as the rows with true gender and with all confounders show. Found data are silent about the rest.
 
 # %% tags=["hide-cell"]
 found_scores = scorecard.score(observed)
@@ -678,9 +677,9 @@ draw_scores(found_scores, **LOOK)
 # %% [markdown]
 # ### Hair labels that are wrong
 #
-# In found data the {term}`confounder` is what raters report. A confounder that is measured with noise is only
-# partly adjusted for. This sweep swaps ever more of the hair labels, from none to half. At one half they say
-# nothing about hair, and the estimate is the raw difference.
+# In found data raters report the {term}`confounder`. A confounder that is measured with noise is only
+# partly adjusted for. This sweep swaps ever more of the hair labels, up to one half. At one half they are independent of
+# hair, and the estimate is the raw difference.
 
 # %%
 SWAPS = (0.0, 0.05, 0.15, 0.3, 0.5)
@@ -690,7 +689,7 @@ by_share = {share: adjusted(f"swapped {share}") for share in SWAPS}
 confounded = observe(found, TRAINED[:2], by_share, repetitions=n_audits // 2)
 confounded["truth"] = confounded["model"].map(skin_effect)
 
-# %% mystnb={"image": {"alt": "Two panels, for the celeba-like and the fairface-like model. The estimated effect of dark skin among women, adjusted for hair, against the share of hair labels that are swapped: mean and range over audits, with a dashed line at the truth."}, "figure": {"name": "fig-score-swapped", "caption": "Observational estimates adjusted for hair labels of which a share was swapped: mean and range over audits. The dashed line is the truth; at one half the labels say nothing."}}
+# %% mystnb={"image": {"alt": "Two panels, for the celeba-like and the fairface-like model. The estimated effect of dark skin among women, adjusted for hair, against the share of hair labels that are swapped: mean and range over audits, with a dashed line at the truth."}, "figure": {"name": "fig-score-swapped", "caption": "Observational estimates adjusted for hair labels of which a share was swapped: mean and range over audits. The dashed line is the truth; at one half the labels are independent of hair."}}
 path = middle(confounded, ["model", "estimator"])
 path["swapped"] = 100 * path["estimator"].astype(float)
 figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 3.6), sharey=True)
@@ -706,7 +705,7 @@ path = 100 * confounded.pivot_table("estimate", "model", "estimator")
 aim = 100 * pd.Series(skin_effect)[path.index]
 passes = (path.min(axis=1) < aim) & (aim < path.max(axis=1))
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 lines = [
     f"- **{model}**: from {means.iloc[0]:+z.1f} points with the labels as rated to "
     f"{means.iloc[-1]:+z.1f} with labels that say nothing; the truth is {aim[model]:+z.1f}, which "
@@ -722,7 +721,7 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ### Everybody who was counted
 #
-# The paper's regression does not speak of women alone. So we ask the same analyses for the average effect of
+# The paper's regression speaks of everybody, women and men. So we ask the same analyses for the average effect of
 # dark skin over everybody who was counted. Their truth is that of women and men together. All but the raw
 # difference adjust for the rated gender or for the true one. One more analysis makes a regression for each
 # gender, and averages the two effects by how many women and men there are, with their intervals
@@ -768,7 +767,7 @@ everybody_scores = scorecard.score(of_everybody)
 # %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
 draw_scores(everybody_scores, PANELS, {"coverage": 0.95})
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 found_bias = 100 * everybody_scores.astype(float).pivot_table(
     "bias", "estimator", "model", sort=False
 )
@@ -787,18 +786,17 @@ Markdown(
 # %% [markdown]
 # In found portraits a main effect can be wrong even about the average. In complete transects every level meets
 # the same mix of the others. In found portraits the people whom a regression can compare best count most. One
-# coefficient for two genders with opposite effects is then no longer their average, however well confounders
-# are measured. A regression for each gender lets both count by their number. It does not mend what ratings
-# miss. Errors of women and men can cancel in an average, as they may for the paper's logit. That is luck.
+# coefficient for two genders with opposite effects is then no longer their average, even if confounders are measured well. A regression for each gender lets both count by their number. Attributes that ratings miss stay a
+# problem. Errors of women and men can cancel in an average, as they may for the paper's logit. That is luck.
 
 # %% [markdown]
 # ## The scorecard
 #
 # There is one table for each question, in per cent or points. It has the bias, the RMSE and the coverage for
-# the model on which an estimator does *worst*, since an auditor does not know which model is in the box. Two
+# the model on which an estimator does *worst*, since an auditor audits an unknown model. Two
 # wrong verdicts follow, after Holm's adjustment within each audit. A *false alarm* is an audit of the null
 # control that flags any cell. A *missed* bias is a large effect of *skin* in the plantskin control that an
-# audit does not flag with the right sign. Effects of hair and gender come after the table.
+# audit fails to flag with the right sign. Effects of hair and gender come after the table.
 
 # %% tags=["hide-cell"]
 LARGE = plan.tolerance
@@ -839,7 +837,7 @@ in_points.loc["average"].style.format("{:.1f}", na_rep="—")
 # %% [markdown]
 # This was the card for average effects: over all transects, and below over everybody who was counted. The next
 # one is for effects in parts: in the cells of transects, and among the women who were counted. Estimators that
-# do not claim parts are listed too, since their numbers are read that way. They are not judged by it.
+# claim averages only are listed too, since their numbers are read that way.
 
 # %%
 in_points.loc["part"].style.format("{:.1f}", na_rep="—")
@@ -887,7 +885,7 @@ undecided = undecided.loc[judged_by.index]
 
 # %% [markdown]
 # Is an estimator enough for its question? The table says so, or names the marks by which it fails or is
-# undecided. One that passes all marks but that of the worst cell is enough *on average*; its entry says how
+# undecided. One that passes all marks but that of the worst cell is enough *on average*. Its entry says how
 # often that cell is held. The upper rows are audits by transects, the lower ones audits of found portraits.
 # *Not claimed* means that the method does not estimate this. The number is the bias if you use it anyway.
 
@@ -917,7 +915,7 @@ purpose = {
 }
 pd.DataFrame(purpose).style
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 claimed = ~(judged_by | undecided).any(axis=1)
 lines = []
 for asked, words in QUESTIONS.items():
@@ -941,8 +939,8 @@ Markdown(
 # show that a model is fair.
 
 # %% [markdown]
-# The mark for false alarms is looser than the nominal rate in the figure, so a bar may pass the dashed line
-# and still not fail. And the plantskin model has other large effects than the planted one. Below is the
+# The mark for false alarms is looser than the nominal rate in the figure, so a bar may pass the dashed
+# line and still pass the mark. And the plantskin model has other large effects than the planted one. Below is the
 # book's own estimator, matched pairs, on all of them. An effect counts as found when it is flagged with the
 # right sign. It counts as seldom found below four audits of five, the {term}`power` that studies usually plan.
 
@@ -957,7 +955,7 @@ noticed = own["flagged"] & (own["estimate"] * own["truth"] > 0)
 share = noticed.groupby(own["cell"]).mean()[large].sort_values()
 seldom = share[share < OFTEN]
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 named = [
     f"*{cell}* (truth {100 * true[cell]:+z.1f} points, found in {often:.0%} of audits)"
     for cell, often in seldom.items()
@@ -969,7 +967,7 @@ Markdown(
     f"{listed if named else all_found}"
 )
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 one = stage.load("10_matched_pairs", "matched.parquet").query(
     "model == 'plantskin' and arm == 'C crowd'"
 )
@@ -1018,8 +1016,7 @@ claim(
 
 # %% [markdown]
 # Two cautions. First, the design favours pairs. Their faces have exact directions and perfect labels, so only
-# the draw of faces can lead them astray. Portraits are labelled by a crowd, and have confounders that were not
-# measured. That pairs cover and adjustment does not is built in. [](n02_when_transects_fail) takes these
+# the draw of faces can lead them astray. Portraits are labelled by a crowd, and some of their confounders stay unmeasured. So the difference in coverage is built in. [](n02_when_transects_fail) takes these
 # favours away. Second, both kinds of audits answer *their own* question: one about made faces, the other about
 # a test set. Counting says how often people are misread. Read it as impact, and leave the cause to the
 # experiment.
@@ -1047,8 +1044,8 @@ glue(
 #
 # - If matched pairs missed large biases of the plantskin control in ideal audits, or flagged the null control
 #   more often than they promise, we would stop recommending them.
-# - If an observational estimator with a real auditor's knowledge were unbiased for all four models, we would
-#   not need to render transects.
+# - If an observational estimator with a real auditor's knowledge were unbiased for all four models, rendering
+#   transects would be a luxury.
 
 # %% [markdown]
 # ## Exercises

@@ -15,7 +15,7 @@
 # %% [markdown]
 # # When transects fail: raters, cues, entangled directions
 #
-# *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks). Reading: {{minutes}}.*
+# *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from functools import partial
@@ -31,17 +31,7 @@ from myst_nb import glue
 from statsmodels.stats.proportion import proportion_confint
 
 import facerender
-from helpers import (
-    annotations,
-    directions,
-    effects,
-    errors,
-    figures,
-    models,
-    orthogonalization,
-    scorecard,
-    transects,
-)
+from helpers import annotations, directions, effects, errors, figures, models, scorecard, transects
 from helpers.annotations import crowd, observers
 from helpers.artifacts import Stage
 from helpers.claims import told, with_minus
@@ -112,8 +102,12 @@ doses = stage.load("05_transect_generation", "doses.json")
 recipe = stage.load("05_transect_generation", "results.json")
 names = (*AXES, "age", "facial_hair", "makeup", "smiling")
 exact = directions.Hyperplanes(names, *generator.exact_hyperplanes(names))
+
+# %% tags=["hide-cell"]
 decision = {name: float(generator.decision_value(name, x)) for name, x in recipe["held"].items()}
 youngest = float(generator.decision_value("age", recipe["adult"]))
+
+# %% tags=["hide-cell"]
 base = transects.base_latents(
     generator,
     exact,
@@ -127,6 +121,8 @@ base = transects.base_latents(
 
 # %%
 MIXTURES = np.linspace(0, 1, 5)
+
+# %%
 targets = [generator.decision_value(name, np.array(doses[name])) for name in AXES]
 own = exact.select(AXES)
 clean = dual_basis(exact.normals)[[names.index(name) for name in AXES]]
@@ -146,7 +142,11 @@ moved = generator.parameters(torch.from_numpy(np.concatenate(latents)))
 # %% tags=["hide-input"]
 WATCHED = [*AXES, "facial_hair", "makeup", "earrings"]
 grid = (len(MIXTURES), n_sweep, 2, 2, 2)
+
+# %% tags=["hide-input"]
 moves = facerender.to_frame(moved)[WATCHED].to_numpy(float).reshape(*grid, -1)
+
+# %% tags=["hide-input"]
 drift = {
     (axis, f"{MIXTURES[end]:.0%} raw"): np.diff(moves[end], axis=1 + k).mean(axis=(0, 1, 2, 3))
     for k, axis in enumerate(AXES)
@@ -158,11 +158,13 @@ drift.rename(columns=lambda name: name.replace("_", " ")).style.format("{:+z.2f}
 # %% [markdown]
 # The table shows how far attributes move from the low to the high level of each axis, in units of the
 # parameters' range, at the two ends of the sweep. A clean direction has one large entry, its own. Raw normals
-# also move attributes that are correlated with their axis. Earrings were never annotated, so even the dual
-# basis cannot hold them still.
+# also move attributes that are correlated with their axis. Raters were never asked about earrings, so earrings
+# move even along the dual basis.
 
 # %% tags=["hide-input"]
 swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
+
+# %% tags=["hide-input"]
 label = errors.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
     name: ((models.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
@@ -243,16 +245,16 @@ Markdown(say_ends(entangled, "share"))
 # %% [markdown]
 # An entangled direction gives a clean estimate of something else, such as longer hair *together with* a more
 # feminine face. With more transects its interval closes around that. A departure at the left end has another
-# source: exact planes of annotated attributes do not entangle. Attributes that were not annotated, such as the
-# earrings of the table, are one candidate. This sweep does not test it. So the book measures leakage before it
+# source, because exact planes of annotated attributes are free of entanglement. Unannotated attributes, such as the
+# earrings of the table, are one candidate. This sweep leaves it untested. So the book measures leakage before it
 # measures bias.
 
 # %% [markdown]
 # ## Raters who err
 #
-# Errors are counted against what raters say. The sweep takes the book's own transects and lets ever fewer
+# Errors are counted against raters' labels. The sweep takes the book's own transects and lets ever fewer
 # raters label them, once with the calibrated noise and once with twice as much. These raters look at the shape
-# of the face alone. The reference is a {term}`perfect crowd` on the same images, so directions play no part.
+# of the face alone. The reference is a {term}`perfect crowd` on the same images, so only labels differ.
 # The table shows how many labels come out wrong.
 
 # %% tags=["hide-cell"]
@@ -268,6 +270,8 @@ said = [
     scorecard.labels_by(shown, raters, NOISES[noise], seed, "11_truth_scorecard")
     for noise, raters in versions
 ]
+
+# %%
 wrong = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)
 wrong.rename_axis(columns="raters").style.format("{:.1%}")
 
@@ -292,7 +296,7 @@ doubled = noisy[noisy["noise"] == "twice the noise"]
 figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
 _ = figure.axes[0].set_ylim(0, None)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 calibrated = say_ends(noisy[noisy["noise"] == "calibrated"], "raters")
 Markdown("With the calibrated noise, from one rater to the most:\n\n" + calibrated)
 
@@ -317,6 +321,8 @@ by_cues = [
     scorecard.labels_by(crowd.perceived(shown, cue), 5, 1.0, seed, "11_truth_scorecard")
     for cue in CUES
 ]
+
+# %%
 wrong = (np.array(by_cues) != right).mean(axis=1)
 wrong = pd.Series(wrong, pd.Index(CUES, name="cues times"))
 wrong.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
@@ -341,7 +347,7 @@ women.pivot_table("points", "model", "cues times", "first", sort=False)
 # %% tags=["remove-input"]
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 ends = 100 * women.pivot_table("estimate", "model", "cues times", sort=False).iloc[:, [0, -1]]
 Markdown(
     "The effect of long hair on errors on women, in points, from raters who look at the shape alone "
@@ -353,8 +359,8 @@ Markdown(
 # %% [markdown]
 # Such raters sometimes call a short-haired woman a man. A model that answers *woman* is then wrong by their
 # label, and one that answers *man* is right by it. So the effect of hair can grow for a model that reads such
-# women well, and shrink for one that does not, although all answers stayed the same. More raters do not mend
-# this, because all err the same way. An effect found with a crowd is an effect on the *disagreement of model
+# women well, and shrink for one that misreads them, although all answers stayed the same. More raters of this
+# kind err the same way. An effect found with a crowd is an effect on the *disagreement of model
 # and crowd*.
 
 # %% [markdown]
@@ -372,6 +378,8 @@ SIZES = (25, 50, 100, 200, 400, 800, 1600)
 # %% tags=["hide-input"]
 known = {name: truth.effects(pool[name], AXES) for name in TRAINED}
 known = labels.name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
+
+# %% tags=["hide-input"]
 known = known[(known["scope"] == "cell") & known["attribute"].isin(AXES[:2])]
 known = known.reset_index(drop=True)
 nearest = [(known["effect"].abs() - size).abs().idxmin() for size in (0.02, 0.05, 0.1)]
@@ -407,7 +415,7 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
 
 power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
 figure, ax = plt.subplots(figsize=(figures.WIDTH, 4.4))
 for (cell, rows), look in zip(power.groupby("cell", sort=False), figures.SPARE, strict=False):
     ax.plot(rows["transects"], 100 * rows["formula"], color=look.colour, linewidth=1)
@@ -420,7 +428,7 @@ ax.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
 ax.set(xlabel="transects in an audit", ylabel="audits that find it (%)", ylim=(-3, 103))
 _ = figure.legend(loc="outside upper left", title="cell: contrast, true effect")
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 here = power[power["transects"] == n_transects]
 words = "; ".join(f"*{row.cell}*: {row.found:.0%}" for row in here.itertuples())
 lined = power[power["reason"] == ""]
@@ -448,13 +456,13 @@ rmse.style.format("{:.1f}")
 
 # %% [markdown]
 # The table shows the RMSE of the same three cells, in points. Honest estimates have half the error with four
-# times the transects. The failures above were of another kind: more transects would not move them.
+# times the transects. The failures above were of another kind: more transects would leave them as they are.
 
 # %% [markdown]
 # ## Something hidden
 #
-# More data also do not reveal a hidden attribute. Suppose that earrings appear in a share of the transects
-# whenever hair grows long, or skin turns dark, and that earrings were not annotated. We plant that share
+# More data also leave a hidden attribute hidden. Suppose that earrings appear in a share of the transects whenever
+# hair grows long, or skin turns dark, and that raters were asked about other things only. We plant that share
 # ourselves: the faces of the first sweep are rendered in all cells without and with earrings, and the sweep
 # picks from the two. [](12_hidden_attributes) treats the real leak of directions by the paper's recipe. Here
 # we vary the dose.
@@ -503,12 +511,14 @@ for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), stric
 # %% [markdown]
 # Could earrings explain an estimate away? We ask this where half of the transects leak. A hidden attribute
 # accounts for an estimate if it works in the same direction, and at least as strongly as the {term}`tipping
-# point`: the estimate divided by the leak. An estimate whose interval holds zero leaves no effect to explain.
+# point`: the estimate divided by the leak. If the interval holds zero, there is little to explain.
 
 # %%
 HALF = 0.5
 half = leaked[leaked["share"] == HALF].set_index(["model", "attribute"])
 needed = effects.leakage_tipping_point(half["estimate"], HALF)
+
+# %%
 clear = (half["low"] > 0) | (half["high"] < 0)
 same_way = half["estimate"] * half["hidden"] > 0
 explained = same_way & (half["hidden"].abs() >= needed)
@@ -520,12 +530,10 @@ tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no
 tipped.style.format("{:z.1f}", subset=list(tipped.columns[:-1]))
 
 # %% [markdown]
-# The rows are in points. An auditor can compute the tipping point without knowing anything about earrings. It
-# says how much they would have to change the error rate to account for the whole estimate. *Hidden does* is
-# their true effect, which only this world tells. Where it stays below the tipping point, the estimate is not
-# explained away. It may still be several points off.
+# The rows are in points. An auditor can compute the tipping point in ignorance of earrings. It says how much they would have to change the error rate to account for the whole estimate. *Hidden does* is
+# their true effect, which only this world tells. Where it stays below the tipping point, the estimate survives. It may still be several points off.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 model, axis = tipped["hidden does"].abs().idxmax()
 count = tipped["explained away"].value_counts()
 gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
@@ -540,8 +548,8 @@ Markdown(
 # ## Chapter 12's remedies, cell by cell
 #
 # [](12_hidden_attributes) follows one real leak and tries three remedies. It compares them by one distance for
-# each model. Here are the estimates themselves: as audited, adjusted, orthogonalised, and with the attribute
-# held by intervention, which an audit of photographs cannot do. The black line is the truth, with its own
+# each model. Here are the estimates themselves: as audited, adjusted, orthogonalised, and with the attribute held by intervention, which only a world
+# with a known truth allows. The black line is the truth, with its own
 # uncertainty in grey.
 
 # %%
@@ -588,7 +596,7 @@ told(
 )
 
 # %% [markdown]
-# Why can adjusting do worse than no remedy? A regression learns the attribute's effect from faces that differ
+# Why can adjusting add error? A regression learns the attribute's effect from faces that differ
 # in it, and they differ in other ways too. Made faces with earrings look more feminine, and those with light
 # hair have other lips. The regression credits the attribute with all of it. It also takes the effect to be
 # alike at both levels of the audited attribute, and sees it through raters' eyes. That is an observational
@@ -599,8 +607,8 @@ told(
 # ## Directions that should do nothing
 #
 # Would the method find an effect along any direction? A laboratory would run a {term}`negative control`: the
-# same procedure with a treatment that cannot work. There are two kinds here. A random direction in latent
-# space has no meaning. And some attributes should not matter to the answer, such as the hue of the clothes.
+# same procedure with a treatment that cannot work. There are two kinds here. A random direction in latent space is meaningless. And some attributes should be irrelevant to the answer, such as
+# the hue of the clothes.
 # Both kinds are orthogonalised against all annotated attributes, like the axes of the audit, and walked as far
 # as the longest of them. The transects are those of the paper's recipe.
 
@@ -611,6 +619,8 @@ arm = {
     for what in ("parameters", "base")
 }
 audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
+
+# %% tags=["hide-cell"]
 audited = stage.load("12_hidden_attributes", "audited.parquet")
 generator = load_generator("known-truth", device=device)
 w = generator.sample(n_directions, seed)  # the faces of chapter 3
@@ -644,19 +654,22 @@ placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | 
 
 # %% [markdown]
 # The candidates are the hues of the background and of the clothes, the pattern of the skin's texture and the
-# side on which hair is parted. They need no raters here, since their true values are known. Every image of the
+# side on which hair is parted. Here their true values are known, so raters are left out. Every image of the
 # first transects is moved by the same step along each placebo.
 
 # %% tags=["hide-cell"]
 FEW = max(n_papers // 8, min(n_papers, 40))
 axes = unit.select(AXES)
+
+# %% tags=["hide-cell"]
 OFF_GRID = [name for name in unit.names if name not in AXES]
 annotated = unit.select(OFF_GRID).normals
 
 
+# %% tags=["hide-cell"]
 def codes_along(held_normals: np.ndarray, which: slice = slice(None)) -> np.ndarray:
     """Codes of transects' grids along the axes' dual vectors, with other normals held."""
-    basis = orthogonalization.dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
+    basis = dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
     cells = transects.grid(base[which], axes.normals, axes.intercepts, basis, levels)
     return cells.reshape(-1, generator.latent_dim)
 
@@ -665,7 +678,7 @@ def codes_along(held_normals: np.ndarray, which: slice = slice(None)) -> np.ndar
 def moved_along(normal: np.ndarray, which: slice) -> torch.Tensor:
     """Faces of some transects after the step along a placebo's dual vector."""
     normal = normal / np.linalg.norm(normal)
-    step = FAR * orthogonalization.dual_basis(np.vstack([normal, unit.normals]))[0]
+    step = FAR * dual_basis(np.vstack([normal, unit.normals]))[0]
     return generator.parameters(torch.from_numpy(codes_along(annotated, which) + step)).cpu()
 
 
@@ -682,6 +695,7 @@ def wrong(score: np.ndarray, label: pd.Series) -> np.ndarray:
     return ((score > 0.5) != label.to_numpy()).astype(int)
 
 
+# %% tags=["hide-cell"]
 def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     """The majority's label of changed images, through a file as any crowd's answers come."""
     seen = crowd.perceived(facerender.visible_scores(changed))[["gender"]].set_index(index)
@@ -711,9 +725,8 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
 
 # %% [markdown]
 # A candidate might matter after all, since a network may learn anything. So it is tested first, by
-# intervention on other transects, the last ones. Their images get the new value, and the rest stays. A
-# candidate passes if the interval of no model excludes zero, without an adjustment for their number: it is
-# better to lose a harmless candidate than to keep one that matters. Those that pass and the random directions
+# intervention on other transects, the last ones. Their images get the new value, and the rest stays. A candidate
+# passes if the intervals of all models hold zero. Their number is left out of account: it is better to lose a harmless candidate than to keep one that matters. Those that pass and the random directions
 # are the planned family *placebo directions*. In a small run first and last transects are the same.
 
 # %% tags=["hide-input"]
@@ -725,11 +738,15 @@ for name, normal in fitted.items():
     alone[name] = found_along(only, last_rows, f"do_{name}").query("scope == 'average'")
 alone = pd.concat(alone, names=["candidate"]).reset_index("candidate")
 alone["clear"] = (alone["low"] > 0) | (alone["high"] < 0)
+
+# %% tags=["hide-input"]
 passed = ~alone.groupby("candidate")["clear"].any()
 PLACEBOS = [name for name in placebos if passed.get(name, True)]
 
 # %% tags=["hide-input"]
 alone["points"] = labels.points(alone)
+
+# %% tags=["hide-input"]
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
 by_do["placebo"] = passed.map({True: "yes", False: "no"})
 by_do.rename(lambda name: name.replace("_", " "))
@@ -750,6 +767,8 @@ walked = {
     )
     for name in PLACEBOS
 }
+
+# %% tags=["hide-input"]
 walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
 # %% mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
@@ -784,8 +803,8 @@ Markdown(
 # Cells of one model share their faces, so alarms come in company. A count a little above or below its
 # expectation says little. A fixed random direction moves every parameter a little, so it may have a small
 # effect of its own. Many alarms would say that the estimator takes noise for effects, or that any step of this
-# length changes the answer. Placebos cannot show a leak that comes with a particular axis. To see that, look
-# at the attributes that move along *it*.
+# length changes the answer. A leak that comes with a particular axis
+# stays unseen here. To see it, look at the attributes that move along *that* axis.
 
 # %% [markdown]
 # ## When there is nothing left to annotate
@@ -800,6 +819,8 @@ hidden_name = stage.load("12_hidden_attributes", "results.json")["attribute"]["f
 average_leak = pd.Series(stage.load("12_hidden_attributes", "results.json")["leakage"]["before"])
 claims = of_audit.copy()
 low = claims[AXES].fillna(0).astype(int).to_numpy()  # the attribute itself at its low level
+
+# %% tags=["hide-cell"]
 rates = {name: truth.as_grid(audited[name].to_numpy()).mean(axis=0) for name in TRAINED}
 pairs = zip(claims["model"], low, strict=True)
 claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
@@ -809,9 +830,9 @@ claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
 #
 # A hidden attribute with leakage δ and effect γ adds δ γ to an estimate. It accounts for the whole estimate,
 # the risk difference RD, when $|\delta\gamma| \ge |\mathrm{RD}|$. So every δ has a tipping point, the γ that
-# would be needed. But which δ? It cannot be measured for an attribute that was not annotated. A benchmark can:
-# forget, one after another, the annotated attributes that are not on the grid, and see how far each would have
-# leaked.
+# would be needed. But which δ? It is unknown for an
+# unannotated attribute. A benchmark gives an idea. Forget the other annotated attributes, one after another, and see
+# how far each would have leaked.
 
 
 # %% tags=["hide-input"]
@@ -820,6 +841,7 @@ def faces_along(held_normals: np.ndarray) -> torch.Tensor:
     return generator.parameters(torch.from_numpy(codes_along(held_normals))).cpu()
 
 
+# %% tags=["hide-input"]
 def forget(name: str) -> pd.Series:
     """Leakage of an annotated attribute along each axis, had it not been annotated."""
     others = [other for other in OFF_GRID if other != name]
@@ -828,6 +850,8 @@ def forget(name: str) -> pd.Series:
 
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
+
+# %% tags=["hide-input"]
 benchmark = forgotten.loc[OFF_GRID, AXES].abs().max()
 fair = benchmark >= average_leak[AXES].abs()
 
@@ -847,8 +871,8 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # The benchmark is as good as the likeness between annotated attributes and hidden ones. It knows how far the
-# annotated ones leak, along the axes to which they are tied. An attribute that is tied to another axis leaks
-# there, and the benchmark cannot show it.
+# annotated ones leak, along the axes to which they are tied. An attribute that is tied to another axis leaks there, unseen by
+# the benchmark.
 
 # %% [markdown]
 # ### E-value
@@ -873,7 +897,7 @@ claims[["E-value", "E of limit"]] = ratios[["e_value", "e_value_limit"]]
 # {term}`Rosenbaum's Γ` was made for matched pairs {cite:p}`rosenbaum`. Take the pairs whose two images
 # disagree: one has the error. Without an effect either image is equally likely to have it, and McNemar's test
 # relies on that. Something hidden could tip the odds to as much as Γ to one. The table gives the largest Γ at
-# which the test, by its mid-p, would still reject. It is empty where the test does not reject at all.
+# which the test, by its mid-p, would still reject. It is empty where the test itself finds no effect.
 
 # %%
 claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
@@ -887,6 +911,8 @@ claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
 MEASURES = ["tipping γ", "E-value", "E of limit", "Γ"]
 claims["points"] = labels.points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
+
+# %% tags=["hide-input"]
 report = main.assign(contrast=main["attribute"].map(labels.CONTRASTS))
 report = report.set_index(["model", "contrast", "cell"])[["points", *MEASURES]]
 report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURES)
@@ -895,13 +921,14 @@ report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURE
 # How does one read a row? Compare the tipping γ with the largest effect that any attribute was seen to have.
 # Ask whether you can imagine a hidden cue with both factors of the E-value. Read Γ as the odds that a nuisance
 # would have to put on one side of every disagreeing pair. Where few faces are misread at the lower level, any
-# ratio is huge, and so is its E-value: keep the points in view. One threshold for all studies does not exist.
+# ratio is huge, and so is its E-value: keep the points in view. Each study
+# needs a threshold of its own.
 
 # %% [markdown]
 # ### Would they have warned?
 #
 # Here the answer can be measured, though roughly. Each mark below is one effect in one cell. The horizontal
-# axis is what a measure said before the discovery, and right means "safe". The vertical axis is the size of
+# axis is the value of a measure before the discovery, and right means "safe". The vertical axis is the size of
 # the attribute's measured part, from chapter 12. Good measures would put the large parts on the left. Most
 # parts are within noise of zero, and large effects have noisier parts, which alone can make a correlation.
 
@@ -909,6 +936,8 @@ report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURE
 bias = stage.load("12_hidden_attributes", "parts.parquet")
 parts_of = bias.set_index(KEYS)["effect"]
 claims["part"] = claims.set_index(KEYS).index.map(parts_of.to_dict())
+
+# %% tags=["hide-cell"]
 claims["part"] = 100 * claims["part"].abs()
 claims["share"] = claims["part"] / (100 * claims["estimate"].abs())
 ASKED_OF = ["tipping γ", "E-value", "Γ"]
@@ -924,7 +953,7 @@ def few_plain_ticks(ax, values: pd.Series) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. Effects without a value of the measure, or with none but zero, are left out."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. Effects without a value of the measure, or with none but zero, are left out."}}
 figure, axes = plt.subplots(1, 3, figsize=(figures.WIDTH, 3.8), sharey=True)
 for ax, measure in zip(axes, ASKED_OF, strict=True):
     usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
@@ -945,8 +974,8 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 # A negative number in the first column means that low values went with large parts, as they should. A positive
 # one means that the largest parts were where the measure felt safest. The second column divides by the
 # estimate, and a small estimate makes every share large. The effects share faces and images, and each measure
-# leaves out some. So the numbers describe this audit, and are no test. All three measures know the size of an
-# effect, and not the hidden attribute. They grade *findings*.
+# leaves out some. So the numbers describe this audit, without a test. All three measures depend on the estimate alone.
+# They grade *findings*.
 
 # %% [markdown]
 # ### Limits of these numbers
@@ -956,7 +985,8 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 # - They start from an effect. Where the audit found none, a hidden cue may have cancelled a real one. For "no
 #   effect", ask how much confounding could hide an effect as large as the tolerance; `effects.e_values` takes
 #   it as `null`.
-# - A large value does not show that all attributes were held. Only looking at images and asking people does.
+# - A large value is a statement about strength. To learn whether all attributes were held, look at images and
+#   ask people.
 # - They treat one hidden attribute at a time. Several small ones can add up.
 
 # %% tags=["remove-cell"]
@@ -1013,7 +1043,7 @@ assert all(e.shape == hidden[name].shape for name, e in worn.items())
 
 # %% [markdown]
 # The table has the change of women's error rate, in points, when each is put on. In all training populations
-# glasses are independent of gender, so a model has no reason to take them for a sign of it. They can still
+# glasses are independent of gender, so they are a poor sign of it. They can still
 # disturb it, because they cover the eyes. Earrings occur on women only, so a model may learn them as a cue.
 
 # %% [markdown]
@@ -1059,8 +1089,7 @@ pd.DataFrame({"risk ratio": away_from_one, "E-value": finite["e_value"]}).head(4
 # ```{exercise} Adjusting within transects (20 minutes, hard)
 # :label: exercise-within
 # The regression of chapter 12 compares faces that differ in the attribute. Adjust with the changes inside a
-# transect only: regress the paired difference of errors on the paired difference of the attribute. What does
-# this gain, and what does it cost?
+# transect only: regress the paired difference of errors on the paired difference of the attribute. Name one gain and one cost.
 #
 # **Check:** with a difference of zero in all pairs, the intercept is the matched estimate.
 # ```
@@ -1094,9 +1123,10 @@ table = {name: (matched[name], *within(name, worn)) for name in TRAINED}
 (100 * pd.DataFrame(table, ["matched", "within", "its standard error"]).T).round(1)
 
 # %% [markdown]
-# The table has effects of dark skin, in points. The intercept no longer confuses the attribute with the kind of
+# The table has effects of dark skin, in points. The intercept separates the attribute from the kind of
 # face that has it. It costs precision. Where nearly all pairs change by the same amount, it is an
-# extrapolation. It also assumes that the attribute changes for no reason that moves the errors too.
+# extrapolation. It also assumes that the attribute changes for reasons that
+# leave the errors alone.
 
 # %% [markdown]
 # ```{solution-end}
@@ -1108,7 +1138,7 @@ table = {name: (matched[name], *within(name, worn)) for name in TRAINED}
 # The placebos above test directions and networks. Which negative control would test the crowd? Make it, for
 # the images of this audit.
 #
-# **Check:** a control has no effect by design, so you know its right answer.
+# **Check:** the effect of a control is zero by design, so you know its right answer.
 # ```
 
 # %% [markdown]
@@ -1151,8 +1181,8 @@ told(
 # - Entangled directions give a precise estimate of another effect. Measure leakage first.
 # - Few raters blur an estimate, and raters who follow a cue move it. More of the same raters help only against
 #   the first.
-# - Random placebo directions need no known truth.
-# - Tipping points, E-values and Γ grade a finding. They do not find the hidden attribute.
+# - Random placebo directions work in a real study too.
+# - Tipping points, E-values and Γ grade a finding. Finding the hidden attribute is another task.
 
 # %% tags=["remove-cell"]
 _ = stage.finish(
