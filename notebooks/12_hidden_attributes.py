@@ -280,7 +280,7 @@ low, high = total.min(), total.max()
 title = f"All leaks together: {low:.1f} to {high:.1f} points on P(wrong), n = {TAKEN} transects"
 figure.suptitle(title, fontsize=12)
 figure.legends[0].remove()
-_ = figure.axes[1].legend(loc="center right")
+_ = figure.axes[1].legend(loc="lower right", bbox_to_anchor=(1, 0.17))
 
 # %% tags=["remove-input"]
 wide = {of: sizes[sizes["outcome"] == of] for of in OUTCOMES}
@@ -742,12 +742,12 @@ moving = int((moves.abs().max(axis=1) > 0.1).sum())
 glue(
     "answer",
     Markdown(
-        f"**Answer.** Looks of {moving} of {len(GROUPS)} groups moved by more than a tenth of their SD along some "
+        f"**Answer.** Looks of {moving} of {len(GROUPS)} groups moved by more than a tenth of a standard deviation along some "
         f"axis. In this run all leaks together shift the probability of the wrong answer by {sizes_told} points, "
         f"root mean square over the effects on these made faces, and {zero} of {len(MODELS)} intervals for 0/1 "
         f"errors reach zero. Once {HIDDEN} is annotated and orthogonalised, {gone:.0%} of its leak along "
-        f"*{labels.CONTRASTS[MAIN]}* is gone. With this one leak removed, the estimates are nearer to those with "
-        f"all leaks removed in {fewer[ORTHOGONAL]} of {len(MODELS)} models."
+        f"*{labels.CONTRASTS[MAIN]}* is gone. With this one leak removed, the estimates come nearer to "
+        f"those with all leaks removed in {fewer[ORTHOGONAL]} of {len(MODELS)} models."
     ),
     display=False,
 )

@@ -175,7 +175,9 @@ experiments = scorecard.name_cells(pd.concat(tables, ignore_index=True))
 experiments["asked"] = np.where(experiments["scope"] == "average", "average", "part")
 experiments = flag(experiments)
 averages, cells = (experiments[experiments["asked"] == asked] for asked in ("average", "part"))
-print(f"{len(experiments):,} estimates from {n_audits} audits of {n_transects} transects each")
+Markdown(
+    f"This makes {len(experiments):,} estimates, from {n_audits} audits of {n_transects} transects for each model."
+)
 
 # %% [markdown]
 # ### The average effect
@@ -191,8 +193,22 @@ PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverag
 LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
 
 
+# %% tags=["hide-cell"]
+def titled(figure: plt.Figure, title: str) -> None:
+    """The figure with its finding above, and one legend of its marks below."""
+    figure.legends[0].remove()
+    marks: dict[str, object] = {}
+    for ax in figure.axes:
+        marks |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncol=4)
+    figure.suptitle(with_minus(title), fontsize=12)
+    figure.supxlabel(figure.get_supxlabel() + "\n", fontsize=12)  # room for the legend
+
+
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
-def draw_scores(scores: pd.DataFrame, labelled: dict, lines: dict, logarithmic: tuple = ()) -> None:
+def draw_scores(
+    scores: pd.DataFrame, labelled: dict, lines: dict, title: str, logarithmic: tuple = ()
+) -> None:
     """Scores of every estimator (rows) and model (marks): a panel per score, lines as they should be."""
     ends = {"": "estimate", "_low": "low", "_high": "high"}
     parts = {
@@ -212,9 +228,12 @@ def draw_scores(scores: pd.DataFrame, labelled: dict, lines: dict, logarithmic: 
             ax.set_xticks(ticks := (0, 1, 3, 10, 30, 100), map(str, ticks))
             ax.minorticks_off()
             ax.set_xlim(-0.1, 125 * scores[f"{name}_high"].max())
+    titled(figure, title)
 
 
-draw_scores(average_scores, **LOOK)
+bias, held = average_scores["bias"].max(), average_scores["coverage"].min()
+title = f"Averages: largest bias {100 * bias:.2f} points, lowest coverage {held:.0%}"
+draw_scores(average_scores, **LOOK, title=title)
 
 
 # %% tags=["hide-input"]
@@ -248,7 +267,7 @@ of_papers, of_pairs = (
 ends = average_scores.xs("paper's logit", level="estimator")[["bias_low", "bias_high"]] - 0.01
 Markdown(
     f"The bias of the paper's logit on average effects is at most "
-    f"{100 * of_papers['bias']:.2f} points, that of matched pairs {100 * of_pairs['bias']:.2f}; the "
+    f"{100 * of_papers['bias']:.2f} points, that of matched pairs {100 * of_pairs['bias']:.2f}. The "
     f"largest RMSE is {100 * of_papers['rmse']:.2f} against {100 * of_pairs['rmse']:.2f}. "
     + (
         "By its bias it is not ruled out for average effects on complete transects."
@@ -281,9 +300,13 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(known).reset_index()
 
 
-# %% mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"name": "fig-score-cancel", "caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"name": "fig-score-cancel", "caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
-_ = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.52)
+figure = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.8)
+main = ranges[ranges["estimator"] == "paper's logit"]
+said, true = (100 * main[column] for column in ("estimate", "truth"))
+true, said = (f"{v.min():+.0f} to {v.max():+.0f}" for v in (true, said))
+titled(figure, f"True effects {true} points, the paper's logit {said}")
 
 # %% tags=["remove-input"]
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
@@ -314,8 +337,11 @@ Markdown(
 scores = scorecard.score(cells)
 LOOK["logarithmic"] = ["bias", "rmse"]
 
-# %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
-draw_scores(scores, **LOOK)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+lowest = scores["coverage"].groupby("estimator").min()
+title = "Cells, lowest coverage: matched pairs {:.0%}, paper's logit {:.0%}"
+title = title.format(*lowest[["matched pairs", "paper's logit"]])
+draw_scores(scores, **LOOK, title=title)
 
 # %% tags=["remove-input"]
 Markdown(say_scores(scores, 1))
@@ -611,9 +637,13 @@ observed = observe(found, MODELS, BY_OBSERVATION, repetitions=n_audits)
 observed["truth"] = observed["model"].map(skin_effect)
 observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", asked="part"))
 
-# %% mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
-_ = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.94)
+figure = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.94)
+raw = observed[observed["estimator"] == "raw difference"].groupby("model")
+raw = 100 * (raw["estimate"].mean() - raw["truth"].first())
+title = f"Mean error of the raw difference: {raw.min():+.1f} to {raw.max():+.1f} points"
+titled(figure, title)
 
 # %% tags=["remove-input"]
 off = observed.assign(error=100 * (observed["estimate"] - observed["truth"]))
@@ -658,7 +688,7 @@ Markdown(
     "the second group with the first."
     if odd
     else "In this sample the short-haired women of either skin are equally clear cases, so "
-    "this cannot be what leads the adjustment astray."
+    "the adjustment is led astray by something else."
 )
 
 # %% [markdown]
@@ -671,8 +701,11 @@ Markdown(
 # %% tags=["hide-cell"]
 found_scores = scorecard.score(observed)
 
-# %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
-draw_scores(found_scores, **LOOK)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
+lowest = found_scores["coverage"].groupby("estimator").min()
+title = "Found portraits, lowest coverage: raw difference {:.0%}, all confounders {:.0%}"
+title = title.format(*lowest[["raw difference", f"{len(CUTS)} confounders"]])
+draw_scores(found_scores, **LOOK, title=title)
 
 # %% [markdown]
 # ### Hair labels that are wrong
@@ -764,8 +797,11 @@ of_everybody["truth"] = of_everybody["model"].map(average_effect)
 of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour", asked="average"))
 everybody_scores = scorecard.score(of_everybody)
 
-# %% mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
-draw_scores(everybody_scores, PANELS, {"coverage": 0.95})
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
+largest = 100 * everybody_scores["bias"].groupby("estimator").max()
+title = "Everybody, largest bias: one regression {:.1f} points, one for each gender {:.1f}"
+title = title.format(*largest[[f"{len(CUTS)} confounders", "confounders, by gender"]])
+draw_scores(everybody_scores, PANELS, {"coverage": 0.95}, title)
 
 # %% tags=["remove-input"]
 found_bias = 100 * everybody_scores.astype(float).pivot_table(
@@ -842,11 +878,14 @@ in_points.loc["average"].style.format("{:.1f}", na_rep="—")
 # %%
 in_points.loc["part"].style.format("{:.1f}", na_rep="—")
 
-# %% mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: at the left the share of audits that accuse the null control, around a dashed line; at the right the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Left: audits that flag anything in the null control; the dashed line is the nominal rate. Right: large biases of the plantskin control that an audit misses."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: at the left the share of audits that accuse the null control, around a dashed line; at the right the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Left: audits that flag anything in the null control; the dashed line is the nominal rate. Right: large biases of the plantskin control that an audit misses."}}
 extremes = verdicts["part"].loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
 SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}
-draw_scores(extremes, SHARES, {"false_alarm": plan.level})
+missed = extremes.loc["plantskin", "missed"]
+title = "Missed biases: matched pairs {:.0%}, paper's logit {:.0%}"
+title = title.format(*missed[["matched pairs", "paper's logit"]])
+draw_scores(extremes, SHARES, {"false_alarm": plan.level}, title)
 
 # %% [markdown]
 # When does an estimator fail? We set five marks. The bias may be one point, a fifth of an effect that we call

@@ -205,23 +205,39 @@ LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
 
 # %% tags=["hide-cell"]
-def draw_paths(table, x, marks, panel, xlabel, ylabel, height=3.6, nudge=0.0) -> plt.Figure:
+def titled(figure: plt.Figure, title: str) -> None:
+    """The figure with its finding above, and one legend of its marks below."""
+    figure.legends[0].remove()
+    marks: dict[str, object] = {}
+    for ax in figure.axes:
+        marks |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
+    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncol=4)
+    figure.suptitle(with_minus(title), fontsize=12)
+    figure.supxlabel(figure.get_supxlabel() + "\n", fontsize=12)  # room for the legend
+
+
+# %% tags=["hide-cell"]
+def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.Figure:
     """Intervals along a condition, joined by lines, panels side by side."""
     groups = list(table.groupby(panel, sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(figures.WIDTH, height), sharey=True)
-    for ax, (title, part) in zip(axes, groups, strict=True):
+    figure, axes = plt.subplots(1, len(groups), figsize=(figures.WIDTH, 4), sharey=True)
+    for ax, (name, part) in zip(axes, groups, strict=True):
         for number, (kind, mine) in enumerate(part.groupby(marks, sort=False)):
             places, look = mine[x] + nudge * (number - 1), figures.look(kind, number)
             panels.upright(ax, places, mine, look, kind)
-        ax.set_title(title)
+        ax.set_title(name)
     axes[0].set_ylabel(ylabel)
     figure.supxlabel(xlabel, fontsize=12)
-    return panels.legend_above(figure)
+    panels.legend_above(figure)
+    titled(figure, title)
+    return figure
 
 
-# %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
 along = "share of the raw normal (%)"
-figure = draw_paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE)
+ends = 100 * entangled.groupby("share")["value"].max()
+title = f"Largest departure: {ends[0]:.1f} points at the left, {ends[1]:.1f} at the right"
+figure = draw_paths(in_panels(entangled, "share", 100), *LINES, along, DEPARTURE, title)
 _ = figure.axes[0].set_ylim(0, None)
 
 
@@ -291,9 +307,11 @@ def with_crowds(name: str) -> pd.DataFrame:
 noisy = pd.concat([with_crowds(name) for name in TRAINED])
 noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], strict=True)
 
-# %% mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
 doubled = noisy[noisy["noise"] == "twice the noise"]
-figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE)
+ends = 100 * doubled.groupby("raters")["value"].max()
+title = f"Largest departure: {ends.iloc[0]:.1f} points with one rater, {ends.iloc[-1]:.1f} with the most"
+figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DEPARTURE, title)
 _ = figure.axes[0].set_ylim(0, None)
 
 # %% tags=["remove-input"]
@@ -416,7 +434,7 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
 power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 4.4))
+figure, ax = plt.subplots(figsize=(figures.WIDTH, 5))
 for (cell, rows), look in zip(power.groupby("cell", sort=False), figures.SPARE, strict=False):
     ax.plot(rows["transects"], 100 * rows["formula"], color=look.colour, linewidth=1)
     name = f"{cell} (marks only)" if rows["reason"].any() else cell
@@ -426,7 +444,10 @@ ax.axhline(80, **panels.DASHED)
 ax.set_xscale("log", base=2)
 ax.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
 ax.set(xlabel="transects in an audit", ylabel="audits that find it (%)", ylim=(-3, 103))
-_ = figure.legend(loc="outside upper left", title="cell: contrast, true effect")
+shares = power[power["transects"] == n_transects]["found"]
+title = f"With {n_transects} transects: " + ", ".join(f"{share:.0%}" for share in shares) + " found"
+ax.set_title(title, fontsize=12)
+_ = figure.legend(loc="outside lower left", title="cell: contrast, true effect")
 
 # %% tags=["remove-input"]
 here = power[power["transects"] == n_transects]
@@ -497,11 +518,13 @@ leaked = pd.concat(
     leaking(name, axis) for name in TRAINED for axis in ("skin_colour", "hair_length")
 )
 
-# %% mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
 WOMEN = "effect on women's errors (points)"
 along = "transects with earrings (%)"
 drawn = in_panels(leaked, "share", 100)
-figure = draw_paths(drawn, *LINES, along, WOMEN, height=3.8, nudge=1.5)
+does = 100 * leaked["hidden"]
+title = f"Earrings alone change women's errors by {does.min():+.1f} to {does.max():+.1f} points"
+figure = draw_paths(drawn, *LINES, along, WOMEN, title, nudge=1.5)
 for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), strict=True):
     ax.axhline(0, **panels.ZERO)
     for model, first in rows[rows["share"] == 0].set_index("model")["estimate"].items():
@@ -557,14 +580,24 @@ rungs = stage.load("12_hidden_attributes", "estimates.parquet")
 contrast = rungs["attribute"].map(labels.CONTRASTS)
 ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").groupby("model")))
 
-# %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
-_ = panels.rungs(ladders["celeba-like"], "cell", "arm", "contrast")
 
-# %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
-_ = panels.rungs(ladders["fairface-like"], "cell", "arm", "contrast")
+# %% tags=["hide-cell"]
+def draw_ladder(model: str) -> None:
+    """A model's estimates of all arms over the truth."""
+    figure, held = panels.rungs(ladders[model], "cell", "arm", "contrast"), ladders[model]
+    held = held.groupby("arm", sort=False)["contained"].sum()
+    counts = ", ".join(f"{arm} {count}" for arm, count in held.items())
+    titled(figure, f"{model}, intervals of twelve that hold the truth:\n{counts}")
 
-# %% mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
-_ = panels.rungs(ladders["plantskin"], "cell", "arm", "contrast")
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
+draw_ladder("celeba-like")
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
+draw_ladder("fairface-like")
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
+draw_ladder("plantskin")
 
 # %% [markdown]
 # All four estimates come from the same faces. So overlapping intervals say little, and the chapter compares
@@ -771,10 +804,12 @@ walked = {
 # %% tags=["hide-input"]
 walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
-# %% mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
 averages = walked[walked["scope"] == "average"]
+away = ((averages["low"] > 0) | (averages["high"] < 0)).sum()
 change = "change in error rate (points)"
-_ = panels.intervals(averages, "placebo", "model", xlabel=change)
+figure = panels.intervals(averages, "placebo", "model", xlabel=change)
+titled(figure, f"{away} of {len(averages)} intervals of placebos exclude zero")
 
 # %% tags=["hide-cell"]
 in_cells = walked[walked["scope"] == "cell"]
@@ -963,7 +998,10 @@ for ax, measure in zip(axes, ASKED_OF, strict=True):
     ax.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
     few_plain_ticks(ax, usable[measure])
 axes[0].set_ylabel(f"part of {hidden_name} (points)")
-_ = panels.legend_above(figure)
+ranks = claims[[*ASKED_OF, "part"]].corr("spearman").loc[ASKED_OF, "part"]
+panels.legend_above(figure)
+title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in ranks)
+titled(figure, title)
 
 # %% tags=["hide-input"]
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]

@@ -124,7 +124,7 @@ for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False
     ax.set_title(f"correlation {correlation:g}", fontsize=11)
     panels.name_rows(ax, named)
 figure.suptitle(title, fontsize=12)
-figure.supxlabel("coverage (%)", fontsize=12)
+figure.supxlabel("coverage (%)\n", fontsize=12)  # room for the legend
 _ = figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncol=3)
 
 # %% tags=["remove-input"]
@@ -191,7 +191,7 @@ for name, part in grid.groupby("estimator", sort=False):
     lines.append(line + ".")
 too_low = grid[below]
 Markdown(
-    "**In this run**, with transects and rates of errors:\n\n"
+    "Transects and rates of errors:\n\n"
     + "\n".join(lines)
     + "\n\n"
     + (
@@ -440,9 +440,10 @@ def half_widths(name: str) -> pd.DataFrame:
     added = {of: found[of].mean(axis=1).var(axis=0, ddof=1) for of in other_labels}
     usual = own.var(axis=0, ddof=1) / n_transects
     whole = usual + np.clip(added["raters"] - added["answers"], 0, None)
-    columns = {"effect": own.mean(axis=0), "±": labels.Z * np.sqrt(usual)}
-    columns["± with raters"] = labels.Z * np.sqrt(whole)
-    return 100 * pd.DataFrame(columns, AXES)
+    columns = own.mean(axis=0), labels.Z * np.sqrt(usual), labels.Z * np.sqrt(whole)
+    return 100 * pd.DataFrame(
+        dict(zip(("effect", "±", "± with raters"), columns, strict=True)), AXES
+    )
 
 
 # %%
@@ -464,9 +465,9 @@ glue(
     "answer",
     Markdown(
         f"**Answer.** If transects are resampled, coverage in the simulated audits is {clustered.min():.0%} to "
-        f"{clustered.max():.0%}. If images are resampled, it is {images.min():.0%} to {images.max():.0%}. With few "
-        f"errors the printed intervals become too wide: {above.sum()} of {grid['coverage'].notna().sum()} entries "
-        f"of a grid are above the accepted band, and {below.sum()} below it. If one panel of five labels all images, "
+        f"{clustered.max():.0%}. If images are resampled, it is {images.min():.0%} to {images.max():.0%}. In a "
+        f"grid of small audits and rare errors {above.sum()} of {grid['coverage'].notna().sum()} entries "
+        f"are above the accepted band, and {below.sum()} below it. If one panel of five labels all images, "
         f"the usual interval holds the effect in {shared[usual]:.0%} of the audits of this run."
     ),
     display=False,
@@ -484,7 +485,7 @@ glue(
 # ```{exercise} Count the Monte-Carlo error (10 minutes, easy)
 # :label: ex-monte-carlo-coverage
 # The grid's smallest coverage is a count of audits. Simulate honest 95 % intervals: draw as many shares as the
-# grid has entries, each from as many audits as the study has. How low is the smallest of them by chance?
+# grid has entries in which every interval exists, each from as many audits as the study has. How low is the smallest of them by chance?
 #
 # **Check:** the mean of your shares is close to the nominal rate.
 # ```
@@ -495,14 +496,15 @@ glue(
 # ```
 
 # %% tags=["solution"]
+full = grid[grid["estimable"] == 1]["coverage"]
 audits_of_grid = int(grid["audits"].max())
 random = seeding.rng(seed, "exercise: honest intervals")
-entries = int(grid["coverage"].notna().sum())
+entries = len(full)
 honest = random.binomial(audits_of_grid, 0.95, size=(1000, entries)) / audits_of_grid
 assert abs(honest.mean() - 0.95) < 0.005
 Markdown(
     f"The smallest of {entries} honest shares, each of {audits_of_grid} audits, is {np.median(honest.min(axis=1)):.1%} "
-    f"in the middle of many repetitions. The smallest of the grid is {grid['coverage'].min():.1%}."
+    f"in the middle of many repetitions. The smallest of the grid, where every interval exists, is {full.min():.1%}."
 )
 
 # %% [markdown]
