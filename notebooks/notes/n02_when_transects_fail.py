@@ -651,7 +651,7 @@ arm = {
     what: stage.load("05_transect_generation", f"papers_{what}.npy")
     for what in ("parameters", "base")
 }
-audited_faces, base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
+audited_faces, papers_base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
 
 # %% tags=["hide-cell"]
 audited = stage.load("12_hidden_attributes", "audited.parquet")
@@ -703,7 +703,7 @@ annotated = unit.select(OFF_GRID).normals
 def codes_along(held_normals: np.ndarray, which: slice = slice(None)) -> np.ndarray:
     """Codes of transects' grids along the axes' dual vectors, with other normals held."""
     basis = dual_basis(np.vstack([axes.normals, held_normals]))[: len(AXES)]
-    cells = transects.grid(base[which], axes.normals, axes.intercepts, basis, levels)
+    cells = transects.grid(papers_base[which], axes.normals, axes.intercepts, basis, levels)
     return cells.reshape(-1, generator.latent_dim)
 
 
@@ -1038,8 +1038,7 @@ glue(
         f"**Answer.** With raw normals the largest departure from the truth is {100 * ends[1]:.1f} points in "
         f"this run, with the dual basis {100 * ends[0]:.1f}. One rater with twice the calibrated noise moves an "
         f"estimate by up to {100 * fewest:.1f} points. More transects help against sampling error only. "
-        f"Entanglement can be measured beforehand. A hidden attribute must be seen by somebody: of "
-        f"{len(alarms)} cells along placebo directions {alarms.sum()} gave an alarm."
+        f"Along directions that should have no effect, {alarms.sum()} of {len(alarms)} cells raise an alarm."
     ),
     display=False,
 )
@@ -1185,16 +1184,12 @@ table = {name: (matched[name], *within(name, worn)) for name in TRAINED}
 # ```
 
 # %% tags=["solution"]
-seen = crowd.perceived(facerender.visible_scores(audited_faces))[["gender"]]
-twice = [
-    errors.majority(
-        annotations.scores(
-            crowd.annotate(seen.set_index(prefix + audit.index), n_raters, seed=seed)
-        )["gender"].loc[prefix + audit.index]
-    ).to_numpy()
-    for prefix in ("a", "b")
-]
-change = np.subtract(*[label.astype(float) for label in twice]).reshape(n_papers, 8).mean(axis=1)
+seen = crowd.perceived(facerender.visible_scores(audited_faces))
+names = [prefix + audit.index for prefix in ("a", "b")]
+rating = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "exercise: rated twice"}
+twice = [scorecard.labels_by(seen.set_index(name), **rating) for name in names]
+twice = [np.asarray(label, dtype=float) for label in twice]
+change = (twice[0] - twice[1]).reshape(n_papers, 8).mean(axis=1)
 told(
     "The same images under two names: {share:.1%} of labels differ, and the mean difference is {mean:+.4f}. Is "
     "it away from zero?",

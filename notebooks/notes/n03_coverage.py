@@ -172,33 +172,11 @@ wide.rename(columns="{:.0%} errors".format, level="error_rate").replace("nan", "
 
 
 # %% tags=["remove-input"]
-def places(rows: pd.DataFrame) -> str:
-    """Where in the grid these rows are."""
-    return ", ".join(f"{row.transects} at {row.error_rate:.0%}" for row in rows.itertuples())
-
-
-lines = []
-for name, part in grid.groupby("estimator", sort=False):
-    known = part["coverage"].dropna()
-    line = f"- **{name}**: {known.min():.1%} to {known.max():.1%}"
-    for flags, word in ((below, "below"), (above, "above")):
-        if flags[part.index].any():
-            line += f"; {word} the band with {places(part[flags[part.index]])}"
-    if part["estimable"].min() < 1:
-        line += f"; at worst {part['estimable'].min():.0%} of intervals exist"
-    if part["unbounded"].max() > 0:
-        line += f"; up to {part['unbounded'].max():.0%} of intervals have no end"
-    lines.append(line + ".")
-too_low = grid[below]
+exist, endless = grid["estimable"].min(), grid["unbounded"].max()
 Markdown(
-    "Transects and rates of errors:\n\n"
-    + "\n".join(lines)
-    + "\n\n"
-    + (
-        f"{len(too_low)} of {grid['coverage'].notna().sum()} entries are below the band beyond "
-        f"Monte-Carlo error, and {above.sum()} above it. Where few intervals exist, coverage is that "
-        "of the audits that had one."
-    )
+    f"Beyond Monte-Carlo error, {below.sum()} of {grid['coverage'].notna().sum()} entries are below the band and "
+    f"{above.sum()} above it. At worst {exist:.0%} of an entry's intervals exist, and coverage is then that of the "
+    f"audits that had one. At most {endless:.0%} of an entry's intervals have no end."
 )
 
 # %% [markdown]
