@@ -15,7 +15,7 @@
 # %% [markdown]
 # # What leaked
 #
-# *You need chapter 5 (transects) and chapter 10 (matched effects and their truth). Reading: {{minutes}} minutes.*
+# *You need chapters 5 (transects), 10 (matched effects) and 11 (their truth). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from functools import partial
@@ -274,7 +274,7 @@ ANNOTATED = "beard, makeup, age, smile"
 unasked = overall[list(GROUPS)].drop(ANNOTATED).idxmax()
 total = points.loc["P(wrong)", "all together"]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. An interval that begins at zero cannot be distinguished from noise."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone."}}
 figure = panels.intervals(sizes, "group", "model", "outcome", "size of the part (points)", height=7)
 low, high = total.min(), total.max()
 title = f"All leaks together: {low:.1f} to {high:.1f} points on P(wrong), n = {TAKEN} transects"
@@ -656,8 +656,7 @@ arms[ADJUSTED] = in_family(truth.stacked(tables, ["arm", "model", "attribute"]))
 # ### Did a remedy help?
 #
 # Now there are four estimates of each effect. The fourth, *held by do*, puts the attribute itself back. Only a world with a known truth
-# allows that. We compare all four with two aims. One is the same audit with
-# *everything* held ([](10_matched_pairs)), an estimate free of leaks. The other is the {term}`known
+# allows that. We compare all four with two aims. One is the same audit with *everything* held ([](11_who_was_right)), an estimate free of leaks. The other is the {term}`known
 # truth`, from which doses, base faces and sampling also divide an estimate.
 
 # %% tags=["remove-cell"]

@@ -15,7 +15,7 @@
 # %% [markdown]
 # # The scorecard of estimators
 #
-# *You need chapters 1 (found portraits), 9 (logits) and 10 (matched pairs). Reading: {{minutes}} minutes.*
+# *You need chapters 1 (found portraits), 9 (logits), 10 (matched pairs) and 11 (the truth). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from functools import partial
@@ -87,7 +87,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 #
 # In this note *women* and *men* are short for faces perceived as such.
 #
-# Chapter 10 rendered faces under every combination of skin, hair and gender, and asked each model about all
+# Chapter 11 rendered faces under every combination of skin, hair and gender, and asked each model about all
 # of them. Here these faces *are* the population, so its effects are known without error. An audit is a sample
 # of faces, as many as the book's experiment has transects, each with its eight images. We draw such audits
 # again and again. This shows how the same analysis would have come out with other faces.
@@ -170,7 +170,7 @@ tables = [
     for name, estimator in BY_TRANSECTS.items()
 ]
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 experiments = scorecard.name_cells(pd.concat(tables, ignore_index=True))
 experiments["asked"] = np.where(experiments["scope"] == "average", "average", "part")
 experiments = flag(experiments)
@@ -187,7 +187,7 @@ Markdown(
 # share of nominal 95 % intervals that hold the truth. Here they are for the average effects of skin colour,
 # hair length and gender. Thin lines are Monte-Carlo intervals, because the number of audits is finite.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 average_scores = scorecard.score(averages)
 PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverage (%)"}
 LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
@@ -202,7 +202,8 @@ def titled(figure: plt.Figure, title: str) -> None:
         marks |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     figure.legend([*marks.values()], [*marks], loc="outside lower center", ncol=4)
     figure.suptitle(with_minus(title), fontsize=12)
-    figure.supxlabel(figure.get_supxlabel() + "\n", fontsize=12)  # room for the legend
+    if below := figure.get_supxlabel():
+        figure.supxlabel(below + "\n\n", fontsize=12)  # room for the legend
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
@@ -285,7 +286,7 @@ Markdown(
 # when skin is dark. The figure shows where the estimates of all audits fall, cell by cell, for three of the
 # estimators. The diamond is the truth. An estimator that works scatters around it.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
 shown = planted[planted["estimator"].isin(["paper's logit", "logit by gender", "matched pairs"])]
 SKIN = "change in error rate, dark − light skin (points)"
@@ -333,7 +334,7 @@ Markdown(
 # over all cells and audits. The figure shows the logits as if they were read cell by cell. Those with main
 # effects claim averages only.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 scores = scorecard.score(cells)
 LOOK["logarithmic"] = ["bias", "rmse"]
 
@@ -409,7 +410,7 @@ sized = scorecard.name_cells(pd.concat(sized, ignore_index=True))
 # estimators. The table has the RMSE in points, then the coverage over all cells in per cent. The last columns
 # have the coverage of the cell, of all attributes, whose intervals hold the truth least often.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 sized["square"] = (sized["estimate"] - sized["truth"]) ** 2
 sized["held"] = sized["truth"].between(sized["low"], sized["high"]).astype(float)
 
@@ -475,7 +476,7 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 # one of the dark-skinned. Each donor is used equally often, and the rest of her stays. The difference of the
 # two error rates is the effect of skin colour *for these faces*. It is exact, and it makes the observer's
 # comparison: the skin of one group against the skin of the other. The [truth of the counted](estimands) in
-# [](10_matched_pairs) uses the doses of the transects, and is another number. Men are rendered in the same way.
+# [](11_who_was_right) uses the doses of the transects, and is another number. Men are rendered in the same way.
 # Both genders together give the average effect for everybody who was counted.
 
 
@@ -487,7 +488,7 @@ def with_skin_of(people: np.ndarray, donors: np.ndarray) -> torch.Tensor:
     return do(world[people], skin_colour=skin)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 men = np.flatnonzero(portraits["label"] == 1)
 
 # %%
@@ -516,13 +517,13 @@ def skin_effects(name: str) -> np.ndarray:
 by_gender = {name: skin_effects(name) for name in TRAINED} | {"null": np.zeros(2)}
 skin_effect = {name: float(effect[0]) for name, effect in by_gender.items()}
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 everybody = [len(women), len(men)]
 average_effect = {
     name: float(np.average(effect, weights=everybody)) for name, effect in by_gender.items()
 }
 
-# %% mystnb={"image": {"alt": "Two rows of the same portraits of women, the upper row with light and the lower row with dark skin; hair, pose and light agree between the rows."}, "figure": {"name": "fig-score-skins", "caption": "The first women of the test set, given light and dark skin by intervention. What their errors differ in is due to skin alone."}}
+# %% mystnb={"image": {"alt": "Two rows of the same portraits of women, the upper row with light and the lower row with dark skin; hair, pose and light agree between the rows."}, "figure": {"name": "fig-score-skins", "caption": "The first women of the test set, given light and dark skin by intervention. Their errors differ because of skin alone."}}
 first = np.r_[:8, len(women) : len(women) + 8]
 _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 
@@ -537,7 +538,7 @@ _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 # The seventh is the paper's logit on all attributes as rated, fitted to everybody, with images resampled. It
 # claims the average over everybody. We read off its number for women as well.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 SWAPPED = 0.15
 seen = facerender.visible_scores(world).set_index(portraits.index)
 real = (
@@ -582,7 +583,7 @@ def adjusted(*covariates: str, everybody: bool = False) -> scorecard.Estimator:
     return estimate
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 columns = effects.paper_columns(portraits)
 values, found["pattern"] = np.unique(columns, axis=0, return_inverse=True)
 patterns = pd.DataFrame(values, columns=columns.columns)
@@ -698,7 +699,7 @@ Markdown(
 # is to compare dark-skinned women with *them*. Adjusting for the shape as well removes a part of the error,
 # as the rows with true gender and with all confounders show. Found data are silent about the rest.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 found_scores = scorecard.score(observed)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
@@ -733,7 +734,7 @@ for ax, (model, part) in zip(axes, path.groupby("model", sort=False), strict=Tru
 axes[0].set_ylabel("dark − light skin (points)")
 _ = figure.supxlabel("share of hair labels swapped (%)", fontsize=12)
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 path = 100 * confounded.pivot_table("estimate", "model", "estimator")
 aim = 100 * pd.Series(skin_effect)[path.index]
 passes = (path.min(axis=1) < aim) & (aim < path.max(axis=1))
@@ -834,12 +835,12 @@ Markdown(
 # control that flags any cell. A *missed* bias is a large effect of *skin* in the plantskin control that an
 # audit fails to flag with the right sign. Effects of hair and gender come after the table.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 LARGE = plan.tolerance
 judged = pd.concat([experiments, observed, of_everybody], ignore_index=True)
 judged["false_alarm"] = judged["flagged"].astype(float).where(judged["model"] == "null")
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 noticed = judged["flagged"] & (judged["estimate"] * judged["truth"] > 0)
 of_skin = (judged["attribute"] == "skin_colour") & (judged["model"] == "plantskin")
 of_skin &= judged["truth"].abs() > LARGE
@@ -855,7 +856,7 @@ HOW = {"false_alarm": "max", "missed": "mean"}
 by_question = judged.groupby("asked", sort=False)
 verdicts = {asked: scorecard.share_of_audits(part, HOW) for asked, part in by_question}
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 summaries = {
     "average": pd.concat([average_scores, everybody_scores]),
     "part": pd.concat([scores, found_scores]),
@@ -899,13 +900,13 @@ draw_scores(extremes, SHARES, {"false_alarm": plan.level}, title)
 # each gender, are judged by averages only. The mark for the worst cell applies to transects, because the found
 # portraits have a single cell per model. With this many audits one miss can leave the worst cell undecided.
 
-# %% tags=["hide-input"]
+# %%
 MARKS = {"bias": 0.01, "coverage": 0.9, "worst cell": 0.9, "false alarms": 0.1}
 MARKS["missed effects of skin"] = 0.05
 AT_LEAST = ["coverage", "worst cell"]  # the other marks are upper limits
 COLUMNS = dict(zip(MARKS, ("bias", "coverage", "cell", "false_alarm", "missed"), strict=True))
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 of_cells = in_cell.groupby(["model", "estimator"])[["low", "high"]].min().add_prefix("cell_")
 spans = everything.join(pd.concat({"part": of_cells}, names=["asked"])).astype(float)
 beyond, within, asked_for = {}, {}, {}
@@ -983,13 +984,13 @@ Markdown(
 # book's own estimator, matched pairs, on all of them. An effect counts as found when it is flagged with the
 # right sign. It counts as seldom found below four audits of five, the {term}`power` that studies usually plan.
 
-# %% tags=["hide-cell"]
+# %%
 OFTEN = 0.8
 own = cells.query("model == 'plantskin' and estimator == 'matched pairs'")
 true = own.groupby("cell")["truth"].mean()
 large = true.index[true.abs() > LARGE]
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 noticed = own["flagged"] & (own["estimate"] * own["truth"] > 0)
 share = noticed.groupby(own["cell"]).mean()[large].sort_values()
 seldom = share[share < OFTEN]
@@ -1013,7 +1014,7 @@ one = stage.load("10_matched_pairs", "matched.parquet").query(
 one = scorecard.name_cells(one[one["scope"] == "cell"]).set_index("cell")
 found_once = (one["p_holm"] < plan.level) & (one["estimate"] * true > 0)
 overlooked = [f"*{cell}*" for cell in large if not found_once[cell]]
-Markdown(f"Missed in the audit of chapter ten: {'; '.join(overlooked) or 'none of them'}.")
+Markdown(f"Missed in the book's one audit: {'; '.join(overlooked) or 'none of them'}.")
 
 # %% tags=["remove-input"]
 known = scores.xs("matched pairs", level="estimator")
@@ -1027,7 +1028,7 @@ Markdown(
     f"{known['coverage'].min():.1%} of the audits of any model, and in the worst cell in "
     f"{worst_cells.loc['matched pairs', 'mean']:.1%}. They miss {missed:.0%} of the large effects of "
     f"skin in the plantskin model, and accuse the null control in {alarms:.1%} of the audits. Fitted "
-    f"directions and a crowd are not in this race: with them the one audit of chapter ten holds the "
+    f"directions and a crowd are another matter: with them the book's one audit holds the "
     f"truth in {of_instrument - sum(outside)} of {of_instrument} cells."
 )
 

@@ -96,18 +96,18 @@ pool = {name: stage.load("10_matched_pairs", f"under_do_{name}.npy") for name in
 # mixture. The hyperplanes are exact, so {term}`entanglement` is the only thing that changes. The same faces
 # under intervention give the truth, and sampling noise cancels.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 generator = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
 recipe = stage.load("05_transect_generation", "results.json")
 names = (*AXES, "age", "facial_hair", "makeup", "smiling")
 exact = directions.Hyperplanes(names, *generator.exact_hyperplanes(names))
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 decision = {name: float(generator.decision_value(name, x)) for name, x in recipe["held"].items()}
 youngest = float(generator.decision_value("age", recipe["adult"]))
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 base = transects.base_latents(
     generator,
     exact,
@@ -135,15 +135,15 @@ def along_mixture(share: float) -> np.ndarray:
     return transects.grid(base, own.normals, own.intercepts, steps, targets)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 latents = [along_mixture(share).reshape(-1, base.shape[-1]) for share in MIXTURES]
 moved = generator.parameters(torch.from_numpy(np.concatenate(latents)))
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 WATCHED = [*AXES, "facial_hair", "makeup", "earrings"]
 grid = (len(MIXTURES), n_sweep, 2, 2, 2)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 moves = facerender.to_frame(moved)[WATCHED].to_numpy(float).reshape(*grid, -1)
 
 # %% tags=["hide-input"]
@@ -161,10 +161,10 @@ drift.rename(columns=lambda name: name.replace("_", " ")).style.format("{:+z.2f}
 # also move attributes that are correlated with their axis. Raters were never asked about earrings, so earrings
 # move even along the dual basis.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 label = errors.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
     name: ((models.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
@@ -213,7 +213,8 @@ def titled(figure: plt.Figure, title: str) -> None:
         marks |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
     figure.legend([*marks.values()], [*marks], loc="outside lower center", ncol=4)
     figure.suptitle(with_minus(title), fontsize=12)
-    figure.supxlabel(figure.get_supxlabel() + "\n", fontsize=12)  # room for the legend
+    if below := figure.get_supxlabel():
+        figure.supxlabel(below + "\n\n", fontsize=12)  # room for the legend
 
 
 # %% tags=["hide-cell"]
@@ -273,7 +274,7 @@ Markdown(say_ends(entangled, "share"))
 # of the face alone. The reference is a {term}`perfect crowd` on the same images, so only labels differ.
 # The table shows how many labels come out wrong.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_index(audit.index)
@@ -363,9 +364,6 @@ women = women.assign(points=labels.points(women)).rename(columns={"cues": "cues 
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
 # %% tags=["remove-input"]
-women.pivot_table("points", "model", "cues times", "first", sort=False)
-
-# %% tags=["remove-input"]
 ends = 100 * women.pivot_table("estimate", "model", "cues times", sort=False).iloc[:, [0, -1]]
 Markdown(
     "The effect of long hair on errors on women, in points, from raters who look at the shape alone "
@@ -390,14 +388,14 @@ Markdown(
 # formula of [](16_planning), which knows only two error rates and their correlation within pairs. A mark that
 # lies off its line by more than its interval shows where the formula promises too little or too much.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 known = {name: truth.effects(pool[name], AXES) for name in TRAINED}
 known = labels.name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 known = known[(known["scope"] == "cell") & known["attribute"].isin(AXES[:2])]
 known = known.reset_index(drop=True)
 nearest = [(known["effect"].abs() - size).abs().idxmin() for size in (0.02, 0.05, 0.1)]
@@ -469,7 +467,7 @@ Markdown(
     + missing
 )
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 rmse = power.assign(points=100 * power["rmse"]).pivot_table(
     "points", "cell", "transects", sort=False
 )
@@ -491,7 +489,7 @@ rmse.style.format("{:.1f}")
 # %%
 hidden = under_do({**doses, "earrings": (0.0, 1.0)}, "earrings.npy")
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 LEAKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -513,7 +511,7 @@ def leaking(model: str, axis: str) -> pd.DataFrame:
     return table.assign(attribute=axis, model=model)
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 leaked = pd.concat(
     leaking(name, axis) for name in TRAINED for axis in ("skin_colour", "hair_length")
 )
@@ -546,7 +544,7 @@ clear = (half["low"] > 0) | (half["high"] < 0)
 same_way = half["estimate"] * half["hidden"] > 0
 explained = same_way & (half["hidden"].abs() >= needed)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 tipped = half[["estimate", "low", "high"]]
 tipped = 100 * tipped.assign(**{"tipping point": needed, "hidden does": half["hidden"]})
 tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no clear effect")
@@ -645,7 +643,7 @@ told(
 # Both kinds are orthogonalised against all annotated attributes, like the axes of the audit, and walked as far
 # as the longest of them. The transects are those of the paper's recipe.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")
 arm = {
     what: stage.load("05_transect_generation", f"papers_{what}.npy")
@@ -653,13 +651,13 @@ arm = {
 }
 audited_faces, papers_base = torch.from_numpy(arm["parameters"].copy()), arm["base"].copy()
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 audited = stage.load("12_hidden_attributes", "audited.parquet")
 generator = load_generator("known-truth", device=device)
 w = generator.sample(n_directions, seed)  # the faces of chapter 3
 population = generator.parameters(w).cpu()
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
 ask_model = {name: partial(models.predict, network) for name, network in networks.items()}
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
@@ -690,11 +688,11 @@ placebos = {f"random {number + 1}": row for number, row in enumerate(random)} | 
 # side on which hair is parted. Here their true values are known, so raters are left out. Every image of the
 # first transects is moved by the same step along each placebo.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 FEW = max(n_papers // 8, min(n_papers, 40))
 axes = unit.select(AXES)
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 OFF_GRID = [name for name in unit.names if name not in AXES]
 annotated = unit.select(OFF_GRID).normals
 
@@ -762,7 +760,7 @@ def found_along(changed: torch.Tensor, rows: slice, name: str) -> pd.DataFrame:
 # passes if the intervals of all models hold zero. Their number is left out of account: it is better to lose a harmless candidate than to keep one that matters. Those that pass and the random directions
 # are the planned family *placebo directions*. In a small run first and last transects are the same.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 last, last_rows = slice(n_papers - FEW, None), slice(8 * (n_papers - FEW), None)
 alone = {}
 for name, normal in fitted.items():
@@ -772,14 +770,14 @@ for name, normal in fitted.items():
 alone = pd.concat(alone, names=["candidate"]).reset_index("candidate")
 alone["clear"] = (alone["low"] > 0) | (alone["high"] < 0)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 passed = ~alone.groupby("candidate")["clear"].any()
 PLACEBOS = [name for name in placebos if passed.get(name, True)]
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 alone["points"] = labels.points(alone)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
 by_do["placebo"] = passed.map({True: "yes", False: "no"})
 by_do.rename(lambda name: name.replace("_", " "))
@@ -792,7 +790,7 @@ Markdown(
     else "No candidate has an effect that this test can see; all serve as placebos."
 )
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 few, few_rows = slice(0, FEW), slice(0, 8 * FEW)
 walked = {
     name.replace("_", " "): found_along(
@@ -801,7 +799,7 @@ walked = {
     for name in PLACEBOS
 }
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
@@ -811,7 +809,7 @@ change = "change in error rate (points)"
 figure = panels.intervals(averages, "placebo", "model", xlabel=change)
 titled(figure, f"{away} of {len(averages)} intervals of placebos exclude zero")
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 in_cells = walked[walked["scope"] == "cell"]
 alarms, after_holm = in_cells["p"] < plan.level, effects.holm(in_cells["p"]) < plan.level
 of_audit = rungs[(rungs["arm"] == ARMS[0]) & (rungs["scope"] == "cell")].reset_index(drop=True)
@@ -849,13 +847,13 @@ Markdown(
 # Three such measures are in use. We compute all three for every effect of the audit as it was before the
 # discovery.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 hidden_name = stage.load("12_hidden_attributes", "results.json")["attribute"]["followed"]
 average_leak = pd.Series(stage.load("12_hidden_attributes", "results.json")["leakage"]["before"])
 claims = of_audit.copy()
 low = claims[AXES].fillna(0).astype(int).to_numpy()  # the attribute itself at its low level
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 rates = {name: truth.as_grid(audited[name].to_numpy()).mean(axis=0) for name in TRAINED}
 pairs = zip(claims["model"], low, strict=True)
 claims["base rate"] = [rates[name][tuple(place)] for name, place in pairs]
@@ -886,7 +884,7 @@ def forget(name: str) -> pd.Series:
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 benchmark = forgotten.loc[OFF_GRID, AXES].abs().max()
 fair = benchmark >= average_leak[AXES].abs()
 
@@ -942,12 +940,12 @@ claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
 # Estimates are in points. The tipping γ is in points per unit of a hidden attribute that leaks as much as the
 # benchmark. More than a hundred is impossible for an error rate.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 MEASURES = ["tipping γ", "E-value", "E of limit", "Γ"]
 claims["points"] = labels.points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 report = main.assign(contrast=main["attribute"].map(labels.CONTRASTS))
 report = report.set_index(["model", "contrast", "cell"])[["points", *MEASURES]]
 report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURES)
@@ -967,12 +965,12 @@ report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURE
 # the attribute's measured part, from chapter 12. Good measures would put the large parts on the left. Most
 # parts are within noise of zero, and large effects have noisier parts, which alone can make a correlation.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 bias = stage.load("12_hidden_attributes", "parts.parquet")
 parts_of = bias.set_index(KEYS)["effect"]
 claims["part"] = claims.set_index(KEYS).index.map(parts_of.to_dict())
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 claims["part"] = 100 * claims["part"].abs()
 claims["share"] = claims["part"] / (100 * claims["estimate"].abs())
 ASKED_OF = ["tipping γ", "E-value", "Γ"]
@@ -1003,7 +1001,7 @@ panels.legend_above(figure)
 title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in ranks)
 titled(figure, title)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]
 rank["effects"] = claims[ASKED_OF].notna().sum()
 rank.rename(columns={"part": "with the part", "share": "with its share of the estimate"}).round(2)

@@ -124,7 +124,7 @@ for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False
     ax.set_title(f"correlation {correlation:g}", fontsize=11)
     panels.name_rows(ax, named)
 figure.suptitle(title, fontsize=12)
-figure.supxlabel("coverage (%)\n", fontsize=12)  # room for the legend
+figure.supxlabel("coverage (%)\n\n", fontsize=12)  # room for the legend
 _ = figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncol=3)
 
 # %% tags=["remove-input"]
@@ -210,12 +210,12 @@ alarms.style.format("{:.1%}").format_index("{:g}", axis=1)
 # audits of both kinds from the book's transects, with five raters drawn anew each time, at twice the calibrated
 # noise.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_index(audit.index)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 N_PANEL, RESAMPLES, TOP = 5, 50, n_levels("gender") - 1
 STUDIES = {"raters of its own": False, "one panel for all": True}
 people = crowd.rater_pool(seed)
@@ -223,11 +223,11 @@ people = replace(people, noise=2 * people.noise, bias=2 * people.bias)
 # Everybody is asked about every image, and no answer is rejected, cancelled or repeated.
 people = replace(people, rejected=0 * people.rejected, cancelled=0.0, repeated=0.0)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 draws = {"seed": seed, "stage": "11_truth_scorecard: all raters", "pool": people}
 answers = crowd.annotate(shown[["gender"]], len(people.worker_ids), **draws)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 levels = answers.pivot_table("gender", "image_id", "rater").loc[shown.index].to_numpy()
 says = {name: (audit[f"score_{name}"] > 0.5).to_numpy(int).reshape(-1, 2, 2, 2) for name in TRAINED}
 
@@ -329,7 +329,7 @@ rated = pd.concat(tables, names=["study", None]).reset_index("study")
 # it, as [N2](n02_when_transects_fail) shows, and no width undoes that. The right one is the effect with the
 # labels that this crowd gives on average, over all choices of five raters.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 # Forty times the raters are put in another order, and cut into groups of five.
 groups, chances = levels.shape[1] // N_PANEL, []
 for random in seeding.rngs(seed, "scorecard: rated, expected", range(40)):
@@ -397,7 +397,7 @@ claim(
 # calibrated noise. The table has the average effects and half the width of their intervals, as usual and with
 # whole raters resampled, all in points.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 tidy = stage.load("06_annotation_ingestion", "annotations.parquet")
 other_labels = {
     of: resampled_scores(tidy, 4 * RESAMPLES, of=of) >= 0.5 for of in ("raters", "answers")
