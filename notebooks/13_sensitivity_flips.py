@@ -26,7 +26,6 @@ import torch
 from IPython.display import Markdown
 from matplotlib.colors import to_rgb
 from myst_nb import glue
-from statsmodels.stats.proportion import proportion_confint
 
 from helpers import claims, effects, errors, figures, generators, models, sensitivity
 from helpers.artifacts import Stage
@@ -181,7 +180,8 @@ _ = stage.save("errors_by_group.parquet", by_group.astype({"faces": str}))
 # %% tags=["remove-input"]
 all_faces = {kind: table.loc["everybody"] for kind, table in kinds.items()}
 told = {
-    kind: f"{one['rate']:.1%} [{one['low']:.1%}, {one['high']:.1%}]" for kind, one in all_faces.items()
+    kind: f"{one['rate']:.1%} [{one['low']:.1%}, {one['high']:.1%}]"
+    for kind, one in all_faces.items()
 }
 Markdown(
     f"Of {int(all_faces['accuracy']['n']):,} held-out faces it judges {told['accuracy']} right. It sees a smile in "
@@ -255,7 +255,10 @@ Markdown(
 z = generator.sample(max(n_codes, 16), seed)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two grids of eight faces, for the vectors of Young and of Heavy Makeup. In each, the middle row shows random samples; the row above has less of the attribute, the row below more."}, "figure": {"name": "fig-flips-walks-paper", "caption": "Steps along the vectors of Young and of Heavy Makeup: less of it above, the sample in the middle, more of it below. After Figure 4 of the paper."}}
-walks = {name: traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in ("Young", "Heavy_Makeup")}
+walks = {
+    name: traverse(generator, z[:8], directions[name], (-2, 0, 2))
+    for name in ("Young", "Heavy_Makeup")
+}
 rows = [walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks.values()]
 labels = [["less", f"{name.replace('_', ' ')}\nas is", "more"] for name in walks]
 _ = figures.gallery(np.concatenate(rows), 8, row_labels=sum(labels, []))
@@ -263,9 +266,9 @@ _ = figures.gallery(np.concatenate(rows), 8, row_labels=sum(labels, []))
 # %% [markdown]
 # ## Check the instrument before you use it
 #
-# The maker of the generator set a gate before its training. Codes must tell smiling renders from
-# others, or there is no vector of smiling. And samples must have two eyes and a mouth. A second network
-# counts these parts. [Note N5](n05_learned_generator) shows how we checked that network too.
+# The generator had to pass a gate, and the limits of the gate were fixed in advance. First, codes must tell smiling
+# renders from others, because the vector of smiling is made from them. Second, samples must have two eyes and a
+# mouth. A second network counts these parts. [Note N5](n05_learned_generator) shows how we checked that network too.
 
 # %%
 ACCURACY, ACCURACY_LOW, PARTS_FOUND = 0.65, 0.6, 0.95
@@ -362,7 +365,9 @@ columns = pd.MultiIndex.from_product([["paper, joint"], ["away", "towards"]])
 printed = pd.DataFrame.from_dict(PRINTED, orient="index").set_axis(columns, axis=1)
 step_towards = 100 * flips.xs("+", level="direction")
 told = {
-    (kind, title): (sign * step_towards.xs(f"{kind}_{way}", level="measure")["estimate"]).map("{:z.1f}".format)
+    (kind, title): (sign * step_towards.xs(f"{kind}_{way}", level="measure")["estimate"]).map(
+        "{:z.1f}".format
+    )
     for kind in ("joint", "conditional")
     for title, way, sign in (("away", "10", 1 if kind == "joint" else -1), ("towards", "01", 1))
 }
@@ -380,7 +385,9 @@ assert np.allclose(joint, conditional * (~positive).mean(), rtol=0, atol=1e-12)
 net = flips.xs(("+", "net"), level=("direction", "measure"))
 leans = pd.Series({name: one - other for name, (other, one) in PRINTED.items()})
 other_side = [
-    name for name in leans.index if p_holm[name] < plan.level and net.loc[name, "estimate"] * leans[name] < 0
+    name
+    for name in leans.index
+    if p_holm[name] < plan.level and net.loc[name, "estimate"] * leans[name] < 0
 ]
 
 # %% tags=["remove-input"]
@@ -409,16 +416,28 @@ for suffix, (sign, colour, hatch, label) in sides.items():
     bars = {"color": colour, "hatch": hatch, "edgecolor": "white"}
     bars |= {"xerr": ends[::sign], "error_kw": {"ecolor": figures.BLACK, "capsize": 3}}
     axis.barh(places, sign * side["estimate"], **bars)
-    axis.text((1 + sign) / 2, 1.0, label, transform=axis.transAxes, ha="right" if sign > 0 else "left", va="bottom")
+    axis.text(
+        (1 + sign) / 2,
+        1.0,
+        label,
+        transform=axis.transAxes,
+        ha="right" if sign > 0 else "left",
+        va="bottom",
+    )
 axis.set_yticks(places, [f"{name.replace('_', ' ')} {way}" for name, way in rows])
 axis.set_ylim(-0.7, len(rows) - 0.3)
 axis.grid(axis="y", visible=False)
 axis.xaxis.set_major_formatter(lambda value, _: f"{100 * abs(value):.3g} %")
 axis.set_xlabel(f"share of {len(z)} codes that flip (joint)")
-either = flips.xs("joint_01", level="measure")["estimate"] + flips.xs("joint_10", level="measure")["estimate"]
+either = (
+    flips.xs("joint_01", level="measure")["estimate"]
+    + flips.xs("joint_10", level="measure")["estimate"]
+)
 _ = axis.set_title(
-    f"A step flips {either.min():.0%} to {either.max():.0%} of the answers;\n"
-    f"the net rate is {net['estimate'].min():+.1%} to {net['estimate'].max():+.1%} towards an attribute",
+    claims.with_minus(
+        f"A step flips {either.min():.0%} to {either.max():.0%} of the answers;\n"
+        f"net flips are {net['estimate'].min():+.1%} to {net['estimate'].max():+.1%}"
+    ),
     pad=24,
 )
 
@@ -560,28 +579,30 @@ places = np.arange(len(order))
 chart = plt.figure(figsize=(figures.WIDTH, 1.6 + 0.62 * len(order)))
 axis = chart.gca()
 axis.axvline(0, color=figures.BLACK, linewidth=1)
-for table, shift, role, fill in ((audited, 0.15, "estimate", None), (hand, -0.15, "truth", "white")):
+kinds = {
+    f"audit, n = {len(z)} codes": (audited, 0.15, "estimate", None),
+    f"set by hand, n = {len(many)} faces": (hand, -0.15, "truth", "white"),
+}
+for label, (table, shift, role, fill) in kinds.items():
     side = table.loc[order]
     ends = np.stack([side["estimate"] - side["low"], side["high"] - side["estimate"]])
     mark = {"fmt": figures.look(role).marker, "color": figures.look(role).colour, "capsize": 4}
-    axis.errorbar(side["estimate"], places + shift, xerr=ends, mfc=fill, markersize=8, **mark)
+    mark |= {"label": label, "mfc": fill, "markersize": 8}
+    axis.errorbar(side["estimate"], places + shift, xerr=ends, **mark)
 right = max(audited["high"].max(), hand["high"].max())
 for place, name in zip(places, order, strict=True):
     if name in invented:
         axis.text(right * 1.08, place, "invented", va="center", weight="bold")
-top = places[-1]
-for table, shift, text in ((audited, 0.42, f"audit, n = {len(z)}"), (hand, -0.42, f"set by hand, n = {len(many)}")):
-    role = "estimate" if shift > 0 else "truth"
-    place = table.loc[order[-1], "estimate"]
-    axis.text(place, top + shift, text, ha="center", va="center", color=figures.look(role).colour)
+axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
 axis.set_xlim(right=right * 1.45)
-axis.set_ylim(-0.6, top + 0.75)
+axis.set_ylim(-0.6, places[-1] + 0.6)
 axis.set_yticks(places, [name.replace("_", " ") for name in order])
 axis.grid(axis="y", visible=False)
 axis.set_xlabel("change of the smile score")
 axis.set_title(
-    f"The audit reports {clear(audited).sum()} effects on the smile score.\n"
-    f"{len(invented)} of them are invented: set by hand, they are not there."
+    f"The audit reports {clear(audited).sum()} effects on the smile score;\n"
+    f"{len(invented)} of them do not show when we set the attribute by hand",
+    pad=32,
 )
 glue("invented-figure", chart, display=False)
 plt.close(chart)
@@ -621,7 +642,9 @@ fitted = with_truth.against(along_fitted, truth)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples of the face world. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}
 axis = figures.forest(fitted, fitted["truth"], f"change of the smile score, n = {len(few)} codes")
-_ = axis.set_title(f"{int(fitted['holds'].sum())} of {len(fitted)} intervals hold the truth", pad=34)
+_ = axis.set_title(
+    f"{int(fitted['holds'].sum())} of {len(fitted)} intervals hold the truth", pad=34
+)
 
 # %% tags=["remove-cell"]
 brought = known_truth.predicted_error(steps, truth)
@@ -738,9 +761,13 @@ glue(
     Markdown(
         claims.with_minus(
             "**An audit with an unfit generator can invent a bias.** "
-            + ("The learned generator failed the check that was set before its training. " if not passes else "")
+            + (
+                "The learned generator failed a check whose limits were fixed in advance. "
+                if not passes
+                else ""
+            )
             + f"An auditor who trusts it all the same reports {clear(audited).sum()} effects in this run. "
-            f"Set by hand, {len(invented)} of them are not there: {numbers or 'no effect'}. "
+            f"{len(invented)} of them do not show when we set the attribute by hand: {numbers or 'no effect'}. "
             f"With vectors of the face world, whose codes carry every attribute, {int(fitted['holds'].sum())} of "
             f"{len(fitted)} intervals hold the truth."
         )
