@@ -99,7 +99,8 @@ def score(pictures):
 
 def listed(names):
     """Attributes as a sentence lists them."""
-    return ", ".join(f"*{str(name).replace('_', ' ').lower()}*" for name in names)
+    *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def with_interval(table, form, missing="no codes"):
@@ -405,6 +406,15 @@ assert n_train < 5000 or together["Smiling"].drop("Smiling").abs().max() < 0.1
 assert n_train < 5000 or together.loc["No_Beard", ["Heavy_Makeup", "Long_Hair"]].min() > 0.1
 
 # %% [markdown]
+# The labels are binary rules on parameters that the renderer knows. A threshold on a continuous quality is somebody's
+# decision, so the table shows all of them. Most names are CelebA's, and a few attributes exist only in this world.
+
+# %% tags=["hide-input"]
+rules = pd.Series(celeba.RULES, name="rule").rename_axis("attribute").to_frame()
+rules["origin"] = ["this world" if name in celeba.OWN else "CelebA" for name in rules.index]
+rules.style.set_properties(**{"text-align": "left"})
+
+# %% [markdown]
 # Chapter 13 balances each sample by smiling and perceived gender. How much does that change? We fit the vectors again without
 # balance. Then we take faces that are alike in the vector's own attribute. How far apart along the
 # vector are smiling and other faces, and how far those perceived as male and others? A regression on both
@@ -446,7 +456,7 @@ far = along.abs()
 kept_out = far["perceived gender", "unbalanced"] - far["perceived gender", "balanced"]
 claims.told(
     "What comes along on average, in standard deviations: of perceived gender {plain:.2f} without "
-    "balance and {balanced:.2f} with it; of smiling {smile:.2f} and {smile_balanced:.2f}. Does balancing "
+    "balance and {balanced:.2f} with it, and of smiling {smile:.2f} and {smile_balanced:.2f}. Does balancing "
     "keep perceived gender out, on average over vectors?",
     margin=kept_out.mean(),
     error=kept_out.sem(),
@@ -720,7 +730,7 @@ holds = {k: one["truth"].between(one["low"], one["high"]).sum() for k, one in ch
 off = {k: (one["estimate"] - one["truth"]).astype(float).abs() for k, one in checked.items()}
 nearer = off["total"] - off["rest"]
 claims.told(
-    "The totals hold the truth for {hold[total]} of {n} vectors and are {total:.3f} off on average; the "
+    "The totals hold the truth for {hold[total]} of {n} vectors and are {total:.3f} off on average. The "
     "rests hold it for {hold[rest]} and are {rest:.3f} off. Does taking out the smile bring the audit "
     "nearer to the truth, on average over vectors?",
     margin=nearer.mean(),
@@ -839,7 +849,8 @@ Markdown(
 # %% [markdown]
 # ## Exercise
 #
-# One exercise of the chapter walks along one more vector and asks the raters again, so it is here.
+# This exercise walks along one more vector and asks the raters again. It takes a few seconds, and it needs the
+# names of this note, so run it at the end of the note.
 
 # %% [markdown]
 # ```{exercise} Is a zero cosine enough? (20 minutes, hard)

@@ -51,7 +51,8 @@ unseen = slice(n_train, None)
 
 def listed(names):
     """Attributes as a sentence lists them."""
-    return ", ".join(f"*{str(name).replace('_', ' ').lower()}*" for name in names)
+    *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
+    return f"{', '.join(some)} and {last}" if some else last
 
 
 def with_interval(table, form):
