@@ -150,7 +150,7 @@ flip_errors = flip_errors.set_index(["kind", "faces"])
 # %% tags=["hide-input"]
 columns = {("", "n"): flip_errors.loc["accuracy", "n"].map("{:,}".format)}
 columns["paper", "ways to split"] = {
-    f"{name} = {has}": n for name, n in ways.items() for has in (0, 1)
+    f"{name} = {has}": f"{n}" for name, n in ways.items() for has in (0, 1)
 }
 for kind in flip_kinds:
     rates = 100 * flip_errors.loc[kind]
@@ -159,9 +159,6 @@ for kind in flip_kinds:
         ends[0] + " [" + ends[1] + ", " + rates["high"].map("{:.1f}".format) + "]"
     )
     columns[kind, "paper"] = printed[kind].map("{:.3f}".format)
-columns["paper", "ways to split"] = {
-    f"{name} = {has}": n for name, n in ways.items() for has in (0, 1)
-}
 pd.DataFrame(columns, index=printed.index).astype(object).fillna("")
 
 # %% tags=["remove-cell"]
