@@ -410,7 +410,7 @@ Markdown(
 )
 
 # %% tags=["remove-cell"]
-rates = flips["estimate"].unstack("measure")
+rates = flips.pivot_table("estimate", ["vector", "direction"], "measure")
 either = rates["joint_01"] + rates["joint_10"]
 title = claims.with_minus(
     f"A step flips {either.min():.0%} to {either.max():.0%} of the answers;\n"

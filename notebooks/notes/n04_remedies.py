@@ -29,6 +29,7 @@ import pandas as pd
 import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
+from myst_nb import glue
 from statsmodels.stats.weightstats import DescrStatsW
 
 from facerender.parameters import to_frame
@@ -75,6 +76,8 @@ along_fitted = stage.load("13_sensitivity_flips", "along_fitted.parquet")
 
 # %% tags=["hide-cell"]
 SMILES, NEAR, LAMBDAS = 0.5, (0.3, 0.7), np.linspace(-1, 1, 5)  # as in chapter 13
+
+# %% tags=["remove-cell"]
 drawn, after_chance = directions.pop("random"), scores.pop("random")
 at_rest = scores.pop("at rest")
 VECTORS = [name for name in directions if name != "Smiling"]
@@ -90,7 +93,7 @@ attributes = celeba.celeba_attributes(population.parameters)
 seen, unseen = slice(n_train), slice(n_train, None)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 def score(pictures):
     """Probability of a smile of images (…, 3, height, width), in the shape of the leading axes."""
     flat = pictures.reshape(-1, *pictures.shape[-3:])
@@ -113,6 +116,11 @@ def with_interval(table, form, missing="no codes"):
     return pd.Series(told, table.index)
 
 
+def spoken(name):
+    """The name of an attribute as a table's row has it."""
+    return name.replace("_", " ")
+
+
 def clear(table):
     """Whether an interval excludes zero."""
     return (table["low"] > 0) | (table["high"] < 0)
@@ -122,6 +130,10 @@ def clear(table):
 # [](13_sensitivity_flips) walks along attribute vectors of a learned generator and counts flips. Here we reuse
 # its codes, vectors and scores. The first half of this note has the papers' other measures. The second half tries four
 # remedies: exact directions, balanced samples, raters who say what changed, and a score without the smile.
+#
+# ```{glue:md} in-short
+# :format: myst
+# ```
 
 # %% [markdown]
 # ## Measures of the score
@@ -135,7 +147,7 @@ last = curves[curves["λ"] == LAMBDAS[-1]].set_index(["measure", "vector"])
 measures = ("score sensitivity", "stability", "near the boundary")
 told = {name: with_interval(last.loc[name].loc[[*directions]], "+z.3f") for name in measures}
 told["codes near it"] = last.loc["near the boundary", "n"]
-pd.DataFrame(told).rename_axis(f"near: {NEAR[0]} to {NEAR[1]}", axis=1)
+pd.DataFrame(told).rename(spoken).rename_axis(f"near: {NEAR[0]} to {NEAR[1]}", axis=1)
 
 # %% [markdown]
 # The next figure repeats four panels of the paper. It shows the change of the score and the net share of decisions that flip, for
@@ -197,7 +209,7 @@ for name, one in scores.items():
 # %% tags=["hide-input"]
 orderly = share_table(one_way, "vector")[["estimate", "low", "high"]]
 doses = {"slope": mean_changes(pd.DataFrame(slopes)), "monotone": orderly}
-doses = pd.concat(doses, axis=1).rename_axis("vector")
+doses = pd.concat(doses, axis=1).rename(spoken).rename_axis("vector")
 doses.style.format("{:+z.3f}", subset="slope").format("{:.0%}", subset="monotone")
 
 # %% [markdown]
@@ -280,7 +292,7 @@ crossed = 100 * pd.DataFrame(crossed).T.rename_axis(["first vector", "second vec
 # %% tags=["hide-input"]
 shown = crossed[["first", "second", "both"]].map("{:+z.1f}".format)
 shown = shown.assign(**{"beyond the sum, per cent": with_interval(crossed, "+z.1f")})
-shown.rename(lambda name: name.replace("_", " "))
+shown.rename(spoken)
 
 # %% tags=["remove-input"]
 named = crossed.index.get_level_values(0).isin(CROSSED)
@@ -385,7 +397,7 @@ fitted["predicted"], fitted["most through"] = brought.sum(axis=1), brought.abs()
 
 # %% tags=["hide-input"]
 shown = fitted[["estimate", "truth", "error", "predicted", "most through"]]
-shown.rename(lambda name: name.replace("_", " ")).style.format("{:+z.3f}", subset=shown.columns[:4])
+shown.rename(spoken).style.format("{:+z.3f}", subset=shown.columns[:4])
 
 # %% [markdown]
 # ## Balance the samples
@@ -449,10 +461,10 @@ columns = {
     for kind in kinds
 }
 along = pd.DataFrame(columns)
-along.style.format("{:+z.2f}")
+along.rename(spoken).style.format("{:+z.2f}")
 
 # %% tags=["remove-input"]
-far = along.abs()
+far_along = far = along.abs()
 kept_out = far["perceived gender", "unbalanced"] - far["perceived gender", "balanced"]
 claims.told(
     "What comes along on average, in standard deviations: of perceived gender {plain:.2f} without "
@@ -512,7 +524,7 @@ reading = pd.DataFrame(reading, index=pd.Index(targets.columns, name="attribute"
 as_found = models.scores_to_read(population.parameters[unseen])[[*targets]].to_numpy()
 missed = (reader(renders[unseen])[[*targets]].to_numpy() - as_found) ** 2
 reading["r2, CelebA-like"] = 1 - missed.mean(0) / as_found.var(0)
-reading.rename({"gender": "perceived gender"}).style.format(precision=3)
+reading.rename({"gender": "perceived gender"}).rename(spoken).style.format(precision=3)
 
 # %% [markdown]
 # Errors are in units of the whole scale of an attribute. The r² is the share of the variance that is read,
@@ -671,7 +683,7 @@ for where, seen_there in changes.items():
 
 # %% tags=["hide-input"]
 told = {where: with_interval(table, ".0%") for where, table in shares.items()}
-pd.DataFrame(told).rename_axis("vector")
+pd.DataFrame(told).rename(spoken).rename_axis("vector")
 
 # %% tags=["remove-input"]
 shares = pd.DataFrame({where: table["estimate"] for where, table in shares.items()})
@@ -830,7 +842,8 @@ Markdown(
 known = [name for name in explained if name in truth.index]
 totals = pd.DataFrame({name: explained[name].loc["total"] for name in known}).T
 sides = {"total": totals, "rest": left.loc[known], "by hand": truth.loc[known]}
-pd.DataFrame({k: with_interval(one, "+z.3f", "not estimable") for k, one in sides.items()})
+told = {k: with_interval(one, "+z.3f", "not estimable") for k, one in sides.items()}
+pd.DataFrame(told).rename(spoken)
 
 # %% tags=["remove-input"]
 truly = truth.loc[known]
@@ -883,6 +896,21 @@ mean_changes(pd.DataFrame(changes)).rename_axis("change of the perceived smile")
 # %% [markdown]
 # ```{solution-end}
 # ```
+
+
+# %% tags=["remove-cell"]
+gender = far_along["perceived gender"].mean()
+in_short = (
+    f"In short: the perceived gender that comes along is {gender['unbalanced']:.2f} standard deviations without "
+    f"balance and {gender['balanced']:.2f} with it, on average over vectors. The face world's estimates are "
+    f"{off['total'].mean():.3f} off, and {off['rest'].mean():.3f} without the smile. "
+)
+in_short += (
+    "In the learned generator the smile can be taken out."
+    if fit
+    else "In the learned generator we cannot take the smile out, because reader and vector know too little of smiles."
+)
+glue("in-short", Markdown(in_short), display=False)
 
 
 # %% tags=["remove-cell"]
