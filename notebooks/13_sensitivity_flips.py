@@ -525,10 +525,7 @@ beyond = totals.index[totals["estimate"].abs() > farthest]
 Markdown(
     f"Along {len(chance)} random directions the mean score moves by at most {farthest:.3f}, and "
     f"{clear(chance).sum()} of their intervals exclude zero. Along the {len(totals)} vectors {clear(totals).sum()} "
-    f"intervals do. Only {listed(beyond) or 'no vector'} exceeds chance."
-    if len(beyond) < 2
-    else f"Along {len(chance)} random directions the mean score moves by at most {farthest:.3f}, and "
-    f"{clear(chance).sum()} of their intervals exclude zero. The vectors of {listed(beyond)} exceed chance."
+    f"intervals do. Beyond the farthest random direction: {listed(beyond) or 'no vector'}."
 )
 
 # %% [markdown]
