@@ -776,7 +776,7 @@ answer += (
     f"An auditor who trusts it all the same reports {clear(audited).sum()} effects in this run, and "
     f"{len(invented)} of them do not show when we set the attribute by hand: {numbers or 'no effect'}. "
     f"With the face world's own generator, whose codes carry every attribute, {int(fitted['holds'].sum())} of "
-    f"{len(fitted)} intervals hold the truth. These intervals are {wider:.1f} times as wide."
+    f"{len(fitted)} intervals hold the truth, at {wider:.1f} times the width."
 )
 glue("answer", Markdown(claims.with_minus(answer)), display=False)
 
