@@ -658,12 +658,11 @@ print(f"pairs: {low:.1%} to {high:.1%}; seeds: {row['fmr_low']:.1%} to {row['fmr
 # threshold. The code lists both thresholds and the false match rate at the common one.
 
 # %% tags=["solution"]
-own = tables[0].at_fmr.query("fmr == @FMR").set_index("group")["threshold"]
-met = fixed[names[0]].set_index("group")["fmr"]
-allowed = np.floor(FMR * fixed[names[0]].set_index("group")["negatives"]) / fixed[names[0]].set_index("group")["negatives"]
-higher = own > thresholds[names[0]]
-assert (higher == (met > allowed)).all()
-pd.DataFrame({"own threshold": own, "FMR at the common one (%)": 100 * met}).round(3)
+own = tables[0].at_fmr.query("fmr == @FMR").set_index("group")["threshold"].dropna()
+at_common = fixed[names[0]].set_index("group").loc[own.index]
+allowed = np.floor(FMR * at_common["negatives"]) / at_common["negatives"]
+assert ((own > thresholds[names[0]]) == (at_common["fmr"] > allowed)).all()
+pd.DataFrame({"own threshold": own, "FMR at the common one (%)": 100 * at_common["fmr"]}).round(3)
 
 # %% [markdown]
 # ```{solution-end}
