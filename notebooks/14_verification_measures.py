@@ -126,6 +126,8 @@ sets = {
     name: verification.group_counts(design.shares, n_identities)
     for name, design in verification.RECOGNISERS.items()
 }
+
+# %%
 identities = pd.DataFrame(sets).loc[list(GROUPS)]
 skewed = identities.drop(columns="balanced").sum(axis=1)  # these sets share no person
 wanted = np.maximum(skewed, identities["balanced"])
@@ -176,6 +178,8 @@ FMR = 0.01  # accepted share of pairs of two people
 first, second = np.triu_indices(len(fresh.images), 1)
 apart = fresh.person[first] != fresh.person[second]
 strangers = np.column_stack([first, second])[apart]
+
+# %%
 thresholds = {
     name: np.quantile(verification.similarity(recogniser(fresh.images), strangers), 1 - FMR)
     for name, recogniser in recognisers.items()
@@ -195,6 +199,8 @@ held_out = pd.DataFrame(
         "fmr": FMR,
     }
 )
+
+# %% tags=["hide-input"]
 shown_sets = identities.groupby(verification.split_groups(GROUPS)[0]).sum().T
 shown_sets.columns = [f"people, {name}" for name in shown_sets]
 shown_sets["loss"] = [verification.RECOGNISERS[name].loss for name in names]
@@ -221,6 +227,8 @@ parameters = generator.parameters(codes)
 labelled = verification.store_heads(
     parameters[:n_labelled], image_size, stage.path("labelled.npy"), device
 )
+
+# %%
 ancestry, male = verification.split_groups(pool.group)
 known, seen = (recognisers["balanced"](images) for images in (pool.images, labelled))
 
@@ -249,6 +257,8 @@ planes = {
 # For note N9: the angle of each plane to the truth, and what leaks along its normal.
 WATCHED = ["skin_colour", "hair_length", "facial_hair"]
 start, exact, leaks = codes[:200].double(), exact_planes(generator), {}
+
+# %% tags=["remove-cell"]
 for labels, fitted in (planes | {"exact": exact}).items():
     normals = fitted.unit().normals
     cosines = (normals * exact.normals).sum(1).clip(-1, 1)
@@ -343,6 +353,8 @@ for labels, own in planes.items():
 # %% tags=["remove-cell"]
 _, man = verification.split_groups(index["group"])
 ways, true = {}, {}
+
+# %% tags=["remove-cell"]
 for way, ends in reached.items():
     faces = generator.parameters(torch.from_numpy(ends)).cpu()
     place = nearest_ancestry(faces[:, [facerender.INDEX[f"ancestry_{axis}"] for axis in "xy"]])
@@ -355,6 +367,8 @@ for way, ends in reached.items():
         "all six (%)": 100 * true[way].all().mean(),
     }
     ways[way] = shares | more.to_dict()
+
+# %% tags=["remove-cell"]
 ways = pd.DataFrame(ways).T.rename_axis(["labels", "walk"])
 true = pd.DataFrame({", ".join(way): rows.mean() for way, rows in true.items()})
 
@@ -420,6 +434,7 @@ def score(codes: np.ndarray, name: str) -> pd.Series:
     return facerender.visible_scores(generator.parameters(torch.from_numpy(codes)))[name]
 
 
+# %% tags=["hide-input"]
 reach = {}
 for name, seen in study.WALKED.items():
     way = along[name], partial(score, name=seen), TARGETS[name]
@@ -434,7 +449,7 @@ pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
-large = render_heads(shown[len(GROUPS) * 17 + rows], 2 * image_size).image.cpu()
+large = render_heads(shown[(2 * len(GROUPS) + 2) * 17 + rows], 2 * image_size).image.cpu()
 _ = figures.gallery(large, 5, row_labels=verification.ATTRIBUTES)
 
 # %% [markdown]
@@ -528,6 +543,8 @@ usable = pairs[~fake]
 # %% tags=["remove-cell"]
 PRECISIONS = {"single": np.float32, "double": np.float64}
 changed = {}
+
+# %% tags=["remove-cell"]
 for mean, limit, t in product(PRECISIONS, PRECISIONS, LIMITS):
     said = pairs["hcic"].to_numpy(PRECISIONS[mean]) <= PRECISIONS[limit](t)
     right = verification.is_match(ratings, t)
@@ -551,7 +568,7 @@ claim(
 assert changed.drop(index="single mean, double limit").eq(0).all(axis=None)
 assert changed["to one person"].eq(0).all(axis=None)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
 match = pd.Series(verification.is_match(ratings[~fake], T), usable.index)
 figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 4.6), sharex=True, sharey=True)
 said_of = {}
@@ -563,9 +580,13 @@ for ax, (kind, name) in zip(axes, words.items(), strict=True):
     ax.bar(share.index, 100 * share, 0.035, color=colours)
     ax.axvline(T + 0.025, color=figures.BLACK, linestyle="--")
     said_of[kind] = match[own].mean()
-    ax.set_title(f"{name}, n = {own.sum():,}: {said_of[kind]:.1%} called one person", loc="left", size=12)
+    ax.set_title(
+        f"{name}, n = {own.sum():,}: {said_of[kind]:.1%} called one person", loc="left", size=12
+    )
     ax.set_ylabel("pairs (%)")
-axes[1].set_xticks([0, 0.25, 0.5, 0.75, 1], ["0\nsame", "0.25", "0.5\nnot sure", "0.75", "1\ndifferent"])
+axes[1].set_xticks(
+    [0, 0.25, 0.5, 0.75, 1], ["0\nsame", "0.25", "0.5\nnot sure", "0.75", "1\ndifferent"]
+)
 _ = axes[1].set_xlabel("consensus of nine raters (HCIC)")
 
 # %% [markdown]
@@ -590,6 +611,8 @@ similarity = {name: verification.similarity(vectors[name], ends) for name in nam
 crossed = study.cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
+
+# %% tags=["remove-cell"]
 ends = crossed[["first", "second"]].to_numpy()
 for name in names:
     crossed[f"similarity_{name}"] = verification.similarity(vectors[name], ends)
@@ -610,13 +633,15 @@ some = image_table["prototype"] < SHAVED * len(GROUPS)
 bald = verification.store_heads(
     do(shown[: some.sum()], hair_length=0.0), image_size, stage.path("bald.npy"), device
 )
+
+# %% tags=["remove-cell"]
 hairless = own[own["prototype_first"] < SHAVED * len(GROUPS)]
 ends = hairless[["first", "second"]].to_numpy()
 shaved = verification.similarity(recognisers[names[0]](bald), ends)
 hairless = hairless[["seed_first", "group", "attribute", "step", "similarity"]]
 hairless = hairless.assign(without=shaved)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
 steps = moved[moved["group"] == "all"].reset_index(drop=True)
 unit = {"pose": "°", "expression": "", "age": "", "light": ""}
 names_of = [
@@ -627,25 +652,32 @@ names_of = [
 steps.index = [name.replace("-", "−") for name in names_of]
 ax = figures.forest(steps[["estimate", "low", "high"]], xlabel="change in similarity by one step")
 costly = steps["estimate"].idxmin()
-title = f"Most costly step: {costly}, {steps['estimate'].min():+.2f} (n = {steps['seeds'].max()} seeds)"
+title = (
+    f"Most costly step: {costly}, {steps['estimate'].min():+.2f} (n = {steps['seeds'].max()} seeds)"
+)
+ax.locator_params(axis="x", nbins=5)
 _ = ax.set_title(with_minus(title), size=12)
 
+
 # %% tags=["remove-input"]
-def between(table: pd.DataFrame) -> str:
-    """The least and the largest change of similarity, largest cost last."""
-    return f"{table['estimate'].max():+.3f} to {table['estimate'].min():+.3f}"
+def between(table: pd.DataFrame, digits: int) -> str:
+    """The least and the largest cost in similarity."""
+    return f"{table['estimate'].max():+.{digits}f} to {table['estimate'].min():+.{digits}f}"
 
 
 of_groups = moved[(moved["group"] != "all") & moved["attribute"].eq("age") & moved["step"].eq("2")]
-by_name = {name: between(rows) for name, rows in steps.groupby("attribute")}
+by_name = {
+    name: between(rows, 4 if name == "expression" else 3)
+    for name, rows in steps.groupby("attribute")
+}
 Markdown(
     f"One step of pose changes similarity by {by_name['pose']}, one of light by {by_name['light']}, one of "
     f"expression by {by_name['expression']}. A step of age changes it by {by_name['age']}. The last step of age "
-    f"ends in grey hair and wrinkles. By group, it changes similarity by {between(of_groups)}."
+    f"ends in grey hair and wrinkles. By group, it changes similarity by {between(of_groups, 3)}."
 )
 
 # %% [markdown]
-# Pose and light change every pixel, expression changes few. A walk in age changes also the things that leak
+# Pose and light change every pixel, expression changes few. A walk in age also changes things that leak
 # along. If a step costs one group more than another, that is a finding about the network, even before any
 # threshold is crossed. [Note N9](n09_replication_gallery) has the same for every group, for the other networks
 # and for heads without hair.
@@ -707,7 +739,7 @@ nine = [0, 0, 0, 1, 1, 2, 2, 4, 4]
 middle = sorted(nine)[2:-2]
 assert sum(middle) / 20 == verification.hcic([nine])[0] == T
 assert verification.is_match([nine], T)[0]
-middle, sum(middle) / 20
+print(f"The five answers {middle} give {sum(middle) / 20}, which is the limit.")
 
 # %% [markdown]
 # ```{solution-end}
@@ -758,67 +790,83 @@ at = thresholds[names[0]]
 alike = pd.Series(similarity[names[0]], usable.index)
 genuine = usable["kind"].eq("positive")
 rejected, passes = (alike[genuine] < at).mean(), (alike[~genuine] >= at).mean()
-one = steps["estimate"]
-glue(
-    "answer",
-    Markdown(
-        with_minus(
-            f"**Answer.** At its threshold of {at:.2f} the first network rejects {rejected:.1%} of the pairs of one "
-            f"made person and accepts {passes:.1%} of the pairs of two. A single step costs most at *{costly}*: "
-            f"the similarity changes by {one.min():+.2f}. A step of expression changes it by "
-            f"{steps.loc[steps['attribute'] == 'expression', 'estimate'].min():+.4f} at most. Nine simulated raters "
-            f"call {said_of['positive']:.1%} of the pairs of one person the same, and {said_of['negative']:.1%} of "
-            "the pairs of two."
-        )
-    ),
-    display=False,
-)
+smiles = steps.loc[steps["attribute"] == "expression", "estimate"]
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "One threshold, two errors (shown at the top)."}}
-figure = plt.figure(figsize=(figures.WIDTH, 6.4))
-upper, lower = figure.subfigures(2, 1, height_ratios=[1.55, 4.2])
+# %% tags=["remove-cell"]
+answer = (
+    f"**Answer.** At its threshold of {at:.2f} the first network rejects {rejected:.1%} of the pairs of one "
+    f"made person and accepts {passes:.1%} of the pairs of two. A single step costs most at *{costly}*: "
+    f"the similarity changes by {steps['estimate'].min():+.2f}. A step of expression changes it by "
+    f"{smiles.min():+.4f} at most. Nine simulated raters call {said_of['positive']:.1%} of the pairs of one "
+    f"person the same, and {said_of['negative']:.1%} of the pairs of two."
+)
+glue("answer", Markdown(with_minus(answer)), display=False)
+
+# %% tags=["remove-cell"]
 kinds = {True: alike[genuine].sort_values(), False: alike[~genuine].sort_values()}
 median = {kind: values.index[len(values) // 2] for kind, values in kinds.items()}
 chosen = [(median[True], True), (kinds[True].index[0], True)]
 chosen += [(kinds[False].index[-1], False), (median[False], False)]
-for ax, (pair, of_one) in zip(upper.subplots(1, 4), chosen, strict=True):
+
+
+# %% tags=["remove-cell"]
+def draw_example(ax, pair: str, of_one: bool) -> None:
+    """Both pictures of a pair, its similarity, and whether the verdict is right."""
     ends = usable.loc[pair, ["first", "second"]].tolist()
     both = render_heads(shown[torch.tensor(ends)], 2 * image_size).image.cpu()
     ax.imshow(np.concatenate([*figures.as_pixels(both)], axis=1))
     ax.set_axis_off()
-    verdict = ["reject", "accept"][int(alike[pair] >= at)]
-    wrong = (alike[pair] >= at) != of_one
-    error = ["false match", "false non-match"][int(of_one)] if wrong else "right"
-    ax.set_title(f"{'one person' if of_one else 'two people'}\n{alike[pair]:.2f}: {verdict}", size=11)
-    ax.text(0.5, -0.12, error, transform=ax.transAxes, ha="center", va="top", size=11)
-    ax.texts[0].set_color(figures.VERMILION if wrong else figures.BLACK)
+    accepts = alike[pair] >= at
+    people = "one person" if of_one else "two people"
+    ax.set_title(f"{people}\n{alike[pair]:.2f}: {'accept' if accepts else 'reject'}", size=11)
+    wrong = ("false non-match" if of_one else "false match") if accepts != of_one else "right"
+    colour = figures.BLACK if wrong == "right" else figures.VERMILION
+    ax.text(0.5, -0.12, wrong, transform=ax.transAxes, ha="center", va="top", size=11, color=colour)
+
 
 # %% tags=["remove-cell"]
-told_as = {True: ("rejected: false non-matches", "accepted"), False: ("rejected", "accepted: false matches")}
-axes, edges = lower.subplots(2, 1, sharex=True), np.linspace(-1, 1, 81)
-for ax, (of_one, values) in zip(axes, kinds.items(), strict=True):
-    for below in (True, False):
-        part = values[(values < at) == below]
-        colour = figures.VERMILION if below == of_one else figures.GREY
-        ax.hist(part, edges, color=colour)
-        words_at = {"x": at - 0.03 if below else at + 0.03, "y": 0.9, "ha": "right" if below else "left"}
-        words_at |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 11, "color": colour}
-        ax.text(s=f"{len(part) / len(values):.1%} {told_as[of_one][int(not below)]}".replace(": ", ":\n"), **words_at)
+EDGES = np.linspace(-1, 1, 81)
+
+
+def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
+    """Similarities of one kind of pair; those on the wrong side of the threshold are coloured."""
+    wrong = (values < at) == of_one
+    for part, colour in ((values[~wrong], figures.GREY), (values[wrong], figures.VERMILION)):
+        ax.hist(part, EDGES, color=colour)
     ax.axvline(at, color=figures.BLACK, linestyle="--")
     ax.set_yscale("function", functions=(np.sqrt, np.square))
     ax.set_yticks([])
-    ax.set_title(f"pairs of {'one person' if of_one else 'two people'}, n = {len(values):,}", loc="left", size=12)
-axes[1].set_xlim(min(-0.75, alike.min()), 1.32)
+    ax.set_ylim(0, 2.3 * ax.get_ylim()[1])
+    error = (
+        f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}:\nfalse {'non-' * of_one}match"
+    )
+    side = {"x": at - 0.03, "ha": "right"} if of_one else {"x": at + 0.03, "ha": "left"}
+    side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 11}
+    ax.text(y=0.95, s=error, color=figures.VERMILION, **side)
+    people = "one person" if of_one else "two people"
+    ax.set_title(f"pairs of {people}, n = {len(values):,}", loc="left", size=12)
+
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "One threshold, two errors (shown at the top)."}}
+figure = plt.figure(figsize=(figures.WIDTH, 6.6))
+upper, lower = figure.subfigures(2, 1, height_ratios=[1.55, 4.4])
+for ax, (pair, of_one) in zip(upper.subplots(1, 4), chosen, strict=True):
+    draw_example(ax, pair, of_one)
+axes = lower.subplots(2, 1, sharex=True)
+for ax, (of_one, values) in zip(axes, kinds.items(), strict=True):
+    draw_kind(ax, values, of_one)
+axes[1].set_xlim(min(-0.75, alike.min()), 1.3)
 axes[1].set_xticks([-0.5, 0, 0.5, at, 1], ["−0.5", "0", "0.5", f"{at:.2f}\nthreshold", "1"])
 axes[1].set_xlabel("similarity")
 glue("pair-and-threshold", figure, display=False)
-plt.close(figure)
 
 # %% tags=["remove-cell"]
 table = usable.assign(**{f"similarity_{n}": values for n, values in similarity.items()})
 stage.save("pairs.parquet", table.reset_index())
 stage.save("ratings.npy", ratings[~fake])
 stage.save("recognisers.parquet", held_out)
+
+# %% tags=["remove-cell"]
 stage.save("vectors.npz", vectors)
 stage.save("prototypes.parquet", prototypes)
 stage.save("parameters.npy", shown.cpu().numpy())
@@ -832,6 +880,8 @@ stage.save("hairless.parquet", hairless)
 stage.save("planes.parquet", leaks.reset_index())
 stage.save("ways.parquet", ways.reset_index())
 stage.save("as_meant.parquet", true)
+
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "prototypes": len(prototypes),

@@ -57,6 +57,8 @@ pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_
 ratings = stage.load("14_verification_measures", "ratings.npy")
 setup = stage.load("14_verification_measures", "recognisers.parquet")
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+
+# %% tags=["hide-cell"]
 names, thresholds = list(setup.index), setup["threshold"]
 TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
 
@@ -82,6 +84,7 @@ def familiar(shares: dict[str, float]) -> list[str]:
     return [one for one in GROUPS if shares[one] > 1 / len(GROUPS)]
 
 
+# %%
 def composition(name: str, rows: np.ndarray) -> pd.DataFrame:
     """Gap of one network in the errors of some pairs, against the control."""
     both = errors.loc[rows, name], errors.loc[rows, verification.CONTROL]
@@ -137,6 +140,7 @@ recorded, accepts = recorded_trainings()
 mistakes = accepts.ne(recorded["match"], axis=0)
 
 
+# %%
 def compared(name: str, match: bool) -> tuple:
     """Errors of a composition's networks and of the control's, a row each, with their pairs."""
     rows = (recorded["match"] == match).to_numpy()
@@ -154,11 +158,15 @@ def compared(name: str, match: bool) -> tuple:
 # %%
 skewed = [name for name in verification.COMPOSITIONS if name != verification.CONTROL]
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
+
+# %%
 over = {
     (rate, name): training_effects(*compared(name, match_of[rate])).loc["difference"]
     for rate, name in product(match_of, skewed)
 }
 by_set = pd.DataFrame(over).T.rename_axis(["measure", "composition"])
+
+# %%
 numbers = ["estimate", "low", "high", "within", "between", "p"]
 by_set[numbers] = by_set[numbers].astype(float)
 by_set["p_holm"] = holm(by_set["p"])
@@ -184,6 +192,7 @@ def alone(rate: str, name: str) -> pd.DataFrame:
     return pd.DataFrame([audit.loc["difference"] for audit in audits])
 
 
+# %%
 labels = {key: f"{key[0]}, {key[1]}" for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
@@ -348,7 +357,9 @@ cell = ["recogniser", "group"]
 difference = over_seeds(both["walked"] - both["do"], cell)
 constant = difference["low"] == difference["high"]  # every seed alike: no interval
 difference.loc[constant, ["low", "high"]] = np.nan
-compared_cells = both.groupby(cell).mean().join(difference).loc[names].reindex(GROUPS, level="group")
+compared_cells = (
+    both.groupby(cell).mean().join(difference).loc[names].reindex(GROUPS, level="group")
+)
 
 # %% tags=["hide-input"]
 columns = 100 * compared_cells[["walked", "do", "estimate", "low", "high"]]
