@@ -108,6 +108,12 @@ before = facerender.render(made[first], 2 * size).image.cpu()
 after = render_heads(made[first], 2 * size).image.cpu()
 _ = figures.gallery([*before, *after], len(GROUPS), LABELS, ["before", "after"])
 
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants-groups", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
+block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
+halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
+rows = np.concatenate([block[group][columns] for group, columns in halves])
+_ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, verification.ATTRIBUTES)
+
 # %% [markdown]
 # ### By a classifier's planes, along the normals
 #
