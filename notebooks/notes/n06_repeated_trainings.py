@@ -120,8 +120,8 @@ verdict = verdict.reindex(by_fmr.index, fill_value="not estimable")
 Markdown(
     "In this run, of these networks:\n\n"
     + "\n".join(
-        f"- **{name}**: {verdict[name, 'recogniser']}; the control on the same pairs: "
-        f"{verdict[name, 'control']}; the difference of the two: {verdict[name, 'difference']}."
+        f"- **{name}**: {verdict[name, 'recogniser']}. The control on the same pairs: "
+        f"{verdict[name, 'control']}. The difference of the two: {verdict[name, 'difference']}."
         for name in names[:3]
     )
 )
@@ -231,7 +231,7 @@ def told(label: str, row: pd.Series) -> str:
     low, estimate, high = 100 * row[["low", "estimate", "high"]]
     held = "**holds**" if row["p_holm"] < plan.level else "does not hold"
     return (
-        f"- *{label}*: {single} of {len(own)} networks are clear of zero one by one; over trainings "
+        f"- *{label}*: {single} of {len(own)} networks are clear of zero one by one. Over trainings "
         f"{estimate:+z.1f} points, from {low:+z.1f} to {high:+z.1f}, which {held} after Holm."
     )
 
