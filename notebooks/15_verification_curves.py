@@ -231,7 +231,8 @@ def draw_frames(rates: pd.DataFrame) -> np.ndarray:
         ax.set_xscale("function", functions=root)
         ax.set(xlim=(root[1](-0.6), root[1](10.6)), title=f"{rate.upper()} (%)")
         ax.set_xticks(ticks := (0, 5, 25, 50, 100), map(str, ticks), fontsize=10)
-        ax.set_xlabel(f"{rates[kind].min():,} to {rates[kind].max():,}\n{kind}", fontsize=10)
+        people = {"fnmr": "genuine pairs", "fmr": "other pairs"}[rate]
+        ax.set_xlabel(f"{rates[kind].min():,} to {rates[kind].max():,}\n{people}", fontsize=10)
         name_rows(ax, ["\n".join(group.rsplit(" ", 1)) for group in GROUPS])
         ax.tick_params(axis="y", labelsize=10)
     heading, frames = figure.suptitle(" ", fontsize=11), []
@@ -511,8 +512,6 @@ N_RATERS = ratings.shape[1]
 
 
 # %% tags=["hide-input"]
-
-
 def asked(table: pd.DataFrame, nearer: float = 0.0) -> np.ndarray:
     """What raters say of pairs whose people look nearer to each other by a share."""
     ends = [drawn[torch.tensor(table[side].tolist())] for side in ("first", "second")]
@@ -727,7 +726,8 @@ def by_attribute(match: pd.Series) -> pd.DataFrame:
         some = judged(name, match, attribute)
         curve = verification.vertex_bootstrap(*some, **boot).curves.sort_values("threshold")
         place = np.log10(curve["fmr"].where(curve["fmr"] > 0)).round(2)
-        curve = curve[~pd.DataFrame({"group": curve["group"], "place": place}).duplicated()]
+        twice = pd.DataFrame({"group": curve["group"], "place": place}).duplicated()
+        curve = curve[~twice].sort_index()  # groups in their order
         at = verification.fixed_threshold(*some[:3], thresholds[name]).assign(at_threshold=True)
         both = pd.concat([curve.assign(at_threshold=False), at])
         parts.append(both.assign(recogniser=name, attribute=attribute))
