@@ -3,8 +3,8 @@
 Run `python benchmarks/training_runs.py` after `make reproduce`. Every composition of
 `helpers.verification.COMPOSITIONS` is trained `RUNS` times with the ArcFace loss, at the size of
 the laptop profile. A run draws other people for its sets, other first weights and another order of
-the pictures; all networks judge the pairs of chapter 16, each at a threshold that is set as there.
-What they accept is left beside `helpers.verification.composition`, from which chapter 17 computes
+the pictures; all networks judge the pairs of chapter 14, each at a threshold that is set as there.
+What they accept is left beside `helpers.verification.composition`, from which chapter 15 and note N6 compute
 its intervals.
 
 What is trained is kept in `build/training_runs` and not trained again.
@@ -21,7 +21,7 @@ from helpers.verification.composition import JUDGED, RECORD
 
 LOSS, RUNS = "arcface", 7
 IMAGES_EACH, FMR, T = 8, 0.01, 0.3
-"""Of chapter 16: pictures of a person, the rate that sets a threshold, the limit of consensus."""
+"""Of chapter 14: pictures of a person, the rate that sets a threshold, the limit of consensus."""
 CHAPTER, PROFILE = "14_verification_measures", "laptop"
 SETTINGS = lineage.load_profile(PROFILE)
 RENDERED = {"images_each": IMAGES_EACH, "size": SETTINGS.image_size, "device": "cpu"}

@@ -13,42 +13,12 @@
 # ---
 
 # %% [markdown]
-# # Recognising the same face
+# # Same face? Pairs and thresholds
 #
-# A recogniser does not say who somebody is; it says how similar two faces are, and a threshold turns
-# that into *same* or *different*. {cite:t}`verification` audit recognisers by experiment. They make
-# people who do not exist, change one thing at a time about them, and let a crowd say which pairs show
-# one person. This chapter builds all of it on the face world: the recognisers, the people, the crowd's
-# answers and the similarities. The next one, [](15_verification_curves), turns them into error rates.
+# *You need chapters [3](03_direction_fitting) and [4](04_orthogonalization) (how a face is moved along one
+# attribute). Reading: {{minutes}} minutes.*
 
-# %% [markdown]
-# ## Question
-#
-# How alike does a recogniser find two pictures of one person, once pose, light, expression and age
-# are changed one at a time? Which of these drives the pictures furthest apart, and for which group?
-# And do people, who will be the yardstick of the audit, take such pairs for one person?
-
-# %% [markdown]
-# ## Design contract
-#
-# | | |
-# |---|---|
-# | Unit | a *seed*: one random face, from which six prototypes are made, one per group |
-# | Intervention | the group (perceived gender and ancestry group) of a prototype; then one step of pose, light, expression or age |
-# | Held fixed | the rest of the face, as well as the directions manage; the scene; background, neck and shoulders are white |
-# | Outcome | what people say of a pair, from *likely same* to *likely different*; the similarity that a recogniser gives it |
-# | Estimand | change in similarity by one step, against the next step towards the prototype, in each group |
-# | Known failure | the crowd sees likeness, not identity; six prototypes of one seed are not six independent people |
-
-# %% [markdown]
-# ## Prerequisites
-#
-# You need the directions of [](03_direction_fitting) and [](04_orthogonalization). The chapter reads
-# in fifty minutes. *Female* and *male* stand for perceived gender. The *ancestry groups* lie in the
-# directions of three reference points of a stylised renderer: they shift the shape of invented faces
-# and describe nobody. They stand where the paper speaks of race.
-
-# %%
+# %% tags=["hide-cell"]
 from functools import partial
 from itertools import product
 
@@ -57,20 +27,21 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from myst_nb import glue
 from sklearn.linear_model import LogisticRegression
 
 import facerender
-from helpers import annotations, figures, models, verification
+from helpers import figures, models, verification
 from helpers.annotations import pairs as pair_tasks
 from helpers.artifacts import Stage
-from helpers.claims import claim, told
+from helpers.claims import claim, told, with_minus
 from helpers.directions import Hyperplanes
-from helpers.figures import panels, widgets
+from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
 from helpers.verification import figures as drawing
 from helpers.verification import pairs as study
-from helpers.verification.people import ANCESTRIES, draw_sets, nearest_ancestry
+from helpers.verification.people import ANCESTRIES, draw_sets, nearest_ancestry, render_heads
 from helpers.verification.prototypes import (
     crowd_scores,
     exact_planes,
@@ -81,7 +52,7 @@ from helpers.verification.prototypes import (
 )
 from helpers.world import do
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
@@ -93,54 +64,82 @@ n_identities = 200
 recognition_epochs = 10
 n_raters = 5
 
-# %%
+# %% tags=["hide-cell"]
 stage = Stage("14_verification_measures", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device, size=image_size)
 GROUPS = verification.GROUPS
 DRAWS = "16_verification_measures"
 RATERS = 9  # of an image and of a pair, as in the paper
-pd.Series(GROUPS, name="group").to_frame()
+LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 
 # %% [markdown]
-# ## Recognisers with a known history
+# ```{glue:figure} pair-and-threshold
+# :name: fig-threshold
+# :alt: Four pairs of made faces with their similarities, and two histograms of similarity, above for pairs of one made person, below for pairs of two. A dashed line marks the threshold. Marked bars left of it are false non-matches, marked bars right of it false matches.
 #
-# The paper takes three networks from the shelf. Their training sets are large, and nobody knows
-# exactly who is in them. Here three networks are trained before your eyes, two with the ArcFace loss
-# {cite:p}`arcface` on different sets and one with the SphereFace loss {cite:p}`sphereface` on a
-# third; nobody is in two of these three sets. Each has a stated composition: one ancestry group fills it, and
-# the others are hardly seen. A fourth network sees all groups equally often: the
-# control. It shares people with all of them.
+# One threshold, two errors. Above: four pairs, with the similarity that a network gives them. Below: the
+# similarities of all pairs, one panel for each kind. Heights are square roots of counts, so that rare pairs
+# can be seen.
+# ```
+
+# %% [markdown]
+# ## Question
+#
+# A {term}`recogniser` compares two pictures and gives them a number, the {term}`similarity`. From a threshold
+# on, the pair counts as the same person. Two errors can happen. A *false non-match* rejects two pictures of one
+# person. A *false match* accepts two people as one. How much similarity does one step of pose, light,
+# expression or age cost?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | invented adults of the face world; *female* and *male* stand for perceived gender, *ancestry groups* for three reference points of face shape |
+# | Unit | a *seed*: one random face, from which six prototypes are made, one per group |
+# | Intervention | the group of a prototype; then one step of pose, light, expression or age |
+# | Held fixed | the rest of the face, as well as the directions manage; the scene; all but the head is white |
+# | Outcome and who labels it | the similarity that a recogniser gives a pair; the answers of nine simulated raters |
+# | Estimand | change in similarity by one step, against the next step towards the prototype |
+# | Tolerance and n | no tolerance here; all seeds that pass the crowd's check, up to the number wanted |
+# | Decision at stake | where to set a threshold, and which variation to test |
+# | Known failure | raters see likeness and cannot see identity; six prototypes of one seed are not six independent people |
+# :::
+
+# %% [markdown]
+# ## Four recognisers whose training we know
+#
+# {cite:t}`verification` audit three networks from the shelf. Their training sets are large, and their
+# composition is only partly known. We train our own networks on invented people and choose the composition.
+# Three networks see mostly one ancestry group. The fourth sees all groups equally often and serves as the
+# *control*. The ancestry groups are directions of face shape in a stylised renderer. They describe no real
+# people, and skin colour is spread alike in all of them.
 
 # %%
 sets = {
-    name: verification.group_counts(design.shares, n_identities) | {"loss": design.loss}
+    name: verification.group_counts(design.shares, n_identities)
     for name, design in verification.RECOGNISERS.items()
 }
-pd.DataFrame(sets).T.rename_axis("identities of")
-
-# %% [markdown]
-# One choice was made after looking, and you should know it. With groups nearer to each other in
-# shape, no network showed a gap, so they were moved apart until rarely seen faces lay clearly outside
-# of what a network knows. Sets filled with the third group were tried as well; they left no gap that
-# an audit of this size can see, and are not among these four. Each network is trained once: what the
-# audit finds is true of these networks. Whether it is true of their sets, and whether the sets that
-# were kept differ from the one left out, is asked of repeated trainings of every set, in
-# [](15_verification_curves).
-
-# %% [markdown]
-# All four draw their identities from one pool of invented people, who were each rendered several
-# times: other pose, light, expression, apparent age, hair and beard. Only the shape of the face tells
-# the ancestry groups apart. Skin colour is spread alike in all groups, so that, by design, nothing
-# makes one group harder than another except how often the network has seen its like. The control will
-# show whether the design succeeded.
 
 # %%
-IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # per identity; identities per group
-settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
-identities = pd.DataFrame(sets).loc[list(GROUPS)].astype(int)
-skewed = identities.drop(columns="balanced").sum(axis=1)  # nobody is in two of these sets
+identities = pd.DataFrame(sets).loc[list(GROUPS)]
+skewed = identities.drop(columns="balanced").sum(axis=1)  # these sets share no person
 wanted = np.maximum(skewed, identities["balanced"])
+
+# %% [markdown]
+# Each person is drawn several times, with other poses, light, expressions, apparent ages, hair and beards. A
+# second set of people is kept out of training. We use it to measure the networks and to set their thresholds.
+# All pictures show a head on white, because the paper whitens its pictures too.
+
+# %%
+IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # pictures of a person; people per group
+settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
 pool = verification.render_people(
     wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings
 )
@@ -148,49 +147,50 @@ fresh = verification.render_people(
     dict.fromkeys(GROUPS, HELD_OUT), path=stage.path("fresh.npy"), seed=seed + 1, **settings
 )
 
-# %% mystnb={"image": {"alt": "Six rows of eight small faces on white; every row shows one invented person of one group in varying pose, light, expression and hair."}, "figure": {"name": "fig-pool", "caption": "What the recognisers learn from: one invented person per group (A African, E East Asian, W European; F female, M male), as often as each was rendered."}}
-first = np.concatenate([np.flatnonzero(pool.group == group)[:IMAGES_EACH] for group in GROUPS])
-LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
-_ = figures.gallery(pool.images[first], IMAGES_EACH, row_labels=LABELS)
-
 # %% [markdown]
-# Everything but the head is white, in training as in the test, because the paper whitens its test
-# images. Training minimises a margin loss: a picture must lie nearer to its own identity than to all
-# others, by a margin. What is kept is the network that maps a picture to a vector; the cosine between
-# two vectors is the similarity of two faces.
+# Training uses a *margin loss*: a picture must lie nearer to its own person than to all others, by a margin.
+# Two networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. We keep the part
+# that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
-# %%
+# %% tags=["hide-input"]
 people = pd.DataFrame({"identity": pool.person, "group": pool.group})
-sets = draw_sets(people, n_identities, seed=seed)
 same = {"epochs": recognition_epochs, "seed": seed, "device": device}
 jobs = []
-for name, rows in sets.items():
+for name, rows in draw_sets(people, n_identities, seed=seed).items():
     path, _ = stage.path(f"{name}.safetensors"), stage.path(f"{name}.json")
     job = {"images": pool.images[rows], "labels": pool.person[rows], "path": path}
     loss = verification.RECOGNISERS[name].loss
     jobs.append(job | same | {"loss": loss, "held_out": (fresh.images, fresh.person)})
-recognisers = dict(zip(sets, models.train_recognisers(jobs), strict=True))
-names = list(recognisers)
-
-# %% [markdown]
-# The equal error rate is where as many pairs of one person are rejected as pairs of two people are
-# accepted. It is measured on people whom no network has seen, all groups equally often. The
-# threshold that the audit will use is set on the same held-out people: the similarity that only one
-# pair in a hundred of different people reaches. Tuning it on the audit's own pairs would make it fit
-# them too well. Most of those pairs are of different groups and easy; the audit pairs people within
-# a group, where the same threshold lets more of them through.
 
 # %%
-FMR = 0.01
+names = list(verification.RECOGNISERS)
+recognisers = dict(zip(names, models.train_recognisers(jobs), strict=True))
+
+# %% [markdown]
+# ### Where the threshold comes from
+#
+# We set each threshold on the held-out people: one pair of two people in a hundred reaches it. Setting it on the
+# audit's own pairs would fit it to them too well. The audit's pairs are harder, because both people belong to
+# one group. So more of them pass.
+
+# %%
+FMR = 0.01  # accepted share of pairs of two people
 first, second = np.triu_indices(len(fresh.images), 1)
-strangers = fresh.person[first] != fresh.person[second]
-strangers = np.column_stack([first, second])[strangers]
+apart = fresh.person[first] != fresh.person[second]
+strangers = np.column_stack([first, second])[apart]
+
+# %%
 thresholds = {
     name: np.quantile(verification.similarity(recogniser(fresh.images), strangers), 1 - FMR)
     for name, recogniser in recognisers.items()
 }
 
-# %%
+# %% [markdown]
+# The table shows who is in each training set. The *equal error rate* is measured on the held-out people. It is
+# the rate at the threshold where both kinds of error are equally frequent. A network that guesses has a rate of
+# one half.
+
+# %% tags=["hide-input"]
 held_out = pd.DataFrame(
     {
         "identities": {n: r.training.identities for n, r in recognisers.items()},
@@ -199,17 +199,27 @@ held_out = pd.DataFrame(
         "fmr": FMR,
     }
 )
-held_out.drop(columns="fmr").round(4)
+
+# %% tags=["hide-input"]
+shown_sets = identities.groupby(verification.split_groups(GROUPS)[0]).sum().T
+shown_sets.columns = [f"people, {name}" for name in shown_sets]
+shown_sets["loss"] = [verification.RECOGNISERS[name].loss for name in names]
+table = shown_sets.join(held_out[["equal error rate (%)", "threshold"]])
+table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
 
 # %% [markdown]
-# ## Directions to six groups
+# One choice was made after looking. With groups nearer to each other in shape, the networks showed no gap, so we
+# moved the groups apart. Sets filled with the third group showed no gap that an audit of this size can
+# see, and are left out of these four. Repeated trainings of every set follow in
+# [note N6](n06_repeated_trainings).
+
+# %% [markdown]
+# ## Six prototypes of one seed
 #
-# The paper labels random samples of the generator with a public classifier and fits a linear support
-# vector machine for gender and one per group against the rest. The labels thus carry the
-# classifier's own habits. We do the same with a logistic classifier on the vectors of the balanced
-# network, and once more with labels of the same faces from the simulated crowd, and compare both
-# with the world's true directions. A crowd needs no rendering here, so it labels all samples; those
-# planes are used below.
+# A {term}`seed <seed (of a face)>` is a random face. We move each seed to six points of latent space, one for
+# each combination of perceived gender and ancestry group. The six results are its {term}`prototypes
+# <prototype>`. The directions come from {term}`hyperplanes <hyperplane>`, as in [chapter 3](03_direction_fitting).
+# The paper takes the labels from a public classifier. We do that too, and also ask the simulated crowd.
 
 # %%
 codes = generator.sample(max(n_directions, n_labelled), seed + 2).cpu()
@@ -217,16 +227,13 @@ parameters = generator.parameters(codes)
 labelled = verification.store_heads(
     parameters[:n_labelled], image_size, stage.path("labelled.npy"), device
 )
+
+# %%
 ancestry, male = verification.split_groups(pool.group)
 known, seen = (recognisers["balanced"](images) for images in (pool.images, labelled))
 
-# %% [markdown]
-# One choice is hidden in the words *a logistic classifier*. The pool is filled by a few groups, for
-# the sake of the skewed training sets. A classifier that counts all its people alike learns that a
-# face it is unsure of is probably from one of those, and hardly ever names another group. So classes
-# are weighted to count the same; without it, the planes of the rare groups would rest on few labels.
-
-# %%
+# %% tags=["hide-input"]
+# Classes count the same: the skewed sets fill the pool with a few groups.
 classifier = LogisticRegression(max_iter=1000, class_weight="balanced")
 said_male = classifier.fit(known, male).predict_proba(seen)[:, 1]
 said_group = classifier.fit(known, ancestry).predict(seen)
@@ -246,9 +253,12 @@ planes = {
     "crowd, all samples": group_planes(codes, gender, group),
 }
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
+# For note N9: the angle of each plane to the truth, and what leaks along its normal.
 WATCHED = ["skin_colour", "hair_length", "facial_hair"]
 start, exact, leaks = codes[:200].double(), exact_planes(generator), {}
+
+# %% tags=["remove-cell"]
 for labels, fitted in (planes | {"exact": exact}).items():
     normals = fitted.unit().normals
     cosines = (normals * exact.normals).sum(1).clip(-1, 1)
@@ -258,19 +268,15 @@ for labels, fitted in (planes | {"exact": exact}).items():
         high, low = map(facerender.visible_scores, ends)
         found = {"accuracy": fitted.scores.get(name), "angle": np.degrees(np.arccos(cosine))}
         leaks[name, labels] = found | (high - low).mean()[WATCHED].to_dict()
-
-# %%
 leaks = pd.DataFrame(leaks, dtype=np.float64).T.rename_axis(["plane", "labels"])
-words = leaks.sort_index().rename(columns=lambda name: name.replace("_", " "))
-words.style.format("{:z.2f}", na_rep="has no labels")
 
 # %% tags=["remove-input"]
 angles = leaks.pivot_table("angle", "plane", "labels")
 wider = angles["classifier"] - angles["crowd"]
 told(
-    "Planes from the classifier's labels lie {c_low:.0f} to {c_high:.0f} degrees from the true ones, "
-    "planes from the crowd's labels of the same faces {low:.0f} to {high:.0f}. Do those from the "
-    "classifier lie farther away, on average over planes?",
+    "The angle to the true plane is {c_low:.0f} to {c_high:.0f} degrees with the classifier's labels. With "
+    "the crowd's labels of the same faces it is {low:.0f} to {high:.0f} degrees. Is the classifier's angle "
+    "larger, on average over planes?",
     margin=wider.mean(),
     error=wider.sem(),
     c_low=angles["classifier"].min(),
@@ -280,22 +286,10 @@ told(
 )
 
 # %% [markdown]
-# *Angle* is the angle, in degrees, to the true normal. The other columns say by how much skin
-# colour, hair length and so on change on average during a walk along the normal as it is; *accuracy*
-# says how often the plane agrees with its own labels. Two things leak. The world's own correlations
-# do, even along an exact normal where they are strong: they are why the moves below hold the annotated
-# attributes still. The labels' errors add to that, and what a classifier mistakes, everybody who uses
-# its labels will walk along.
-
-# %% [markdown]
-# ## From seeds to prototypes
-#
-# A seed is a random face. Each seed is moved to six points of latent space, one for each group, by
-# the crowd's planes; the decision values of skin colour, hair length, facial hair and makeup stay the
-# seed's own, and all prototypes get the same age and expression. The crowd then looks at every prototype: is it
-# believable, and is it perceived as the group that was meant? A seed stays if all six pass, and if
-# none of them smiles so broadly or looks so old that there is no step left to take. Raters take a
-# beard for a man's, so a prototype that is meant as a woman hardly passes with one.
+# Errors of the labels become errors of the directions. So we use the planes of the crowd, from all samples.
+# [Note N9](n09_replication_gallery) walks the classifier's planes as the paper does.
+# Skin colour, hair length, facial hair and makeup keep the decision values of the seed. All prototypes get one
+# age and one expression.
 
 # %%
 SAMPLED = 10  # seeds per seed that is wanted, as in the paper
@@ -307,7 +301,12 @@ seeds = generator.sample(SAMPLED * n_seeds, seed + 3).cpu()
 FAR = {"gender": 1.5, "ancestry": 3.4}  # decision values, for every way to walk
 walked, index = walk_to_groups(seeds, every, **FAR, others=held)
 
-# %%
+# %% [markdown]
+# The crowd then checks every prototype. Does it look real? Is it perceived as the group that was meant? A third
+# check asks whether a further step towards a smile or an older age is still possible. A seed passes if all six
+# prototypes pass.
+
+# %% tags=["hide-input"]
 UNCANNY = 0.8  # mean fakeness from which people call a face fake, as in the paper
 TARGETS = {"expression": 0.9, "age": 0.8}  # high scores, which two steps reach, as in the paper
 asked_of = generator.parameters(torch.from_numpy(walked))
@@ -315,7 +314,7 @@ items = index["seed"] * len(GROUPS) + pd.Index(GROUPS).get_indexer(index["group"
 said = crowd_scores(asked_of, ["gender", "fakeness"], items.tolist(), **asked)
 nearest = perceived_ancestry(asked_of, items.tolist(), **asked)
 
-# %%
+# %% tags=["hide-input"]
 judged = index.join(said)
 looks = zip(np.array(ANCESTRIES)[nearest], judged["gender"] >= 0.5, strict=True)
 judged["perceived"] = [f"{ancestry} {'male' if man else 'female'}" for ancestry, man in looks]
@@ -328,26 +327,11 @@ judged["can step"] = seen["smiling"].lt(TARGETS["expression"]) & seen["age"].lt(
 judged["accepted"] = judged[["real", "agrees", "can step"]].all(axis=1)
 whole = judged.groupby("seed")["accepted"].all()
 passed = whole.index[whole].to_numpy()
-share = judged.groupby("group", sort=False)[["real", "agrees", "can step", "accepted"]].mean()
-(100 * share).round(0).loc[list(GROUPS)]
 
-# %%
-Markdown(
-    f"Of {len(seeds):,} seeds {len(passed):,} pass in all six groups. "
-    f"{n_seeds} of them are kept, chosen to differ as much as possible."
-)
-
-# %% [markdown]
-# ### By a classifier's planes, along the normals
-#
-# Two choices of the paper are others than those above. Its planes come from the classifier's labels,
-# and a prototype is moved along the normals as they are. Both are walked here for the same seeds: to
-# the same decision value of perceived gender first, then to that of the group. The table says how many
-# prototypes *truly* have the gender and the ancestry group that were meant, for how many seeds that is
-# so of all six, and how much more of an attribute a seed's men have than its women.
+# %% tags=["remove-cell"]
+# For note N9: the same seeds moved by other planes, and along normals.
 
 
-# %%
 def along_normals(own: Hyperplanes, gender: float, ancestry: float) -> np.ndarray:
     """The six prototypes of every seed, by one step along each of two normals."""
     ends = []
@@ -360,15 +344,17 @@ def along_normals(own: Hyperplanes, gender: float, ancestry: float) -> np.ndarra
     return np.stack(ends, axis=1).reshape(-1, end.shape[1])
 
 
-# %%
+# %% tags=["remove-cell"]
 reached = {}
 for labels, own in planes.items():
     reached[labels, "the rest held"], _ = walk_to_groups(seeds, own.join(rest), **FAR, others=held)
     reached[labels, "along normals"] = along_normals(own, **FAR)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 _, man = verification.split_groups(index["group"])
 ways, true = {}, {}
+
+# %% tags=["remove-cell"]
 for way, ends in reached.items():
     faces = generator.parameters(torch.from_numpy(ends)).cpu()
     place = nearest_ancestry(faces[:, [facerender.INDEX[f"ancestry_{axis}"] for axis in "xy"]])
@@ -382,38 +368,17 @@ for way, ends in reached.items():
     }
     ways[way] = shares | more.to_dict()
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 ways = pd.DataFrame(ways).T.rename_axis(["labels", "walk"])
-words = ways.rename(columns=lambda name: name.replace("_", " "))
-words.style.format("{:.2f}").format("{:.0f}", subset=["as meant (%)", "all six (%)"])
-
-# %% tags=["remove-input"]
-reached = {way: rows.mean().mean() for way, rows in true.items()}
-CROWD, PAPER = "crowd, all samples", "classifier"
-more = true[CROWD, "along normals"].mean() - true[PAPER, "along normals"].mean()
-told(
-    "Along normals {paper[0]:.0%} of the prototypes are what was meant with the classifier's labels, and "
-    "{crowd[0]:.0%} with the crowd's labels of all samples; with the rest held {paper[1]:.0%} and "
-    "{crowd[1]:.0%}. Do the crowd's labels bring more prototypes to what was meant? To hold the rest "
-    "serves another end: along normals of the crowd's planes a seed's men have {plain:+.2f} of the scale "
-    "of hair length more than its women, and {held:+.2f} with the rest held.",
-    margin=more.mean(),
-    error=more.sem(),
-    paper=[reached[PAPER, way] for way in ("along normals", "the rest held")],
-    crowd=[reached[CROWD, way] for way in ("along normals", "the rest held")],
-    plain=ways.loc[(CROWD, "along normals"), "hair_length"],
-    held=ways.loc[(CROWD, "the rest held"), "hair_length"],
-)
+true = pd.DataFrame({", ".join(way): rows.mean() for way, rows in true.items()})
 
 # %% [markdown]
 # (erratum-seeds)=
 # ### Seeds that differ
 #
-# Seeds that resemble each other would repeat one face. The paper therefore picks greedily: the next
-# seed is the one whose landmarks lie farthest from those of all chosen seeds, in the group where
-# they are most alike. The loop as printed runs once too often and adds one seed too many; here as
-# many are chosen as were asked for. Landmarks are compared in one pose and one light, so that only
-# the shape of the face counts.
+# Seeds that resemble each other would repeat one face. So we choose greedily, as the paper does. The next seed is
+# the one whose landmarks lie farthest from those of the chosen seeds, in the group where they are most alike.
+# The loop as printed runs once too often and adds one seed too many. Here we choose as many as we want.
 
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
@@ -431,23 +396,27 @@ worn = pd.DataFrame({"seed": prototypes["seed"], "meant": meant, "beard": bearde
 shares = worn.pivot_table("beard", "seed", "meant")
 more = shares["men"] - shares["women"]
 told(
+    f"Of {len(seeds):,} seeds {len(passed):,} pass, and {n_seeds} of them are kept. "
     "A beard that counts: {women:.0%} of the prototypes meant as women have one, and {men:.0%} of those "
     "meant as men, of the same seeds. Do men wear it more often? Then men and women differ in beards as "
-    "well as in shape, and what follows counts both as perceived gender.",
+    "well as in shape, and the results below count both as perceived gender.",
     margin=more.mean(),
     error=more.sem(),
     women=shares["women"].mean(),
     men=shares["men"].mean(),
 )
 
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
+first = np.flatnonzero(prototypes["seed"].isin(prototypes["seed"].unique()[:3]))
+scene = study.neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
+_ = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), LABELS)
+
 # %% [markdown]
-# ## Seventeen images of each
+# ## Seventeen images of each prototype
 #
-# Each prototype is varied in four attributes, one at a time. Head pose and light are the renderer's
-# own parameters. Expression and age are walked in latent space: the distance at which the face
-# reaches a high score is found first, and two steps of half of it are taken to either side. The score
-# is the renderer's own here. The paper asks a model, and so does the script for a generator of your
-# own ([](audit-a-recogniser)).
+# We vary each prototype in four attributes, one at a time. Pose and light are the renderer's own parameters.
+# Expression and age are walked in latent space along the {term}`dual basis`. We first find the distance at which
+# a face reaches a high score. Half of that distance is one step, and we take two steps to either side.
 
 # %%
 # Two ancestry groups fix the third, so its plane would be told twice.
@@ -458,239 +427,138 @@ along = {
     "age": basis[every.names.index("age")],
 }
 
-# %% [markdown]
-# The steps of expression are thus as long as a face needs to smile broadly, and those of age as long
-# as it needs to look old: a face that is far from it takes longer steps. That is why seeds whose faces
-# smile broadly or look old already were left out above.
 
-
-# %%
+# %% tags=["hide-input"]
 def score(codes: np.ndarray, name: str) -> pd.Series:
+    """The renderer's own score; the paper asks a model."""
     return facerender.visible_scores(generator.parameters(torch.from_numpy(codes)))[name]
 
 
+# %% tags=["hide-input"]
 reach = {}
 for name, seen in study.WALKED.items():
-    ways = along[name], partial(score, name=seen), TARGETS[name]
-    reach[name] = study.walk_to_score(walked[kept], *ways)
+    way = along[name], partial(score, name=seen), TARGETS[name]
+    reach[name] = study.walk_to_score(walked[kept], *way)
+
+# %%
 made = study.variants(walked[kept], along, reach)
 faces = [study.neutral(generator.parameters(torch.from_numpy(codes))) for codes, _ in made]
 shown = [do(face, **scene) for face, (_, scene) in zip(faces, made, strict=True)]
 shown, image_table = torch.stack(shown, 1).flatten(0, 1), study.image_index(prototypes)
 pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), device)
-image_table.groupby("attribute", sort=False).size().to_frame("images").T
 
-# %% mystnb={"image": {"alt": "Six faces of one seed in two rows: above with background, neck and shoulders, below the same heads on white."}, "figure": {"name": "fig-white", "caption": "The prototypes of one seed before and after all but the head is made white (the paper's figure 8)."}}
-first = np.arange(0, len(GROUPS) * 17, 17)
-whole = figures.as_pixels(facerender.render(shown[first], image_size).image.cpu())
-whole = whole.transpose(0, 3, 1, 2)
-_ = figures.gallery([*whole, *pictures[first]], len(GROUPS), LABELS, ["before", "after"])
-
-# %% mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column."}}
-first = np.arange(0, 6 * 6 * 17, 17)
-_ = figures.gallery(pictures[first], len(GROUPS), LABELS)
-
-# %% mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
-block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
-halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
-rows = np.concatenate([block[group][columns] for group, columns in halves])
-_ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, verification.ATTRIBUTES)
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
+rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
+large = render_heads(shown[(2 * len(GROUPS) + 2) * 17 + rows], 2 * image_size).image.cpu()
+_ = figures.gallery(large, 5, row_labels=verification.ATTRIBUTES)
 
 # %% [markdown]
-# Look along a row for what changes and should, and for what changes and should not. Pose and light
-# are exact. The youngest face has no beard, because children in this world have none. Expression and
-# age come from fitted directions, and a walk towards *older* that also makes a face more masculine is
-# charged to age below. The manipulation check that follows is there to find such things.
+# Look along a row. Which things change, and should they? Pose and light are exact. Expression and age come from
+# fitted directions, so other things may move along. To find out, we ask raters about every image. This is the
+# *manipulation check*. Images that look fake to them are left out, with their pairs.
 
-# %% [markdown]
-# (erratum-annotations)=
-# ## What people see in single images
-#
-# Nine raters of the crowd rate every image for perceived gender, age, expression, skin colour and how
-# fake it looks. Their scales have the levels that the book uses everywhere: six for age and skin
-# colour, five for the rest. This is the manipulation check: do the ratings follow the steps, and by
-# as much in every group? Images that look uncanny are left out, as in the paper, together with their pairs. How many
-# answers the paper's own check has is not clear: its total is no multiple of its images times the
-# nine answers that each is said to get for an attribute.
-
-# %%
+# %% tags=["hide-input"]
 SEEN = ["gender", "age", "smiling", "skin_colour", "fakeness"]
 scores = crowd_scores(shown, SEEN, range(len(shown)), RATERS, seed=seed, stage=f"{DRAWS}/images")
 perceived = pd.concat([image_table, scores], axis=1)
 uncanny = (perceived["fakeness"] >= UNCANNY).to_numpy()
 
-
-# %% tags=["hide-input"]
-def draw_perceived(frame: pd.DataFrame) -> None:
-    """Perceived scores by what was to be shown, with their median: a panel per attribute."""
-    # Means of nine ratings lie on a grid; a bar holds a ninth of the scale, and no value is on an edge.
-    edges = (np.arange(11) - 0.5) / 9 - 1e-9
-    parts = list(frame.groupby("attribute", sort=False))
-    _, axes = plt.subplots(1, len(parts), figsize=(figures.WIDTH, 3.15))
-    for ax, (name, part) in zip(axes, parts, strict=True):
-        scores = dict(list(part.groupby("shown")["score"]))
-        order = GROUPS if GROUPS[0] in scores else ("-2", "-1", "0", "1", "2")
-        for place, shown in enumerate(order):
-            look, base = figures.look(shown, 6), place + 0.42
-            counts, _ = np.histogram(scores[shown], edges)
-            bars = {"values": base - 0.82 * counts / counts.max(), "edges": edges, "baseline": base}
-            if look.filled:
-                ax.stairs(**bars, color=look.colour, fill=True, alpha=0.45)
-            ax.stairs(**bars, color=look.colour, linewidth=1.2, linestyle=look.mark["linestyle"])
-            ax.plot([scores[shown].median()] * 2, [place - 0.1, base], color="black", linewidth=2)
-        panels.name_rows(ax, [shown.replace("-", "−") for shown in order])
-        low, *_, high = (word.lower() for word in annotations.ATTRIBUTES[name])
-        ax.set(xlim=(-0.06, 1.06), xticks=(0, 0.5, 1), xticklabels=[f"0\n{low}", "", f"1\n{high}"])
-        for label, side in zip(ax.get_xticklabels(), ("left", "center", "right"), strict=True):
-            label.set(ha=side, size=10)
-        sizes = sorted({f"{len(one):,}" for one in scores.values()}, key=len)
-        title = "perceived gender" if name == "gender" else name.replace("_", " ")
-        ax.set_title(
-            f"{title}\nn = {' to '.join(dict.fromkeys(sizes[:: len(sizes) - 1 or 1]))}", fontsize=12
-        )
-
-
-# %% mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group. If people see what was meant, scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}
-whole = perceived.rename(columns={"group": "shown"}).drop(columns="attribute")
-seen = [whole.melt("shown", ["gender"], "attribute", "score")]
-for name, column in {"expression": "smiling", "age": "age"}.items():
-    rows = perceived[perceived["attribute"].isin([name, "prototype"])]
-    seen.insert(0, rows.assign(attribute=column, shown=rows["step"], score=rows[column]))
-_ = draw_perceived(pd.concat(seen))
-
-# %% mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
-_ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
-
-# %% mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness (the paper's figure 18); from the paper's limit upwards they are left out."}}
-worst = perceived["fakeness"].nlargest(8)
-_ = figures.gallery(pictures[worst.index], 8, [f"{value:.2f}" for value in worst])
-
-# %% [markdown]
-# Images that look uncanny are few in this world: its artefacts are strong only far from the centre
-# of latent space. A seed passes if its prototypes are rated below the limit, so some torn pictures stay.
-# With a real generator this step takes out a few in a hundred, and whom it takes out should be looked
-# at, because a rule that removes more images of one group than of another changes the question.
+# %% tags=["remove-input"]
+at_steps = {
+    name: perceived[perceived["attribute"] == name].groupby("step")[column].mean()
+    for name, column in {"expression": "smiling", "age": "age"}.items()
+}
+by_gender = perceived.groupby(perceived["group"].str.endswith(" male"))["gender"].mean()
+ends = {name: f"{means['-2']:.2f} to {means['2']:.2f}" for name, means in at_steps.items()}
+Markdown(
+    f"From the first to the last step, mean perceived age goes from {ends['age']}, and the mean perceived smile "
+    f"from {ends['expression']}. Mean perceived gender is {by_gender[False]:.2f} for images meant as female and "
+    f"{by_gender[True]:.2f} for those meant as male. The scales run from zero to one. {uncanny.sum():,} of "
+    f"{len(uncanny):,} images look fake and are left out. [Note N9](n09_replication_gallery) shows the "
+    "distributions."
+)
 
 # %% [markdown]
 # (erratum-self-pairs)=
 # ## Pairs
 #
-# Positives pair a prototype with its own variants, negatives with the images of three other seeds of
-# the same group. The paper counts the prototype as a member of each of its four sequences, so it is
-# paired with itself four times, and with every other prototype four times. A picture is always
-# identical to itself: these pairs can never fail, and they make a fifth of the positives. By default
-# no pair occurs twice and none is of one picture.
-
-# %% [markdown]
-# The other seeds are not drawn anew for every prototype. All seeds stand in a ring, in random order,
-# and each is compared with the next three. So every prototype is used equally often, no pair comes
-# back with its sides exchanged, and all groups compare the same seeds with each other, which keeps
-# them matched.
+# A *genuine pair* shows a prototype and one of its own variants. A *pair of strangers* shows a prototype and an
+# image of another seed of the same group. All seeds stand in a ring, in random order, and each is compared with
+# the next three. So every group compares the same seeds.
+#
+# The paper counts the prototype as a member of each of its four sequences. It is then paired with itself four
+# times. A picture is always identical to itself, so these pairs cannot fail.
 
 # %%
 pairs = verification.image_pairs(prototypes, seed=seed)
 pairs.index = pair_tasks.pair_ids(pairs)
 as_printed = verification.image_pairs(prototypes, paper=True, seed=seed)
+
+# %% tags=["hide-input"]
 counts = {"default": pairs, "as in the paper": as_printed}
 counts = pd.DataFrame({name: table["kind"].value_counts() for name, table in counts.items()})
 same = as_printed["first"] == as_printed["second"]
-counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()}).fillna(0).astype(
-    int
-).T
+every_count = counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()})
+words = {"positive": "genuine pairs", "negative": "pairs of strangers"}
+every_count.fillna(0).astype(int).T[list(words)].rename(columns=words)
 
 # %% [markdown]
-# ## Do these two show one person?
-#
-# Nine raters answer for each pair on a scale from *likely same* to *likely different*. The simulated
-# rater sees how far two identities lie apart, not who was meant, with a bias of their own, noise, and
-# more trouble when the pose differs. The answers are written as a Label Studio export and read back,
-# as a real crowd's would be. Answers that were cancelled, given twice or signed with an address are
-# dropped or made anonymous by the same reader that a real export goes through; the table counts them.
+# Nine simulated raters answer for each pair, on five levels from *likely same* to *likely different*. A rater sees
+# how far two faces lie apart, with noise, a bias and more doubt when the pose differs. The answers are
+# written as a Label Studio export and read back, like those of a real crowd ([](06_annotation_ingestion)).
 
-# %%
+# %% tags=["hide-input"]
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
 apart = pd.Series(pair_tasks.identity_distance(*ends), pairs.index)
 yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
 turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
-answers = pair_tasks.annotate_pairs(apart, turned, RATERS, seed=seed, stage=DRAWS)
 
 # %%
+answers = pair_tasks.annotate_pairs(apart, turned, RATERS, seed=seed, stage=DRAWS)
 path = stage.path("pairs.json")
 pair_tasks.write_pair_export(answers, path, pairs)
 read = pair_tasks.read_pair_export(path, pairs, RATERS)
-read.report[read.report["count"] > 0][["reason", "unit", "count", "dropped"]]
-
-# %%
-ratings = read.ratings.to_numpy()
-pairs = pairs.loc[read.ratings.index]
-pairs["hcic"] = verification.hcic(ratings)
-pairs["spread"] = ratings.std(1) / 4
-
-# %%
-relations = dict(zip(("positive", "negative", "different group"), drawing.RELATIONS, strict=True))
-pairs["relation"] = pairs["kind"].map(relations)
-fake = uncanny[pairs["first"]] | uncanny[pairs["second"]]
-usable = pairs[~fake]
-
-# %% [markdown]
-# How large is the study beside the paper's? The table counts images, pairs and answers, then the pairs
-# that are left without uncanny images. The paper's pairs are those that it prints, with pictures paired
-# with themselves; ours occur once. The paper's answers to images are its total for all attributes.
-
-# %% tags=["hide-input"]
-left, asked_for = usable["kind"].value_counts(), pairs["kind"].value_counts()
-sizes = {  # of the paper, of this run
-    "images": (10_200, len(shown)),
-    "answers to images": (123_000, RATERS * scores.size),
-    "pairs": (48_000, len(pairs)),
-    "answers to pairs": (432_000, ratings.size),
-    "positives left": (11_682, left["positive"]),
-    "negatives left": (35_406, left["negative"]),
-}
-sizes = pd.DataFrame(sizes, ["the paper", "this run"]).T
-sizes.style.format("{:,}")
-
-# %% tags=["remove-input"]
-share = left / asked_for
-Markdown(
-    f"Left are {11_682 / 12_000:.1%} of the paper's positives and {35_406 / 36_000:.1%} of its "
-    f"negatives, and {share['positive']:.1%} and {share['negative']:.1%} of this run's."
-)
 
 # %% [markdown]
 # (erratum-hcic)=
 # ### Consensus
 #
-# The *human consensus identity confidence*, HCIC, drops the two lowest and the two highest of nine
-# answers and averages the rest, a trimmed mean that cuts a quarter at each end, not a fifth. A pair
-# counts as one person if it is at most a limit. The paper's limits are decimal fractions that many
-# pairs hit exactly, and what becomes of these may depend on how numbers are stored. The table counts
-# the pairs that change sides, against a comparison of sums as whole numbers, for means and limits in
-# single and in double precision.
+# {term}`HCIC` summarises the nine answers. It drops the two lowest and the two highest and averages the
+# other five. A pair counts as one person up to a limit. The paper's limits are decimal fractions, and many pairs
+# hit them exactly. So we compare sums of answers as whole numbers.
 
 # %%
 LIMITS = (0.2, 0.3, 0.4)  # the paper's
+T = 0.3
+ratings = read.ratings.to_numpy()
+pairs = pairs.loc[read.ratings.index]
+pairs["hcic"], pairs["spread"] = verification.hcic(ratings), ratings.std(1) / 4
+
+# %% tags=["remove-cell"]
+relations = dict(zip(("positive", "negative", "different group"), drawing.RELATIONS, strict=True))
+pairs["relation"] = pairs["kind"].map(relations)
+fake = uncanny[pairs["first"]] | uncanny[pairs["second"]]
+usable = pairs[~fake]
+
+# %% tags=["remove-cell"]
 PRECISIONS = {"single": np.float32, "double": np.float64}
 changed = {}
+
+# %% tags=["remove-cell"]
 for mean, limit, t in product(PRECISIONS, PRECISIONS, LIMITS):
     said = pairs["hcic"].to_numpy(PRECISIONS[mean]) <= PRECISIONS[limit](t)
     right = verification.is_match(ratings, t)
     row = changed.setdefault(f"{mean} mean, {limit} limit", {})
     row["to two people", t] = (right & ~said).mean()
     row["to one person", t] = (said & ~right).mean()
-
-# %%
 changed = pd.DataFrame(changed).T.sort_index(axis=1, ascending=[False, True])
-shares = changed.rename_axis(columns=["changes", "limit of HCIC"]).style.format("{:.1%}")
-shares.format_index("{:g}", axis=1, level=1)
 
 # %% tags=["remove-input"]
 moved = changed.loc["single mean, double limit", "to two people"]
 shares = ", ".join(f"{share:.1%} of all pairs at {t}" for t, share in moved.items())
 claim(
-    "**In this run** a mean in single precision, held against a limit in double precision, makes "
-    "pairs of two people out of pairs of one: {shares}. Whoever keeps both in one precision moves "
-    "no pair, and none moves the other way.",
+    "A mean in single precision, compared with a limit in double precision, turns some pairs of one person into "
+    "pairs of two: {shares}. If both have one precision, no pair moves.",
     holds=moved.gt(0).all(),
     shares=shares,
 )
@@ -700,220 +568,134 @@ claim(
 assert changed.drop(index="single mean, double limit").eq(0).all(axis=None)
 assert changed["to one person"].eq(0).all(axis=None)
 
-# %% [markdown]
-# In the figures a mark is the median of a group at a step, and the bar spans the middle seventy per
-# cent of its pairs, as in the paper: fifteen per cent lie below it and as many above. It says how
-# pairs differ, not how well the median is known. Below the dashed line a pair counts as one person. Look at two things: how
-# far the marks of a step lie from the line, and whether any group stands apart from the others.
-
-# %% mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
-T = 0.3  # the paper's limit of HCIC
-rated = usable.assign(rating=usable["hcic"])
-_ = drawing.draw_pairs(rated, ["pose"], "rating", T)
-
-# %% mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
-_ = drawing.draw_pairs(rated, ["light", "expression", "age"], "rating", T)
-
-# %%
-spread = usable.groupby("attribute", sort=False)["spread"]
-ends = {"low": 0.15, "estimate": 0.5, "high": 0.85}
-middle = pd.DataFrame({name: spread.quantile(share) for name, share in ends.items()})
-middle["n"] = spread.size()
-
-# %% mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
-ax = figures.forest(middle, xlabel="standard deviation of a pair's ratings (scale = 1)")
-_ = ax.axvline(0.3, color=figures.BLACK, linestyle="--")
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
+match = pd.Series(verification.is_match(ratings[~fake], T), usable.index)
+figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 4.6), sharex=True, sharey=True)
+said_of = {}
+for ax, (kind, name) in zip(axes, words.items(), strict=True):
+    own = usable["kind"] == kind
+    share = usable.loc[own, "hcic"].round(2).value_counts(normalize=True)
+    wrong = (share.index <= T + 1e-9) == (kind == "negative")
+    colours = np.where(wrong, figures.VERMILION, figures.GREY)
+    ax.bar(share.index, 100 * share, 0.035, color=colours)
+    ax.axvline(T + 0.025, color=figures.BLACK, linestyle="--")
+    said_of[kind] = match[own].mean()
+    ax.set_title(
+        f"{name}, n = {own.sum():,}: {said_of[kind]:.1%} called one person", loc="left", size=12
+    )
+    ax.set_ylabel("pairs (%)")
+axes[1].set_xticks(
+    [0, 0.25, 0.5, 0.75, 1], ["0\nsame", "0.25", "0.5\nnot sure", "0.75", "1\ndifferent"]
+)
+_ = axes[1].set_xlabel("consensus of nine raters (HCIC)")
 
 # %% [markdown]
-# The next figure shows pairs of one prototype, from those that raters found most alike to those they
-# found most different. The simulated raters see through light, but a turned head makes them less
-# sure, and a walk in age may change more than the age. Pairs of one person beyond the limit enter
-# the audit as negatives, and a recogniser that sees through the pose is charged with a false match.
-# How many they are is counted in the next chapter, where the truth is.
-
-# %% mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the quartiles and the highest of an attribute."}}
-intended = usable[usable["kind"] == "positive"].sort_values("hcic")
-sorted_pairs = [intended[intended["attribute"] == name] for name in verification.ATTRIBUTES]
-places = np.linspace(0, 1, 5)
-examples = pd.concat([rows.iloc[(places * (len(rows) - 1)).astype(int)] for rows in sorted_pairs])
-both = np.concatenate([pictures[examples["first"]], pictures[examples["second"]]], axis=3)
-scores = [f"{value:.2f}" for value in examples["hcic"]]
-_ = figures.gallery(both, len(places), scores, row_labels=verification.ATTRIBUTES)
+# In the audit of the next chapter the consensus decides which pairs show one person. It has errors too. A
+# genuine pair beyond the limit counts as two people. A network that sees through the pose is then charged with
+# a false match.
 
 # %% [markdown]
 # ## What the recognisers say
 #
-# Now every recogniser embeds every picture, and the cosine between two vectors is the similarity of
-# the pair. Pairs of different seeds *and* different groups are added for comparison: a recogniser
-# that finds them clearly less alike than pairs within a group has learned the group along with the
-# person.
+# Every recogniser turns every image into a vector. The similarity of a pair is the cosine of the angle between
+# two vectors. One is the highest value, and a picture has it with itself. The threshold of each network is the
+# one that we set above, on other people.
 
 # %%
+vectors = {name: recogniser(pictures) for name, recogniser in recognisers.items()}
+ends = usable[["first", "second"]].to_numpy()
+similarity = {name: verification.similarity(vectors[name], ends) for name in names}
+
+# %% tags=["remove-cell"]
+# For note N9: pairs across groups too, and heads without hair.
 crossed = study.cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
-compared = pd.concat([usable, crossed])
-vectors = {name: recogniser(pictures) for name, recogniser in recognisers.items()}
-similarity = {
-    name: verification.similarity(vector, compared[["first", "second"]].to_numpy())
-    for name, vector in vectors.items()
-}
-seen_by = {name: compared.assign(similarity=values) for name, values in similarity.items()}
-ALL, OTHERS = verification.ATTRIBUTES, ["light", "expression", "age"]
 
-# %% mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, the dotted one that of the paper, step zero the prototype."}}
-FIXED = 0.6  # of similarity, the paper's
-figure = drawing.draw_pairs(seen_by["arcface-a"], ["pose"], "similarity", thresholds["arcface-a"])
-for ax in figure.axes:
-    ax.axhline(FIXED, color=figures.BLACK, linestyle=":")
+# %% tags=["remove-cell"]
+ends = crossed[["first", "second"]].to_numpy()
+for name in names:
+    crossed[f"similarity_{name}"] = verification.similarity(vectors[name], ends)
 
 # %% [markdown]
-# The paper draws one line at a fixed similarity, for one of its networks. A similarity means something
-# else in every network, and so does such a line. The table holds both thresholds against the consensus
-# of the raters: *held* is the one that was set on other people, *fixed* is the paper's. The intervals of such rates
-# come in the next chapter.
+# The prototype and its variant differ in one thing that we changed. So the fall in similarity from one step to the
+# next is an effect on these made faces. We take it within each prototype and average over seeds. Seeds are the
+# independent units, so the intervals are between seeds.
 
 # %%
-match, everybody = verification.is_match(ratings[~fake], T), np.full(len(usable), "all")
-at = {}
-for name, values in similarity.items():
-    for label, threshold in {"held": thresholds[name], "fixed": FIXED}.items():
-        own = verification.fixed_threshold(values[: len(usable)], match, everybody, threshold)
-        at[name, label] = own.loc[0, ["threshold", "fnmr", "fmr"]]
-
-# %%
-at = pd.DataFrame(at).T.rename(columns={"fnmr": "FNMR", "fmr": "FMR"})
-at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
-
-# %% [markdown]
-# (erratum-distance)=
-# ### Other attributes, other networks
-#
-# The paper calls such bars *confidence intervals of cosine distance*. They are neither: they span the
-# middle seventy per cent of the pairs, which says nothing of how well the median is known, and what
-# grows with likeness is a similarity. The figures for the other attributes and recognisers follow;
-# turn to them when a network behaves unlike the others.
-
-# %% mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
-_ = drawing.draw_pairs(seen_by["arcface-a"], OTHERS, "similarity", thresholds["arcface-a"])
-
-# %% [markdown]
-# The paper puts images into steps of expression and age by what people see in them: five equal parts
-# of the scale of the scores. The steps above are those that were taken. The table counts which step of
-# the walk ended in which part, and the next figure draws the same pairs by the parts.
-
-# %% tags=["hide-input"]
-PARTS = ["to 0.2", "to 0.4", "to 0.6", "to 0.8", "to 1"]
-SCORE = {"expression": "smiling", "age": "age"}
-part = np.ceil(5 * perceived[[*SCORE.values()]] - 1e-9).clip(lower=1).astype(int) - 1
-where = {}
-for name, column in SCORE.items():
-    rows = perceived[perceived["attribute"].isin([name, "prototype"])]
-    where[name] = pd.crosstab(rows["step"].astype(int), part.loc[rows.index, column])
-where = pd.concat(where, names=["attribute", "step"]).fillna(0).astype(int)
-where.rename_axis(columns="perceived").rename(columns=dict(enumerate(PARTS)))
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by perceived expression and perceived age, in five parts of the scale, and group for the first ArcFace network: a row for each of the two, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-perceived", "caption": "Similarity by perceived expression and age of the second picture, first ArcFace network (supplement E of the paper)."}}
-parts = []
-for name, column in SCORE.items():
-    rows = seen_by["arcface-a"]
-    rows = rows[rows["attribute"].isin([name, "prototype"])]
-    step = part.loc[rows["second"], column].to_numpy() - 2
-    parts.append(rows.assign(attribute=name, step=step))
-figure = drawing.draw_pairs(pd.concat(parts), [*SCORE], "similarity", thresholds["arcface-a"])
-for ax in figure.axes:
-    ax.set_xticks(range(5), [name.replace("to ", "≤ ") for name in PARTS])
-    ax.set_xlabel(ax.get_xlabel().replace(" (steps)", ", as people see it"))
-
-# %% mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
-_ = drawing.draw_pairs(seen_by["arcface-b"], ALL, "similarity", thresholds["arcface-b"])
-
-# %% mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
-_ = drawing.draw_pairs(seen_by["sphereface"], ALL, "similarity", thresholds["sphereface"])
-
-# %% [markdown]
-# ### What one step does
-#
-# The prototype and its variant differ in one thing that we changed, so the fall in similarity from
-# one step to the next is an effect. It is taken within each prototype and averaged over seeds, which
-# are the independent units: the interval is between seeds.
-
-# %% mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps", "caption": "Effect of a step on similarity, against the next step towards the prototype; first recogniser, 95 % intervals over seeds."}}
 own = usable[usable["kind"] == "positive"]
-own = own.assign(similarity=similarity[names[0]][: len(usable)][usable["kind"] == "positive"])
+own = own.assign(similarity=similarity[names[0]][usable["kind"] == "positive"])
 moved = study.step_effects(own)
-_ = drawing.draw_step_effects(moved)
 
-# %% [markdown]
-# Pose and light change every pixel, expression only some. A walk in age ends in grey hair and
-# wrinkles, and changes whatever leaks along. A step that costs one group more than another is a
-# finding about the network even if no threshold is ever crossed; errors of the next chapter may come
-# from there.
-
-# %% [markdown]
-# ### Without hair
-#
-# Hair covers a large part of a head, and a network may go by it. The paper removes it by segmentation
-# and finds similar trends. The renderer can shave a head instead: the same faces of some seeds are
-# drawn once more, with hair of no length. The table sets the effects of the steps side by side, over
-# all groups of these seeds; *low* and *high* hold those without hair, over seeds.
-
-# %%
+# %% tags=["remove-cell"]
 SHAVED = 10  # seeds, the first ones
 some = image_table["prototype"] < SHAVED * len(GROUPS)
 bald = verification.store_heads(
     do(shown[: some.sum()], hair_length=0.0), image_size, stage.path("bald.npy"), device
 )
+
+# %% tags=["remove-cell"]
 hairless = own[own["prototype_first"] < SHAVED * len(GROUPS)]
 ends = hairless[["first", "second"]].to_numpy()
 shaved = verification.similarity(recognisers[names[0]](bald), ends)
-by_hair = {"with hair": hairless, "without": hairless.assign(similarity=shaved)}
+hairless = hairless[["seed_first", "group", "attribute", "step", "similarity"]]
+hairless = hairless.assign(without=shaved)
 
-# %% tags=["hide-input"]
-cell = ["group", "attribute", "step"]
-by_hair = {name: study.step_effects(rows).set_index(cell) for name, rows in by_hair.items()}
-trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()})
-trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
-trend.loc["all"].style.format("{:+.4f}").format("{:.0f}", subset=["seeds"])
-
-# %% tags=["remove-input"]
-each = trend.drop(index="all", level="group")[["with hair", "without"]]
-closer = (shaved - hairless["similarity"]).groupby(hairless["seed_first"]).mean()
-told(
-    "Over groups and steps, the effects with and without hair have a rank correlation of {alike:.2f}, "
-    "and {sign:.0%} have the same sign. Without hair a picture is {closer:+.3f} more similar to its "
-    "prototype. Are pictures of one person more alike without it?",
-    margin=closer.mean(),
-    error=closer.sem(),
-    alike=each.corr("spearman").iloc[0, 1],
-    sign=np.sign(each).diff(axis=1)["without"].eq(0).mean(),
-    closer=closer.mean(),
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
+steps = moved[moved["group"] == "all"].reset_index(drop=True)
+unit = {"pose": "°", "expression": "", "age": "", "light": ""}
+names_of = [
+    f"{row.attribute} {row.step}{unit[row.attribute]}"
+    + ("" if row.reference == "prototype" else f" from {row.reference}{unit[row.attribute]}")
+    for row in steps.itertuples()
+]
+steps.index = [name.replace("-", "−") for name in names_of]
+ax = figures.forest(steps[["estimate", "low", "high"]], xlabel="change in similarity by one step")
+costly = steps["estimate"].idxmin()
+title = (
+    f"Most costly step: {costly}, {steps['estimate'].min():+.2f} (n = {steps['seeds'].max()} seeds)"
 )
+ax.locator_params(axis="x", nbins=5)
+_ = ax.set_title(with_minus(title), size=12)
+
 
 # %% tags=["remove-input"]
-costs = trend.loc["all"].sort_index()
-last, lights = costs.loc[("age", "2")], costs.loc["light"]
-dearer = lights["without"].lt(lights["with hair"]).sum()
+def between(table: pd.DataFrame, digits: int) -> str:
+    """The least and the largest cost in similarity."""
+    return f"{table['estimate'].max():+.{digits}f} to {table['estimate'].min():+.{digits}f}"
+
+
+of_groups = moved[(moved["group"] != "all") & moved["attribute"].eq("age") & moved["step"].eq("2")]
+by_name = {
+    name: between(rows, 4 if name == "expression" else 3)
+    for name, rows in steps.groupby("attribute")
+}
 Markdown(
-    f"**In this run** {dearer} of {len(lights)} lights cost more on a shaved head. The last step of age "
-    f"costs {-last['without']:.3f} without hair and {-last['with hair']:.3f} with it."
+    f"One step of pose changes similarity by {by_name['pose']}, one of light by {by_name['light']}, one of "
+    f"expression by {by_name['expression']}. A step of age changes it by {by_name['age']}. The last step of age "
+    f"ends in grey hair and wrinkles. By group, it changes similarity by {between(of_groups, 3)}."
 )
+
+# %% [markdown]
+# Pose and light change every pixel, expression changes few. A walk in age also changes things that leak
+# along. If a step costs one group more than another, that is a finding about the network, even before any
+# threshold is crossed. [Note N9](n09_replication_gallery) has the same for every group, for the other networks
+# and for heads without hair.
 
 # %% [markdown]
 # ### Turn a head yourself
 #
-# Move the slider: the same seed as a face of two groups. The two numbers are each face's similarity
-# to its own frontal prototype, for the first recogniser.
+# Move the slider and guess first: by how much does the number fall when a head turns? The same seed is shown as a
+# face of two groups. The two numbers are each face's similarity to its own frontal prototype, for the first
+# recogniser.
 
-# %%
+# %% tags=["hide-input"]
 ORDER = (-30, -15, 0, 15, 30)
-SHOWN = ("european male", "african female")
 turns = {}
-for group in SHOWN:
+for group in ("european male", "african female"):
     start = int(np.flatnonzero(prototypes["group"] == group)[0]) * 17
-    sequence = start + np.array([1, 2, 0, 3, 4])
-    turns[group] = sequence
-steps = [
+    turns[group] = start + np.array([1, 2, 0, 3, 4])
+steps_of = [
     f"{angle}°: ".replace("-", "−")
     + " | ".join(
         f"{vectors[names[0]][rows[place]] @ vectors[names[0]][rows[2]]:.3f}"
@@ -922,86 +704,190 @@ steps = [
     for place, angle in enumerate(ORDER)
 ]
 frames = {group: pictures[rows] for group, rows in turns.items()}
-widgets.side_by_side(frames, steps, "turn", "the same seed", width=200)
+widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200)
 
 # %% [markdown]
 # ## What would change our mind
 #
-# If raters did not follow the steps of the manipulation check, or followed them in one group more
-# than in another, pairs of different groups would not be alike and no comparison of groups would be
-# fair. If pairs across groups were no less similar than pairs within a group, the recognisers would
-# not have learned the group along with the person. And if a step of expression cost more than a step
-# of pose, the walk in latent space would have moved more than the expression.
+# Suppose raters followed the steps in one group more than in another. Then pairs of different groups would be
+# unlike, and the next chapter could not compare groups fairly. Suppose a step of expression cost more than a
+# step of pose. Then the walk in latent space would have moved more than the expression.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise}
+# ```{exercise} Consensus by hand (10 minutes, easy)
 # :label: exercise-consensus
 #
-# Nine raters answer 0, 0, 0, 1, 1, 2, 2, 4, 4 on the scale from 0 (likely same) to 4 (likely
-# different). What is the consensus of the pair, and does it count as one person at the paper's limit?
-# ```
-
-# %% [markdown]
-# ```{solution} exercise-consensus
-# :class: dropdown
+# Nine raters answer 0, 0, 0, 1, 1, 2, 2, 4, 4 on the scale from 0 (likely same) to 4 (likely different).
+# Compute the consensus of the pair. Does it count as one person at the paper's limit?
 #
-# Without the two lowest and the two highest, 0, 1, 1, 2, 2 remain. They sum to six of at most twenty,
-# which is exactly the limit, so the pair counts as one person. With another rule of rounding it would
-# not: that is why sums are compared as whole numbers.
+# **Check:** `verification.hcic` gives your number, and the sum of the five answers that remain is a whole number.
 # ```
 
 # %% [markdown]
-# ```{exercise}
+# ```{solution-start} exercise-consensus
+# :class: dropdown
+# ```
+
+# %% [markdown]
+# Drop the two lowest and the two highest answers. The other five have a sum, and the highest possible sum is
+# twenty. Here the sum lies exactly at the limit, so the pair counts as one person.
+
+# %% tags=["solution"]
+nine = [0, 0, 0, 1, 1, 2, 2, 4, 4]
+middle = sorted(nine)[2:-2]
+assert sum(middle) / 20 == verification.hcic([nine])[0] == T
+assert verification.is_match([nine], T)[0]
+print(f"The five answers {middle} give {sum(middle) / 20}, which is the limit.")
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} Pairs that cannot fail (10 minutes, medium)
 # :label: exercise-self-pairs
 #
-# A paper reports a false non-match rate of four in a hundred, with every prototype paired with itself
-# in each of four sequences of five pictures. What is the rate among pairs that can fail?
+# A paper reports that 4 % of genuine pairs are rejected. Every prototype is paired with itself in each of four <!-- paper -->
+# sequences of five pictures. Which share of the pairs that can fail are rejected?
+#
+# **Check:** your factor is the same for every threshold below perfect similarity.
 # ```
 
 # %% [markdown]
-# ```{solution} exercise-self-pairs
+# ```{solution-start} exercise-self-pairs
 # :class: dropdown
-#
-# Four of twenty positives are trivial, so the failures come from sixteen of twenty. The rate is five
-# in a hundred: multiply by twenty and divide by sixteen. It is the same for every threshold below
-# perfect similarity, so the whole curve is too low by a fifth.
+# ```
+
+# %% [markdown]
+# Of twenty genuine pairs, four show one picture twice. All rejected pairs are among the other sixteen. So multiply
+# by twenty and divide by sixteen. The code counts the same share among this chapter's printed pairs.
+
+# %% tags=["solution"]
+genuine = as_printed[as_printed["kind"] == "positive"]
+can_fail = (genuine["first"] != genuine["second"]).mean()
+assert can_fail == 16 / 20
+print(f"{0.04 / can_fail:.3f} of the pairs that can fail")
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
-# - A recogniser's similarity is a number without a meaning of its own. The threshold gives it one, and
-#   belongs on other people than those of the audit.
-# - Labels that come from a classifier carry its errors into every direction fitted to them.
-# - Check the manipulation: ask people whether they see what was meant, in every group.
-# - Leave pictures out of pairs with themselves: they cannot fail, and flatter every system alike.
-
-# %% [markdown]
-# ### What this chapter leaves
+# - A similarity gets its meaning from a threshold. Set the threshold on other people than those of the audit.
+# - Labels from a classifier carry its errors into every direction that is fitted to them. Ask people whether they
+#   see what you meant, in every group.
+# - Leave out pairs of a picture with itself. They cannot fail, so they make every system look better.
 #
-# `pairs.parquet` has a row per pair with its images, kind, group, step, the consensus and the
-# similarity that each recogniser gives it; `ratings.npy` the nine answers to each. `recognisers.parquet`
-# holds thresholds, `vectors.npz` a vector per image and recogniser, `prototypes.parquet` and
-# `parameters.npy` the faces, `bald.npy` those that were shaved, and `steps.parquet` the effects of steps.
+# **Next:** [](15_verification_curves) takes these pairs, their consensus and their similarities, and compares the
+# two error rates between groups.
 
-# %% tags=["hide-input"]
-table = usable.assign(
-    **{f"similarity_{n}": values[: len(usable)] for n, values in similarity.items()}
+# %% tags=["remove-cell"]
+at = thresholds[names[0]]
+alike = pd.Series(similarity[names[0]], usable.index)
+genuine = usable["kind"].eq("positive")
+rejected, passes = (alike[genuine] < at).mean(), (alike[~genuine] >= at).mean()
+smiles = steps.loc[steps["attribute"] == "expression", "estimate"]
+
+# %% tags=["remove-cell"]
+answer = (
+    f"**Answer.** At its threshold of {at:.2f} the first network rejects {rejected:.1%} of the pairs of one "
+    f"made person and accepts {passes:.1%} of the pairs of two. A single step costs most at *{costly}*: "
+    f"the similarity changes by {steps['estimate'].min():+.2f}. A step of expression changes it by "
+    f"{smiles.min():+.4f} at most. Nine simulated raters call {said_of['positive']:.1%} of the pairs of one "
+    f"person the same, and {said_of['negative']:.1%} of the pairs of two."
 )
+glue("answer", Markdown(with_minus(answer)), display=False)
+
+# %% tags=["remove-cell"]
+kinds = {True: alike[genuine].sort_values(), False: alike[~genuine].sort_values()}
+median = {kind: values.index[len(values) // 2] for kind, values in kinds.items()}
+chosen = [(median[True], True), (kinds[True].index[0], True)]
+chosen += [(kinds[False].index[-1], False), (median[False], False)]
+
+
+# %% tags=["remove-cell"]
+def draw_example(ax, pair: str, of_one: bool) -> None:
+    """Both pictures of a pair, its similarity, and whether the verdict is right."""
+    ends = usable.loc[pair, ["first", "second"]].tolist()
+    both = render_heads(shown[torch.tensor(ends)], 2 * image_size).image.cpu()
+    ax.imshow(np.concatenate([*figures.as_pixels(both)], axis=1))
+    ax.set_axis_off()
+    accepts = alike[pair] >= at
+    people = "one person" if of_one else "two people"
+    ax.set_title(f"{people}\n{alike[pair]:.2f}: {'accept' if accepts else 'reject'}", size=11)
+    wrong = ("false non-match" if of_one else "false match") if accepts != of_one else "right"
+    colour = figures.BLACK if wrong == "right" else figures.VERMILION
+    ax.text(0.5, -0.12, wrong, transform=ax.transAxes, ha="center", va="top", size=11, color=colour)
+
+
+# %% tags=["remove-cell"]
+EDGES = np.linspace(-1, 1, 81)
+
+
+def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
+    """Similarities of one kind of pair; those on the wrong side of the threshold are coloured."""
+    wrong = (values < at) == of_one
+    for part, colour in ((values[~wrong], figures.GREY), (values[wrong], figures.VERMILION)):
+        ax.hist(part, EDGES, color=colour)
+    ax.axvline(at, color=figures.BLACK, linestyle="--")
+    ax.set_yscale("function", functions=(np.sqrt, np.square))
+    ax.set_yticks([])
+    ax.set_ylim(0, 2.3 * ax.get_ylim()[1])
+    error = (
+        f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}:\nfalse {'non-' * of_one}match"
+    )
+    side = {"x": at - 0.03, "ha": "right"} if of_one else {"x": at + 0.03, "ha": "left"}
+    side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 11}
+    ax.text(y=0.95, s=error, color=figures.VERMILION, **side)
+    people = "one person" if of_one else "two people"
+    ax.set_title(f"pairs of {people}, n = {len(values):,}", loc="left", size=12)
+
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "One threshold, two errors (shown at the top)."}}
+figure = plt.figure(figsize=(figures.WIDTH, 6.6))
+upper, lower = figure.subfigures(2, 1, height_ratios=[1.55, 4.4])
+for ax, (pair, of_one) in zip(upper.subplots(1, 4), chosen, strict=True):
+    draw_example(ax, pair, of_one)
+axes = lower.subplots(2, 1, sharex=True)
+for ax, (of_one, values) in zip(axes, kinds.items(), strict=True):
+    draw_kind(ax, values, of_one)
+axes[1].set_xlim(min(-0.75, alike.min()), 1.3)
+axes[1].set_xticks([-0.5, 0, 0.5, at, 1], ["−0.5", "0", "0.5", f"{at:.2f}\nthreshold", "1"])
+axes[1].set_xlabel("similarity")
+glue("pair-and-threshold", figure, display=False)
+
+# %% tags=["remove-cell"]
+table = usable.assign(**{f"similarity_{n}": values for n, values in similarity.items()})
 stage.save("pairs.parquet", table.reset_index())
 stage.save("ratings.npy", ratings[~fake])
 stage.save("recognisers.parquet", held_out)
+
+# %% tags=["remove-cell"]
 stage.save("vectors.npz", vectors)
 stage.save("prototypes.parquet", prototypes)
 stage.save("parameters.npy", shown.cpu().numpy())
 stage.save("steps.parquet", moved)
+
+# %% tags=["remove-cell"]
+# Read by note N9 alone.
+stage.save("perceived.parquet", perceived)
+stage.save("cross_pairs.parquet", crossed)
+stage.save("hairless.parquet", hairless)
+stage.save("planes.parquet", leaks.reset_index())
+stage.save("ways.parquet", ways.reset_index())
+stage.save("as_meant.parquet", true)
+
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "prototypes": len(prototypes),
         "images": len(pictures),
         "pairs": counts.to_dict(),
+        "asked": pairs["kind"].value_counts().to_dict(),
         "equal_error_rate": {name: one.held_out_eer for name, one in recognisers.items()},
         "leak": leaks["angle"].reset_index().to_dict("records"),
     }
