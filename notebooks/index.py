@@ -354,7 +354,6 @@ _ = right.legend(*skin.get_legend_handles_labels(), loc="outside lower center", 
 # | Chapter | Question |
 # |---|---|
 # | [Audit your own model](18_audit_your_model.ipynb) | What has to be decided before a model is asked, and what does the report say? |
-# | [A study of your own](21_own_study.ipynb) | What does the whole study look like where the truth is not known, and how far is it off? |
 
 # %% [markdown]
 # ## Run it
