@@ -18,7 +18,6 @@
 # *You need chapter 10 (pairs and verdicts) and chapter 16 (power). Reading: {{minutes}}.*
 
 # %% tags=["hide-cell", "study"]
-from itertools import chain
 from textwrap import fill
 
 import matplotlib.pyplot as plt
@@ -76,38 +75,40 @@ results = {}
 
 
 # %% tags=["hide-cell"]
+def in_lines(texts: list[str], start: str = "", width: int = 88) -> str:
+    """Texts as lines that fit a page of the report."""
+    lines = (fill(start + text, width, subsequent_indent=" " * len(start)) for text in texts)
+    return with_minus("\n".join(lines))
+
+
 def draw_report(report, limits: int = 3) -> None:
     """A report on one page: the answer, every planned comparison, and the first limits."""
     rows = pd.DataFrame([one.model_dump() for one in report.effects])[::-1]
-    ends = 100 * rows[["estimate", "low", "high"]].astype(float)
-    figure = plt.figure(figsize=(figures.WIDTH, 9.2))
-    top, ax, foot = figure.subplots(3, 1, height_ratios=[2.1, 6.2, 2.2])
-    answer = "\n".join(fill(line, 82) for line in report.answer.splitlines()[:2])
-    how = {"va": "top", "fontsize": 10.5, "transform": top.transAxes}
-    top.text(0, 1, f"1  The answer\n{answer}", **how)
-    margin = 100 * report.tolerance
+    ends, margin = 100 * rows[["estimate", "low", "high"]].astype(float), 100 * report.tolerance
+    figure = plt.figure(figsize=(figures.WIDTH, 9), layout="none", edgecolor="#777777", linewidth=2)
+    ax = figure.add_axes((0.41, 0.285, 0.56, 0.405))
     ax.axvspan(-margin, margin, color="#DDDDDD", zorder=0)
     ax.axvline(0, color=figures.BLACK, linewidth=1)
     for place, (one, verdict) in enumerate(zip(ends.to_numpy(), rows["verdict"], strict=True)):
-        look = figures.look(verdict)
         reach = np.clip([[one[0] - one[1]], [one[2] - one[0]]], 0, None)
-        ax.errorbar(one[0], place, xerr=reach, **look.mark | {"linestyle": "none"}, capsize=3)
+        how = figures.look(verdict).mark | {"linestyle": "none", "capsize": 3}
+        ax.errorbar(one[0], place, xerr=reach, **how)
     names = [f"{spaced(a)}: {c}" for a, c in zip(rows["axis"], rows["cell"], strict=True)]
-    ax.set_yticks(range(len(rows)), names)
-    ax.set_title("2  Every planned comparison", loc="left", fontsize=10.5)
-    ax.set_xlabel(f"change of the error rate (points); grey: the tolerance of {margin:g} points")
-    shown = [fill(f"– {limit}", 88, subsequent_indent="   ") for limit in report.limits[:limits]]
-    foot.text(0, 1, "3  The limits\n" + "\n".join(shown), **how | {"transform": foot.transAxes})
-    for blank in (top, foot):
-        blank.axis("off")
-    beyond = (rows["verdict"] == "exceeds").sum(), (rows["verdict"] == "inconclusive").sum()
-    title = "{} of {} cells beyond the tolerance, {} undecided".format(
-        beyond[0], len(rows), beyond[1]
-    )
-    figure.suptitle(f"Report: {title}", fontsize=13, fontweight="bold")
+    ax.set_yticks(range(len(rows)), names, fontsize=10)
+    ax.set_xlabel(f"points of the error rate; grey: tolerance of {margin:g} points", fontsize=10)
+    counts = rows["verdict"].value_counts()
+    title = f"{counts.get('exceeds', 0)} of {len(rows)} cells beyond the tolerance"
+    title += f", {counts.get('inconclusive', 0)} undecided"
+    head, how = {"fontsize": 11, "fontweight": "bold", "va": "top"}, {"fontsize": 10, "va": "top"}
+    figure.text(0.02, 0.985, title, fontsize=14, fontweight="bold", va="top")
+    figure.text(0.02, 0.94, "1  The answer", **head)
+    figure.text(0.02, 0.915, in_lines([report.question, *report.answer.splitlines()[:2]]), **how)
+    figure.text(0.02, 0.72, "2  Every planned cell", **head)
+    figure.text(0.02, 0.215, "3  The limits", **head)
+    figure.text(0.02, 0.19, in_lines(report.limits[:limits], "– "), **how)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 of_table = read_specification(ROOT / "audits/table.yml")
 listed = from_table(ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
@@ -182,7 +183,7 @@ cut_off = pd.read_csv(ROOT / "audits/table.csv").iloc[:-1]
 try:
     from_table(cut_off, of_table)
 except ValueError as error:
-    print(error)
+    print(fill(str(error), 90))
 
 # %% [markdown]
 # ## A model file
@@ -194,14 +195,14 @@ except ValueError as error:
 
 # %% tags=["hide-input"]
 text = (ROOT / audit).read_text(encoding="utf-8")
-Markdown(f"```yaml\n{text[text.index('name:'):]}```")
+Markdown(f"```yaml\n{text[text.index('name:') :]}```")
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 before, after = "celeba-like", "fairface-like"
 for name, network in models.load_all(stage, "02_face_world", [before, after]).items():
     write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 file = ROOT / audit
 if audit == "audits/example.yml":
     settings = yaml.safe_load(text)
@@ -273,7 +274,7 @@ data = judged(labelled, plan["threshold"], True, "the face world")
 tables = analyse(data, plan)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 def score_of(faces: np.ndarray) -> np.ndarray:
     """What the model says of images."""
     return ask(model, faces, stage.folder / "answers")
@@ -291,14 +292,14 @@ now = make_plan(spec, inputs=[spec.path])
 report = build_report(data, tables, plan, now, truth=truth, model=model.card())
 write_json(report, stage.path("report.json"))
 write_html(report, stage.path("report.html"))
-write_card(report, stage.path("model_card.md"))
+_ = write_card(report, stage.path("model_card.md"))
 
 # %% [markdown]
 # The three files hold the same sentences: a page for people, JSON with a published schema for machines, and
 # a model card. In the face world we can do one more thing: look the answer up. We render other faces with each axis
 # set by hand, ask the same file, and draw the true change as a diamond.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 cells = pd.DataFrame([one.model_dump() for one in report.effects])
 cells["change"] = cells["axis"].map(spaced) + ": " + cells["cell"]
 NUMBERS = ["estimate", "low", "high", "truth", "truth_se"]
@@ -319,13 +320,14 @@ _ = ax.set_title(f"{intervals_held} of {intervals} intervals hold the truth", lo
 # may see another gender than was set. And a moved face carries more than its axis. In this world we can remove
 # the second reason: the same images and answers get the intended level as their label.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 level = labelled[f"{spec.attribute}_level"].astype(float)
 as_set = judged(labelled.assign(label=level), plan["threshold"], True, "as set")
 without_people = 100 * analyse(as_set, plan)["effects by cell"]["estimate"].to_numpy()
-off = (cells["estimate"] - cells["truth"]).abs().mean(), np.abs(
-    without_people - cells["truth"]
-).mean()
+off = (
+    (cells["estimate"] - cells["truth"]).abs().mean(),
+    np.abs(without_people - cells["truth"]).mean(),
+)
 differ = (labelled["label"] != level)[labelled["label"].notna()].mean()
 
 # %% tags=["remove-input"]
@@ -424,7 +426,7 @@ results |= {
 # `audits/verification.yml` names pictures of known people and a group for each. We take recogniser and
 # pictures of [](14_verification_measures), where people of one *seed* are matched across groups.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 NAME = "arcface-a"
 prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 people = image_index(prototypes).rename(columns={"prototype": "identity"})
@@ -434,7 +436,7 @@ weights = stage.load("14_verification_measures", f"{NAME}.safetensors")
 recogniser = models.Recogniser.read(weights)
 _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 threshold = stage.load("14_verification_measures", "recognisers.parquet")["threshold"][NAME]
 settings = yaml.safe_load((ROOT / "audits" / "verification.yml").read_text(encoding="utf-8"))
 settings |= {"images": "people.csv", "columns": {"image": "file", "unit": "seed"}}
@@ -491,14 +493,14 @@ Markdown(
 # ([](bring-your-generator)).
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-cell", "study"]
 def for_your_study(*tables: object) -> None:
     """Tables and words that a study of your own shows; of the example the text tells them."""
     if study != EXAMPLE:
         display(*tables)
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-cell", "study"]
 file, folder = ROOT / study, stage.folder / "study"
 text = file.read_text(encoding="utf-8")
 if study == EXAMPLE:
@@ -507,12 +509,14 @@ if study == EXAMPLE:
     settings["design"]["transects"] = n_transects
     settings["calibration"]["transects"] = n_transects // 4
     network = models.AuditedModel.read(SHIPPED / "celeba-like.safetensors").network
-    path = write_onnx(network, stage.path("example.onnx"), 64)  # it learned from images of this size
+    path = write_onnx(
+        network, stage.path("example.onnx"), 64
+    )  # it learned from images of this size
     settings["model"] |= {"path": path.name, "input": {"size": 64}}
     file = stage.path("study.yml")
     file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 own = read_specification(file)
 if study != EXAMPLE:
     folder, _ = folders(own)
@@ -586,7 +590,7 @@ checks
 # People hardly agree about fakeness, so there is little to fit. It is no axis, and we take no step along it. With
 # your generator this place also shows the cosines between the normals and the levels.
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
@@ -609,25 +613,25 @@ images = views.made(cells, LAST)
 whole, seen = views.look(images, LAST, own.asked_of_samples if own.calibration else own.asked)
 labelled = whole.labelled(index, own)
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-cell", "study"]
 labelled[own.attribute] = whole.scores[own.attribute].to_numpy()
 names = [*axes, *(name for name in own.asked if name not in axes)]
 moved = {name: labelled.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
 
-# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Rows of faces. The first row shows faces as the generator samples them; each row below is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person."}, "figure": {"name": "fig-study-transects", "caption": "First row: sampled faces, none of them selected. Below: the first transects, each face at all combinations of the axes' levels, the last axis changing fastest."}}
+# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
 in_a_row = min(max(1, 8 // 2 ** len(axes)), index["unit"].nunique())
 shown = index[index["unit"].isin(index["unit"].unique()[: 3 * in_a_row])]
 in_words = [
     "\n".join(own.axes[name][level] for name, level in zip(axes, row, strict=True))
     for row in shown[[f"{name}_level" for name in axes]].to_numpy()[: 2 ** len(axes) * in_a_row]
 ]
-across = len(in_words)
-lines = ["" for _ in range(across)], in_words, ["" for _ in range(len(shown) - across)]
-drawn = [*samples[:across], *images[shown.index]]
-_ = figures.gallery(drawn, across, [*chain(*lines)] if len(samples) >= across else [])
+across, n = len(in_words), len(shown) // len(in_words)
+drawn = [*images[shown.index], *samples[:across]]
+labels = [*(f"transect {k + 1}" if in_a_row == 1 else "" for k in range(n)), "sampled"]
+_ = figures.gallery(drawn, across, in_words, labels if n * across == len(shown) else [])
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 closed = {"leaks": [], "doses": []}
 checked = own_generator.gate(found, views, steps, seen) if own.calibration else closed
 leaks = pd.DataFrame(checked["leaks"], columns=["attribute", "axis", "change", "upper"])
@@ -635,7 +639,7 @@ doses = pd.DataFrame(checked["doses"], columns=["axis", "level", "sd", "upper"])
 for_your_study(leaks.head(6), doses, moved.rename(spaced, axis=0).rename(spaced, axis=1).T)
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
 fresh = generator.sample(len(cells), seed + 1).cpu().numpy()
 outside = [(realism.out_of_range(one, drawn, planes)["outside"] != "") for one in (cells, fresh)]
@@ -672,7 +676,7 @@ score = ask(model, images, folder / "answers")
 data = judged(labelled.assign(score=score), own.model.cut, True, own.name).frame
 everything = effects.all_matched_effects(data, "error", axes, "unit", own.design.tolerance)
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 data["kept"] = data.index.isin(adults.index)
 answered = data[data["error"].notna()]
 rows = answered[answered["kept"]]
@@ -681,7 +685,7 @@ complete = pruning.completeness(labelled, adults, grid, "unit").set_index(["unit
 for_your_study(pd.concat([rules, young]).set_index("attribute").rename(spaced), complete)
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-cell", "study"]
 def groups(name: str) -> pd.Series:
     """What people saw on an axis; where the paper has no cut, what was meant."""
     if name in errors.STRATA:
@@ -690,14 +694,14 @@ def groups(name: str) -> pd.Series:
     return pd.Series(meant, rows.index)
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 if len(rows):
     strata = {name: groups(name) for name in axes}
     for_your_study(errors.stratified_errors(rows.assign(**strata), axes[::-1]))
 else:
     print("no rate: no image was kept")
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-input", "study"]
 draws = []
 if len(set(rows["unit"])) > 1:  # of one face nothing can be resampled
     X = effects.paper_columns(rows)
@@ -729,7 +733,7 @@ in_rates = (100 * everything[["estimate", "low", "high"]]).rename(spaced, level=
 change = in_rates.assign(n=[*everything["n"]])
 
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-cell", "study"]
 def errors_by_intervention() -> np.ndarray:
     """The model's errors on the study's own base faces, at the doses that its images have."""
     doses = {
@@ -867,6 +871,7 @@ sentence
 # `make_plan` computes the sizes. The detectable change grows by about the square root of two. A plan that chooses
 # its own number takes many more faces, because a small tolerance is expensive.
 
+
 # %% tags=["solution"]
 def sizes_with(transects: int | None) -> dict:
     """Sizes of the example's plan with another number of faces."""
@@ -968,7 +973,7 @@ glue(
         with_minus(
             f"One audit file goes in and one report comes out, from a table, a model or a generator. For the "
             f"model file of this chapter {beyond} of {len(report.judged)} comparisons are beyond the tolerance "
-            f"and {undecided} are undecided, so the gate says {code}. The truth is known here: "
+            f"and {undecided} are undecided, so the gate gives exit code {code}. The truth is known here: "
             f"{intervals_held} of {intervals} intervals hold it. {reached}"
         )
     ),
