@@ -53,7 +53,7 @@ family = plan.families["effects by cell"]
 SHOWN = (0.02, 0.03, 0.05, 0.10)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of four sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for four true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
 def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
     """Power against transects for several effects on the average, and for one cell of a family."""
     ax = plt.figure(figsize=(figures.WIDTH, 5.2)).gca()
@@ -66,8 +66,11 @@ def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
         ax.plot(sizes, [effects.power(n, cell, level) for n in sizes], "--", color=look.colour)
         n = effects.transects_needed(design, plan.level, plan.power)
         ax.plot(n, plan.power, look.marker, color=look.colour, markersize=8)
-        words = f" {100 * difference:.0f} points:\n {n:,}"
-        ax.annotate(words, (n, plan.power), (n, 0.845), color=look.colour, ha="right", fontsize=11)
+        side = {"ha": "left" if difference == min(differences) else "right", "fontsize": 11}
+        words = f" {100 * difference:.0f} points: \n {n:,} "
+        ax.text(n, plan.power + 0.03, words, color=look.colour, va="bottom", **side)
+    ax.text(10, 0.5, "average,\none test", fontsize=10)
+    ax.text(5000, 0.2, "one cell,\nin its family", fontsize=10, ha="right")
     ax.axhline(plan.power, color=figures.BLACK, linestyle=":", linewidth=1)
     ticks = [10, 30, 100, 300, 1000, 3000]
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
@@ -80,7 +83,6 @@ def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
     )
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of four sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for four true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
 draw_power(SHOWN, 0.05)
 
 # %% [markdown]
@@ -231,7 +233,6 @@ def clustered_p(counts: np.ndarray, types: np.ndarray) -> np.ndarray:
     return np.where(pairs == clusters, effects.mcnemar(worse, better), several)
 
 
-# %% tags=["hide-cell"]
 def simulated_power(transects: int, design: effects.Design, seed: int) -> float:
     """Share of 2,000 simulated audits that find the difference."""
     types, chance = planning.transect_types(design)
@@ -258,28 +259,24 @@ keys = [grid["within"].rename("correlation"), grid["retention"]]
 gap = gap.groupby(keys).max()
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark a design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
 def draw_check(grid: pd.DataFrame, within: float) -> None:
     """Power by both formulas against the power of simulated audits."""
     ax = plt.figure(figsize=(figures.WIDTH, 5)).gca()
     ax.plot([0, 1], [0, 1], color=figures.BLACK, linewidth=1)
     strong = grid["within"] == within
-    for formula, look, words in zip(
-        ("power", "printed"), figures.SPARE, ("refined formula", "plain formula"), strict=False
-    ):
+    for formula, look in zip(("power", "printed"), figures.SPARE, strict=False):
         for part, face in ((grid[~strong], "none"), (grid[strong], look.colour)):
             style = {"color": look.colour, "markerfacecolor": face, "markersize": 5}
             ax.plot(part["simulated"], part[formula], look.marker, linestyle="", **style)
-        last = grid[strong].nsmallest(1, "simulated").iloc[0]
-        at = (last["simulated"] + 0.03, last[formula])
-        ax.annotate(words, at, color=look.colour, va="center", fontsize=11)
+    ax.text(0.12, 0.56, "plain formula", color=figures.SPARE[1].colour, fontsize=11)
+    ax.text(0.52, 0.42, "refined formula", color=figures.SPARE[0].colour, fontsize=11)
     ax.set(xlabel="power of 2,000 simulated audits", ylabel="power by the formula")
     off = [(grid[f] - grid["simulated"]).abs().mean() * 100 for f in ("power", "printed")]
     title = f"The refined formula is off by {off[0]:.1f} points on average, the plain one by {off[1]:.1f}"
     ax.set_title(title, loc="left", fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark a design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
 draw_check(grid, 0.41)
 
 # %% tags=["remove-input"]
@@ -365,7 +362,7 @@ reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
 worst = reach.max()
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
 def draw_reach(reach: pd.DataFrame) -> None:
     """Smallest detectable effects as dots, a row per model and axis."""
     ax = plt.figure(figsize=(figures.WIDTH, 6.2)).gca()
@@ -384,7 +381,6 @@ def draw_reach(reach: pd.DataFrame) -> None:
     ax.set_title(title, loc="left", fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
 draw_reach(reach)
 
 # %% tags=["remove-input"]
@@ -433,8 +429,8 @@ wrong = {r: (errors.majority(seen[r]["gender"]) != right).mean() for r in RATERS
 
 # %% tags=["remove-input"]
 Markdown(
-    f"With one rater {wrong[1]:.1%} of the labels are wrong, with {n_raters} raters {wrong[n_raters]:.1%}. If raters erred "
-    f"independently, the majority of {n_raters} would be wrong in {planning.label_noise(wrong[1], n_raters):.1%}."
+    f"With one rater {wrong[1]:.2%} of the labels are wrong, with {n_raters} raters {wrong[n_raters]:.2%}. If raters erred "
+    f"independently, the majority of {n_raters} would be wrong in {planning.label_noise(wrong[1], n_raters):.2%}."
 )
 
 # %% [markdown]
@@ -487,9 +483,9 @@ cheapest = int(designs["money"].idxmin())
 transects, money = designs.loc[cheapest, ["cell", "money"]]
 before = pd.Series(stage.load("05_transect_generation", "results.json")["answers"]).sum()
 Markdown(
-    f"The cheapest design here has {cheapest} rater(s) an image and {transects:,.0f} transects, for {money:,.0f}. People are "
+    f"The cheapest design here has {'one rater' if cheapest == 1 else f'{cheapest} raters'} an image and {transects:,.0f} transects, for {money:,.0f}. People are "
     f"also asked before the model is: {before:,.0f} answers for directions, base faces, rounds and the gate "
-    f"([](05_transect_generation)), which cost {before * PRICE:,.0f} and {before * seconds / 3600:,.0f} hours."
+    f"(chapter 5), which cost {before * PRICE:,.0f} and {before * seconds / 3600:,.0f} hours."
 )
 
 # %% [markdown]
@@ -551,14 +547,14 @@ left = pd.DataFrame(left) / reference["estimate"].abs().sum()
 left.insert(1, "reliability", factor)
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
 def draw_attenuation(left: pd.DataFrame) -> None:
     """Share of the slope without noise that is left, as measured and corrected."""
     ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
     for look, name in zip(figures.SPARE, left, strict=False):
         ax.plot(left.index, 100 * left[name], look.marker + "-", color=look.colour)
         at = (left.index[-1] + 0.08, 100 * left[name].iloc[-1])
-        shift = {"as measured": -12, "reliability": 4}.get(name, 0)
+        shift = {"as measured": 7, "reliability": -7}.get(name, 0)
         ax.annotate(
             name, at, (0, shift), textcoords="offset points", color=look.colour, va="center"
         )
@@ -570,7 +566,6 @@ def draw_attenuation(left: pd.DataFrame) -> None:
     ax.set_title(title, loc="left", fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
 draw_attenuation(left)
 
 # %% [markdown]
@@ -642,7 +637,7 @@ signs_open = int(((bounds["lower"] <= 0) & (bounds["upper"] >= 0)).sum())
 width = (bounds["upper"] - bounds["lower"]).mean()
 
 
-# %% tags=["hide-cell"]
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
 def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     """Effects before and after pruning over the worst-case bounds, a row per effect."""
     arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}
@@ -669,7 +664,6 @@ def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     ax.set_title(title, loc="left", pad=32, fontsize=12)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
 draw_bounds(pruned, bounds)
 
 # %% tags=["remove-input"]
