@@ -66,17 +66,19 @@ def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
         ax.plot(sizes, [effects.power(n, cell, level) for n in sizes], "--", color=look.colour)
         n = effects.transects_needed(design, plan.level, plan.power)
         ax.plot(n, plan.power, look.marker, color=look.colour, markersize=8)
-        side = {"ha": "left" if difference == min(differences) else "right", "fontsize": 11}
-        words = f" {100 * difference:.0f} points: \n {n:,} "
-        ax.text(n, plan.power + 0.03, words, color=look.colour, va="bottom", **side)
+        ax.plot([n, n], [plan.power, 1.03], ":", color=look.colour, linewidth=1)
+        words = f"{100 * difference:.0f} points:\n{n:,}"
+        how = {"color": look.colour, "ha": "center", "va": "bottom", "fontsize": 11}
+        ax.text(n, 1.035, words, **how)
     ax.text(10, 0.5, "average,\none test", fontsize=10)
     ax.text(5000, 0.2, "one cell,\nin its family", fontsize=10, ha="right")
     ax.axhline(plan.power, color=figures.BLACK, linestyle=":", linewidth=1)
     ticks = [10, 30, 100, 300, 1000, 3000]
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    ax.set(xscale="log", xlabel="transects", ylabel="power", ylim=(0, 1.02))
+    ax.set(xscale="log", xlabel="transects", ylabel="power", ylim=(0, 1.2))
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
     ax.minorticks_off()
+    ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
     ends = [effects.transects_needed(effects.Design(d, base_rate)) for d in (0.02, 0.10)]
     ax.set_title(
         f"From {ends[1]:,} to {ends[0]:,} transects, by the size of the effect", loc="left"
@@ -88,7 +90,8 @@ draw_power(SHOWN, 0.05)
 # %% [markdown]
 # ## Question
 #
-# How many transects does an audit need, before "no effect found" means something?
+# An audit that finds no effect may have looked too little. How many transects does it need, before "no effect
+# found" means something? And what do they cost?
 #
 # ```{glue:md} answer
 # :format: myst
@@ -259,7 +262,7 @@ keys = [grid["within"].rename("correlation"), grid["retention"]]
 gap = gap.groupby(keys).max()
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark a design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark a design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
 def draw_check(grid: pd.DataFrame, within: float) -> None:
     """Power by both formulas against the power of simulated audits."""
     ax = plt.figure(figsize=(figures.WIDTH, 5)).gca()
@@ -362,7 +365,7 @@ reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
 worst = reach.max()
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
 def draw_reach(reach: pd.DataFrame) -> None:
     """Smallest detectable effects as dots, a row per model and axis."""
     ax = plt.figure(figsize=(figures.WIDTH, 6.2)).gca()
@@ -547,7 +550,7 @@ left = pd.DataFrame(left) / reference["estimate"].abs().sum()
 left.insert(1, "reliability", factor)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
 def draw_attenuation(left: pd.DataFrame) -> None:
     """Share of the slope without noise that is left, as measured and corrected."""
     ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
@@ -637,7 +640,7 @@ signs_open = int(((bounds["lower"] <= 0) & (bounds["upper"] >= 0)).sum())
 width = (bounds["upper"] - bounds["lower"]).mean()
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
 def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     """Effects before and after pruning over the worst-case bounds, a row per effect."""
     arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}

@@ -35,8 +35,6 @@ from faceaudit.examples import write_faces, write_onnx
 from faceaudit.faces import World, render_faces, simulated_answers
 from faceaudit.model_input import better_preparation, check_preparation
 from faceaudit.models import ask, check_model, model_of
-from faceaudit.own_generator import LAST, SAMPLES, Views, faces_and_steps, find_directions
-from faceaudit.own_generator import generator_of, require_questions, sampled_codes
 from faceaudit.pairs import ask_recogniser
 from faceaudit.people import Said, hidden_names, said_of
 from faceaudit.plan import departures, keep_plan, make_plan
@@ -44,14 +42,12 @@ from faceaudit.report_page import write_html
 from faceaudit.run import folders
 from faceaudit.tables import judged
 from faceaudit.wording import spaced
-from helpers import annotations, directions, effects, errors, figures
-from helpers import models, orthogonalization, pruning
+from helpers import annotations, directions, effects, errors, figures, models, orthogonalization
 from helpers.annotations import ATTRIBUTES, crowd, observers
-from helpers.artifacts import Stage
-from helpers.artifacts.lineage import ROOT
+from helpers.artifacts import Stage, lineage
 from helpers.claims import claim, in_points, told, with_minus
 from helpers.generators import load_generator, realism
-from helpers.models.training import SHIPPED
+from helpers.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from helpers.scorecard import truth as known_truth
 from helpers.verification.pairs import image_index
 
@@ -109,8 +105,8 @@ def draw_report(report, limits: int = 3) -> None:
 
 
 # %% tags=["remove-cell"]
-of_table = read_specification(ROOT / "audits/table.yml")
-listed = from_table(ROOT / "audits/table.csv", of_table)
+of_table = read_specification(lineage.ROOT / "audits/table.yml")
+listed = from_table(lineage.ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
 table_report = build_report(listed, analyse(listed, plan_of_table), plan_of_table, plan_of_table)
 
@@ -120,7 +116,8 @@ draw_report(table_report)
 # %% [markdown]
 # ## Question
 #
-# How do you get from your model to a report, and how far can you trust it?
+# You have a model, or a table of its answers, or a generator of faces. How do you get from there to a report? What
+# must you decide first, and how far can you trust what the report says?
 #
 # ```{glue:md} answer
 # :format: myst
@@ -152,7 +149,7 @@ draw_report(table_report)
 # `python -m faceaudit run audits/table.yml` does the same.
 
 # %%
-rows = from_table(ROOT / "audits/table.csv", of_table)
+rows = from_table(lineage.ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, rows.frame["unit"].nunique())
 tables = analyse(rows, plan_of_table)
 table_report = build_report(rows, tables, plan_of_table, plan_of_table)
@@ -179,7 +176,7 @@ claim(
 # sentence, which names the row and what was expected. Here we drop the last row:
 
 # %%
-cut_off = pd.read_csv(ROOT / "audits/table.csv").iloc[:-1]
+cut_off = pd.read_csv(lineage.ROOT / "audits/table.csv").iloc[:-1]
 try:
     from_table(cut_off, of_table)
 except ValueError as error:
@@ -194,7 +191,7 @@ except ValueError as error:
 # model: ours was trained in [](02_face_world) on faces as photo collections show them.
 
 # %% tags=["hide-input"]
-text = (ROOT / audit).read_text(encoding="utf-8")
+text = (lineage.ROOT / audit).read_text(encoding="utf-8")
 Markdown(f"```yaml\n{text[text.index('name:') :]}```")
 
 # %% tags=["remove-cell"]
@@ -203,7 +200,7 @@ for name, network in models.load_all(stage, "02_face_world", [before, after]).it
     write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
 
 # %% tags=["remove-cell"]
-file = ROOT / audit
+file = lineage.ROOT / audit
 if audit == "audits/example.yml":
     settings = yaml.safe_load(text)
     settings["model"] |= {"path": f"{before}.onnx", "input": {"size": image_size}}
@@ -274,7 +271,7 @@ data = judged(labelled, plan["threshold"], True, "the face world")
 tables = analyse(data, plan)
 
 
-# %% tags=["remove-cell"]
+# %%
 def score_of(faces: np.ndarray) -> np.ndarray:
     """What the model says of images."""
     return ask(model, faces, stage.folder / "answers")
@@ -320,7 +317,7 @@ _ = ax.set_title(f"{intervals_held} of {intervals} intervals hold the truth", lo
 # may see another gender than was set. And a moved face carries more than its axis. In this world we can remove
 # the second reason: the same images and answers get the intended level as their label.
 
-# %% tags=["remove-cell"]
+# %%
 level = labelled[f"{spec.attribute}_level"].astype(float)
 as_set = judged(labelled.assign(label=level), plan["threshold"], True, "as set")
 without_people = 100 * analyse(as_set, plan)["effects by cell"]["estimate"].to_numpy()
@@ -438,7 +435,9 @@ _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
 # %% tags=["remove-cell"]
 threshold = stage.load("14_verification_measures", "recognisers.parquet")["threshold"][NAME]
-settings = yaml.safe_load((ROOT / "audits" / "verification.yml").read_text(encoding="utf-8"))
+settings = yaml.safe_load(
+    (lineage.ROOT / "audits" / "verification.yml").read_text(encoding="utf-8")
+)
 settings |= {"images": "people.csv", "columns": {"image": "file", "unit": "seed"}}
 settings["model"] |= {"path": f"{NAME}.onnx", "threshold": float(threshold)}
 settings["model"] |= {"input": {"size": image_size}, "fmr": None}
@@ -501,14 +500,14 @@ def for_your_study(*tables: object) -> None:
 
 
 # %% tags=["remove-cell", "study"]
-file, folder = ROOT / study, stage.folder / "study"
+file, folder = lineage.ROOT / study, stage.folder / "study"
 text = file.read_text(encoding="utf-8")
 if study == EXAMPLE:
     settings = yaml.safe_load(text)
     settings["generator"]["samples"] = n_directions
     settings["design"]["transects"] = n_transects
     settings["calibration"]["transects"] = n_transects // 4
-    network = models.AuditedModel.read(SHIPPED / "celeba-like.safetensors").network
+    network = models.AuditedModel.read(models.training.SHIPPED / "celeba-like.safetensors").network
     path = write_onnx(
         network, stage.path("example.onnx"), 64
     )  # it learned from images of this size
@@ -522,7 +521,7 @@ if study != EXAMPLE:
     folder, _ = folders(own)
 folder.mkdir(parents=True, exist_ok=True)
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
-require_questions(own)
+own_generator.require_questions(own)
 for_your_study(Markdown(f"```yaml\n{text}```"))
 
 
@@ -561,9 +560,11 @@ def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage
 # example has simulated people, who leave the same kind of file.
 
 # %% tags=["study"]
-generator, model = generator_of(own, device), model_of(own)
-views = Views(own, generator, folder, ask_people)
-codes = sampled_codes(generator, own.generator.samples, own.design.seed, SAMPLES)
+generator, model = own_generator.generator_of(own, device), model_of(own)
+views = own_generator.Views(own, generator, folder, ask_people)
+codes = own_generator.sampled_codes(
+    generator, own.generator.samples, own.design.seed, own_generator.SAMPLES
+)
 samples = views.made(codes, "samples")
 _, first = views.look(samples, "samples", own.asked_of_samples)
 
@@ -574,9 +575,9 @@ _, first = views.look(samples, "samples", own.asked_of_samples)
 # unusual faces.
 
 # %% tags=["study"]
-found = find_directions(codes, first.scores, own, views.measured(samples))
+found = own_generator.find_directions(codes, first.scores, own, views.measured(samples))
 
-# %% tags=["hide-input", "study"]
+# %% tags=["study"]
 planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
 agreed = [row for one in views.about for row in one.get("agreement", [])]
 agreement = pd.DataFrame(agreed, columns=["attribute", "alpha"])  # empty if a classifier looked
@@ -607,10 +608,11 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # move only within a limit.
 
 # %% tags=["study"]
-base, steps = faces_and_steps(found, views, sizes["units"])
+base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
-images = views.made(cells, LAST)
-whole, seen = views.look(images, LAST, own.asked_of_samples if own.calibration else own.asked)
+images = views.made(cells, own_generator.LAST)
+questions = own.asked_of_samples if own.calibration else own.asked
+whole, seen = views.look(images, own_generator.LAST, questions)
 labelled = whole.labelled(index, own)
 
 # %% tags=["remove-cell", "study"]
@@ -670,8 +672,8 @@ Markdown(
 # knows about chance only.
 
 # %% tags=["study"]
-kept, rules = pruning.prune(labelled, pruning.PAPER_RULES)
-adults, young = pruning.prune(kept, pruning.ADULT_RULE)
+kept, rules = prune(labelled, PAPER_RULES)
+adults, young = prune(kept, ADULT_RULE)
 score = ask(model, images, folder / "answers")
 data = judged(labelled.assign(score=score), own.model.cut, True, own.name).frame
 everything = effects.all_matched_effects(data, "error", axes, "unit", own.design.tolerance)
@@ -681,7 +683,7 @@ data["kept"] = data.index.isin(adults.index)
 answered = data[data["error"].notna()]
 rows = answered[answered["kept"]]
 grid = [f"{name}_level" for name in axes]
-complete = pruning.completeness(labelled, adults, grid, "unit").set_index(["unit", "axis"])
+complete = completeness(labelled, adults, grid, "unit").set_index(["unit", "axis"])
 for_your_study(pd.concat([rules, young]).set_index("attribute").rename(spaced), complete)
 
 
@@ -789,7 +791,8 @@ if study == EXAMPLE:
 sentence
 
 # %% [markdown]
-# The regression has the weakness of [](09_logistic_ate) here too: one coefficient averages opposite effects.
+# The regression of the paper has the weakness of [](09_logistic_ate) here too. One coefficient averages effects of opposite
+# direction. So look at groups before you read a main effect.
 
 # %% tags=["remove-input", "study"]
 sentence = None
@@ -931,7 +934,9 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 
 # %% tags=["solution", "study"]
 if study == EXAMPLE:
-    few = find_directions(codes[:500], first.scores.head(500), own).planes.select(planes.names)
+    few = own_generator.find_directions(codes[:500], first.scores.head(500), own).planes.select(
+        planes.names
+    )
     both = {"all answers": planes.scores, "first 500": few.scores}
     display(pd.DataFrame(both).rename(spaced))
 

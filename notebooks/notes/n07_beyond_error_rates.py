@@ -20,8 +20,8 @@
 # %% [markdown]
 # ## Question
 #
-# [](10_matched_pairs) gives differences of two error rates, at one threshold, between two levels. What does this summary leave
-# out?
+# [](10_matched_pairs) gives differences of two error rates, at one threshold, between two levels, averaged over faces. Doses,
+# scores and single faces tell more. What does the summary leave out?
 #
 # ```{glue:md} answer
 # :format: myst
@@ -447,7 +447,11 @@ def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
             ax.errorbar(x, y, yerr=reach, mfc="white", label=f"{name}, true", **style)
         ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
         axes[row, 0].set_ylabel(model)
-    finish(figure, axes, groups, xlabel, "change in error rate (points)")
+    bends = dosed.loc[("bend", axis)]["clear"]
+    cells = bends.index.get_level_values("cell").str.split(", ")
+    bent = {who: bends[[who in cell for cell in cells]] for who in groups}
+    titles = [f"{who}: {one.sum()} of {len(one)} curves clearly bend" for who, one in bent.items()]
+    finish(figure, axes, titles, xlabel, "change in error rate (points)")
 
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, short and long hair, for the change in error rate over four doses of skin colour, and two dashed lines for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, for women and men with short and with long hair. Solid: found, with a band that holds for this section as a whole. Dashed: true, with 95 % intervals."}}
@@ -656,7 +660,9 @@ def draw_reliability(bins: pd.DataFrame) -> None:
                 here = drawn[[key[1:4] == (model, answer, group) for key in drawn.index]]
                 draw_bins(ax, *(here[here.index.isin([s], "source")] for s in SOURCES), group)
         row[0].set_ylabel(model)
-    titles = [f"answer: {answer}" for answer in answers]
+    known = bins.loc["found"].groupby("answer")
+    right = known.apply(lambda part: np.average(part["rate"], weights=part["n"]))
+    titles = [f"answer: {answer}, {right[answer]:.1%} right" for answer in answers]
     finish(figure, axes, titles, "confidence in the answer (%)", "right answers (%)")
 
 
@@ -785,7 +791,9 @@ def draw_thresholds(table: pd.DataFrame) -> None:
             draw_panel(table.loc[(contrast, model)], ax)
         row[0].set_ylabel(model)
     xlabel = "threshold: probability above which the answer is “male”"
-    finish(figure, axes, kinds, xlabel, "change in error rate (points)", columns=2)
+    ends = {kind: 100 * table.loc[kind]["estimate"] for kind in kinds}
+    titles = [f"{kind}:\n{one.min():+.0f} to {one.max():+.0f} points" for kind, one in ends.items()]
+    finish(figure, axes, titles, xlabel, "change in error rate (points)", columns=2)
 
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for dark minus light skin and long minus short hair. In each, curves with bands for women and men show the change in error rate over thresholds from low to high, with dashed lines for the truth."}, "figure": {"name": "fig-thresholds", "caption": "Effect on the error rate at every threshold of decision, for women and for men, with a band that holds for the whole figure; dashed, the truth. The dotted line marks one half. A low threshold calls more faces male."}}
@@ -998,7 +1006,9 @@ def draw_flips(table: pd.DataFrame) -> None:
     for ax, model in zip(axes.flat, MODELS, strict=True):
         draw_sides(table.loc[model].reindex(cells), ax)
     axes[0, 0].set_yticks(-np.arange(len(cells)), cells)
-    finish(figure, axes, MODELS, "helped ←   share of pairs (%)   → harmed")
+    mixed = (table[["harmed", "helped"]] > 0).all(axis=1).groupby("model").sum()
+    titles = [f"{model}: {mixed[model]} of {len(cells)} cells both ways" for model in MODELS]
+    finish(figure, axes, titles, "helped ←   share of pairs (%)   → harmed")
 
 
 # %% mystnb={"image": {"alt": "Four panels, one per model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that darker skin turns wrong, a bar to the left for the share that it turns right, intervals, a diamond for the difference, and short lines for the true shares."}, "figure": {"name": "fig-flips", "caption": "Darker skin: share of pairs harmed (right) and helped (left) with 95 % intervals, their difference (diamond), and the true shares (black lines). The null control errs by chance and has no true ones."}}
@@ -1263,16 +1273,16 @@ reach.style.format("{:.2f}").format("{:.0f}", subset=["entries"])
 
 
 # %% tags=["remove-cell"]
-moves = spread.groupby(level="model", sort=False)[["least (points)", "most (points)"]]
-widest = (moves.max()["most (points)"] - moves.min()["least (points)"]).max()
+of_women = spread.xs((labels.CONTRASTS["skin_colour"], TRAINED[0], WHO[0]))
+ends = of_women["least (points)"], of_women["most (points)"]
 both_sides = ((turned["harmed"] > 0) & (turned["helped"] > 0)).drop(index="null", level="model")
 glue(
     "answer",
     Markdown(
         with_minus(
             f"Doses: {len(bent)} of {len(bends)} curves clearly bend. Scores: {finer[0]} of {finer[2]} cells have a clear effect on "
-            f"the probability of the wrong answer, and {finer[1]} on errors. Thresholds: for one model effects range over up to "
-            f"{widest:.0f} points. Harm and help: in {both_sides.sum()} of {len(both_sides)} cells some faces are harmed and others "
+            f"the probability of the wrong answer, and {finer[1]} on errors. Thresholds: for {TRAINED[0]} the effect of dark skin on women "
+            f"ranges from {ends[0]:+.1f} to {ends[1]:+.1f} points. Harm and help: in {both_sides.sum()} of {len(both_sides)} cells some faces are harmed and others "
             f"helped."
         )
     ),
