@@ -693,6 +693,7 @@ Markdown(
 # :label: exercise-budget
 # You can pay for a fixed number of answers. Find the best number of raters an image with `planning.noisy_design` and
 # `effects.power`, for the rater error found above and for four times as much. What changes?
+#
 # **Check:** with the larger rater error all powers fall, and they differ less from each other.
 # ```
 
@@ -724,6 +725,7 @@ pd.DataFrame({"as found": powers(wrong[1]), "four times": powers(4 * wrong[1])})
 # Compute one model's error rate with the labels of a single rater, correct it with `effects.rogan_gladen` and the noise found
 # above, `wrong[1]`, and compare it with the rate under `right`, the gender that raters see before they err. By how much is
 # the corrected rate off?
+#
 # **Check:** the difference is exactly $-2\,(a - pe)/(1 - 2e)$ with the symbols of the solution.
 # ```
 

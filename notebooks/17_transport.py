@@ -482,6 +482,7 @@ Markdown(
 # :label: exercise-population
 # Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes with neither gender nor skin. Predict the
 # disparity between dark- and light-skinned women in it. What does the answer estimate?
+#
 # **Check:** it lies near the average effect of skin on women that [](10_matched_pairs) found.
 # ```
 
@@ -513,6 +514,7 @@ assert np.isclose(
 # ```{exercise} A larger sample of labels (15 minutes, medium)
 # :label: exercise-more-labels
 # Calibrate with five times as many labelled faces of the target. Does the predicted disparity of women come nearer to the observed one?
+#
 # **Check:** the intervals get narrower, and the ratio of the disparities of two models stays nearly the same.
 # ```
 

@@ -864,6 +864,7 @@ sentence
 # :label: exercise-smaller-audit
 # Halve the number of faces in `audits/example.yml` and write the plan with `make audit-plan`. What can the
 # design still find? Then leave `transects` out, so that the plan chooses the number.
+#
 # **Check:** the smallest detectable change grows, and by less than a factor of two.
 # ```
 
@@ -895,6 +896,7 @@ pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units",
 # :label: exercise-gate
 # Find two ways to make a biased model pass `gate` without a change to the model. Which parts of the report
 # give each of them away?
+#
 # **Check:** for each way, point to the line of the report that an attentive reader would question.
 # ```
 
@@ -922,6 +924,7 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 # :label: exercise-study-answers
 # Fit the directions again from the first five hundred images only. What happens to their quality and to the cost
 # of a step?
+#
 # **Check:** compare both columns with the table of checks above; the order of the attributes should be similar.
 # ```
 

@@ -888,7 +888,7 @@ for model, threshold in product(TRAINED[:2], CHOSEN):
 
 # %%
 verdicts = pd.DataFrame(rows).T.rename_axis(["model", "threshold"])
-verdicts
+verdicts.style.format_index(precision=2, level="threshold")
 
 # %% tags=["remove-cell"]
 there = verdict_there["blame"]
@@ -925,7 +925,8 @@ def true_effect(model: str, threshold: float) -> tuple[float, ...]:
 
 
 truly = pd.DataFrame([true_effect(*key) for key in verdicts.index], columns=INTERVAL)
-verdicts[["found effect"]].assign(truth=labels.points(truly))
+beside = verdicts[["found effect"]].assign(truth=labels.points(truly))
+beside.style.format_index(precision=2, level="threshold")
 
 # %% [markdown]
 # Trust a verdict more if it stays the same at other thresholds. Where the found effect misses its truth, the verdict rests on a wrong number. Name
@@ -1046,7 +1047,8 @@ chosen = zero["changed"].sort_values(ascending=False).rename("changed, first hal
 # %%
 hidden = other_half.join(turned[["true_harmed", "true_helped"]]).join(chosen, how="right")
 columns = ["harmed", "helped", "net", "low", "high", "true_harmed", "true_helped"]
-hidden.loc[chosen > 0, [chosen.name, *columns]].head(5).style.format("{:.1%}")
+shown = hidden.loc[chosen > 0, [chosen.name, "harmed", "helped", "true_harmed", "true_helped"]]
+shown.head(5).style.format("{:.1%}")
 
 # %% [markdown]
 # The faces of the first of these cells: on the left those that lose most by the change, on the right those that gain most. The model's answer is written
@@ -1185,6 +1187,7 @@ told(
 # :label: exercise-harm
 # Write down errors of ten transects at two levels such that the risk difference is zero and six faces change sides. How large can the shares
 # harmed and helped be at most, given two error rates, and how small at least? Which of these bounds can be computed from two *different* groups of people?
+#
 # **Check:** harmed minus helped equals the difference of the two error rates, in your example and in your bounds.
 # ```
 
@@ -1211,6 +1214,7 @@ assert harmed - helped == p - q == 0 and max(0, p - q) <= harmed <= min(p, 1 - q
 # :label: exercise-calibrated
 # Let a model be perfectly calibrated: of the faces with score $s$ a share $s$ is male. Take only the faces that are labelled male. How often is an answer of confidence $c$
 # right among them? Show that it is $c$ only if as many faces have the score $c$ as have $1 - c$.
+#
 # **Check:** your formula gives $c$ for a symmetric density of scores.
 # ```
 
@@ -1241,6 +1245,7 @@ assert right_among_men(0.8, 1, 2) < 0.8  # more faces that are probably female
 # :label: exercise-price
 # Print the critical value of each family of this note (`attrs["critical"]` of the tables that `together` returns), and compare it with Bonferroni's,
 # `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. Where is the gain largest, and why?
+#
 # **Check:** each critical value lies between that of one interval and Bonferroni's.
 # ```
 

@@ -589,6 +589,7 @@ assert np.abs(other.astype(int) - store[:60]).max() <= 1
 # :label: exercise-one-channel
 # Change one style of one late layer by a step, in $S$, and compare the image with that of a step in $w$ of the same layer in $W^+$. Which of the two can move a single channel, and
 # why?
+#
 # **Check:** the step in $S$ changes one number of `styles`, the step in $w$ changes all styles of the layer.
 # ```
 
@@ -615,6 +616,7 @@ assert in_s == 1 and in_w > 1
 # ```{exercise} A set with gaps (10 minutes, easy)
 # :label: exercise-gaps
 # Remove one row of `faces.csv` and load it again. Then load it with `whole=False`. What does the audit report, and when would you accept it?
+#
 # **Check:** the first attempt ends with a sentence that names the unit.
 # ```
 
