@@ -50,10 +50,10 @@ figures.style()
 pd.options.display.float_format = "{:z.3f}".format
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 family = plan.families["effects by cell"]
-SHOWN = (0.02, 0.03, 0.05, 0.10)
+SHOWN = (0.02, 0.05, 0.10)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of four sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for four true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of three sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for three true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
 def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
     """Power against transects for several effects on the average, and for one cell of a family."""
     ax = plt.figure(figsize=(figures.WIDTH, 5.2)).gca()

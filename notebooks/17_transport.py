@@ -117,9 +117,7 @@ def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
         carried[s].xs(WOMEN, level="quantity")["estimate"] for s in ("observed", "predicted")
     )
     parts = ", ".join(f"{said[m] / gap[m]:.0%}" for m in TRAINED)
-    ax.set_title(
-        f"Reweighted transects predict {parts} of the counted gaps of women", loc="left", pad=52
-    )
+    ax.set_title(f"Reweighted transects predict {parts} of the counted gaps", loc="left", pad=52)
 
 
 draw_gap(parliament)
@@ -166,7 +164,7 @@ draw_gap(parliament)
 # %% [markdown]
 # The target needs annotated attributes. Labels and answers of the model stay unused. One assumption carries the method: the error
 # rate of a stratum is the same here and there {cite:p}`transportability`. Only data of the target can check it. Strata are cut as in
-# [](01_observational_audit), from what people saw. The transects fill them evenly. The portraits hold few women with dark skin and long hair:
+# [](01_observational_audit), from what people saw. The transects fill them evenly. In the portraits, hair goes with skin:
 
 # %%
 mixes = {"transects": audit, "PPB-like": ppb}
@@ -247,7 +245,7 @@ Markdown(
 # ### A second population
 #
 # The FairFace-like faces come from the other end: balanced skin colours, all ages, more poses, and hair that goes with gender only. Raters see
-# their held-out images, and all models judge them. The code is folded. Below we compare three predictions by their miss: as the transects are, with the three attributes, and with one more attribute that the next section explains.
+# their held-out images, and all models judge them. Below we compare three predictions by their miss: as the transects are, with the three attributes, and with one more attribute that the next section explains.
 
 # %%
 everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
@@ -515,7 +513,7 @@ assert np.isclose(
 # :label: exercise-more-labels
 # Calibrate with five times as many labelled faces of the target. Does the predicted disparity of women come nearer to the observed one?
 #
-# **Check:** the intervals get narrower, and the ratio of the disparities of two models stays nearly the same.
+# **Check:** the intervals of your prediction are narrower than before.
 # ```
 
 # %% [markdown]

@@ -399,8 +399,8 @@ whole = changed[changed["cell"] == "all images"].iloc[0]
 words = changed[changed["cell"] != "all images"]["verdict"].value_counts()
 Markdown(
     f"On all images the error rate changes by {in_points(whole['estimate'])} points "
-    f"({in_points(whole['low'])} to {in_points(whole['high'])}). Of the groups, "
-    f"{words.get('better', 0)} get better and {words.get('worse', 0)} get worse."
+    f"({in_points(whole['low'])} to {in_points(whole['high'])}). The second model is better in "
+    f"{words.get('better', 0)} groups and worse in {words.get('worse', 0)}."
 )
 
 # %% tags=["remove-cell"]

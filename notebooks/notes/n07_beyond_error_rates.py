@@ -417,7 +417,7 @@ def finish(
 ) -> None:
     """Titles of the columns, labels of the whole figure, and one legend."""
     for ax, title in zip(axes.flat, titles, strict=False):
-        ax.set_title(title)
+        ax.set_title(with_minus(title))
     figure.supxlabel(xlabel, fontsize=12)
     figure.supylabel(ylabel, fontsize=12)
     handles = axes.flat[0].get_legend_handles_labels()
@@ -831,7 +831,7 @@ verdict_there = stage.load("10_matched_pairs", "results.json")
 
 # %%
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
-    """A found effect whose interval takes in the error of the instrument (chapter 10)."""
+    """A found effect whose interval takes in the error of the instrument (chapter 11)."""
     estimate, low, high = effect
     margin = np.hypot((high - low) / 2, labels.Z * verdict_there["instrument_error"])
     return estimate, estimate - margin, estimate + margin
@@ -839,7 +839,7 @@ def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
 
 # %%
 def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
-    """Whether a counted gap is the effect of the attribute that was blamed (chapter 10)."""
+    """Whether a counted gap is the effect of the attribute that was blamed (chapter 11)."""
     if gap[1] <= 0:
         return "there was nothing to blame on it" if gap[2] <= 0 else "undecided"
     low, high = effects.ratio_interval(effect, gap)
@@ -1244,17 +1244,17 @@ assert right_among_men(0.8, 1, 2) < 0.8  # more faces that are probably female
 # ```{exercise} The price of looking everywhere (10 minutes, easy)
 # :label: exercise-price
 # Print the critical value of each family of this note (`attrs["critical"]` of the tables that `together` returns), and compare it with Bonferroni's,
-# `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. Where is the gain largest, and why?
+# `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. Where is the value smaller than Bonferroni's, where is it larger, and why?
 #
-# **Check:** each critical value lies between that of one interval and Bonferroni's.
+# **Check:** each critical value is larger than that of one interval.
 # ```
 
 # %% [markdown]
 # ```{solution-start} exercise-price
 # :class: dropdown
 # ```
-# Errors at neighbouring thresholds are almost the same errors, so many entries behave like few. Different models share
-# transects but few errors, so their interactions gain less.
+# Entries that move together behave like fewer entries, and this makes the value smaller. Bonferroni's value also takes each entry as normal.
+# Errors are rare, so some draws have few of them and a small standard error, and this makes the value larger.
 
 # %% tags=["solution"]
 families = {"doses": dosed, "scores and errors": section, "thresholds": everywhere}
@@ -1262,6 +1262,7 @@ families["interactions"] = crossed
 reach = {name: (one.attrs["critical"], len(one)) for name, one in families.items()}
 reach = pd.DataFrame(reach, ["critical value", "entries"]).T
 reach["Bonferroni"] = norm.ppf(1 - 0.025 / reach["entries"])
+assert (reach["critical value"] > labels.Z).all()
 reach.style.format("{:.2f}").format("{:.0f}", subset=["entries"])
 
 # %% [markdown]
