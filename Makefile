@@ -9,12 +9,12 @@ DEVICE ?= cpu
 TRAIN ?=
 # Steps that run side by side; by default a few, by the number of cores.
 JOBS ?=
-# The weights of a generator of your own (chapter 21), the ONNX file of the model that is asked about
+# The weights of a generator of your own (chapter 18), the ONNX file of the model that is asked about
 # its faces, and a folder with what people said of them: all three begin a study in audits/.
 GENERATOR ?=
 MODEL ?=
 CROWD ?=
-# Address of a Dask scheduler that makes a generator's images (chapter 19), as tcp://10.0.0.5:8786.
+# Address of a Dask scheduler that makes a generator's images (note N8), as tcp://10.0.0.5:8786.
 SCHEDULER ?=
 export SCHEDULER
 

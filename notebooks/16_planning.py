@@ -13,42 +13,11 @@
 # ---
 
 # %% [markdown]
-# # Planning an audit
+# # Planning
 #
-# The audit is done and has been compared with the truth. One question should have come before it:
-# how many faces and how many raters does it take, and what do they cost? The answer needs two
-# numbers that only a finished audit has: how alike the errors of a pair are, and how much raters
-# and pruning take away. Raters who err and images that were thrown away are two leaks through which
-# an effect can shrink unnoticed.
+# *You need chapter 10 (pairs, families of tests) and chapter 6 (raters). Reading: {{minutes}}.*
 
-# %% [markdown]
-# ## Question
-#
-# How large must an audit be before "no effect found" means something? What do its faces and raters
-# cost? And by how much do noisy ratings and pruning move its estimates?
-
-# %% [markdown]
-# ## Design contract
-#
-# | | |
-# |---|---|
-# | Unit | one transect: eight images of one face, four pairs along each axis |
-# | Intervention | skin colour, hair length and gender on the transects |
-# | Held fixed | everything else about the face; between the two images of a pair, the other two axes |
-# | Outcome | error against the raters' majority, 0 or 1 |
-# | Estimand | power and smallest detectable effect; slopes and effects without noise and pruning |
-# | Tolerance and n | from [the plan](#what-is-planned), as are the level, the power and the size of the family of tests |
-# | Known failure | planning values are guesses until an audit has been made, and raters are taken as independent |
-
-# %% [markdown]
-# ## Prerequisites
-#
-# You need the transects and their annotations from [](05_transect_generation) to
-# [](08_stratified_errors) and the truth of [](10_matched_pairs). From statistics: what the power
-# of a test is, and what a regression slope is. The chapter takes about half an hour to read and less
-# than a minute to run. *Female* and *male* stand for perceived gender.
-
-# %%
+# %% tags=["hide-cell"]
 from dataclasses import replace
 from itertools import product
 
@@ -58,71 +27,123 @@ import pandas as pd
 import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
+from myst_nb import glue
 from scipy.stats import t as student
 
 import facerender
 from helpers import annotations, effects, errors, figures
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
+from helpers.claims import with_minus
 from helpers.effects import audit_plan, labels, planning
 from helpers.utils import seeding
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
 n_raters = 5
 
-# %%
+# %% tags=["remove-cell"]
 stage = Stage("16_planning", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:z.3f}".format
-GENDERS = {0: "women", 1: "men"}
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+family = plan.families["effects by cell"]
+SHOWN = (0.02, 0.05, 0.10)
 
 
-# %% tags=["hide-cell"]
-def in_words(table: pd.DataFrame) -> pd.DataFrame:
-    """A table with spaces for the underscores of attributes' names."""
-    spaced = {name: name.replace("_", " ") for name in AXES}
-    return table.rename(index=spaced, columns=spaced)
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of three sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for three true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
+def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
+    """Power against transects for several effects on the average, and for one cell of a family."""
+    ax = plt.figure(figsize=(figures.WIDTH, 5.2)).gca()
+    sizes = np.unique(np.geomspace(10, 5000, 120).round().astype(int))
+    for look, difference in zip(figures.SPARE, differences, strict=False):
+        design = effects.Design(difference, base_rate)
+        cell = replace(design, pairs=1)
+        ax.plot(sizes, [effects.power(n, design) for n in sizes], color=look.colour)
+        level = plan.level / family.size
+        ax.plot(sizes, [effects.power(n, cell, level) for n in sizes], "--", color=look.colour)
+        n = effects.transects_needed(design, plan.level, plan.power)
+        ax.plot(n, plan.power, look.marker, color=look.colour, markersize=8)
+        ax.plot([n, n], [plan.power, 1.03], ":", color=look.colour, linewidth=1)
+        words = f"{100 * difference:.0f} points:\n{n:,}"
+        how = {"color": look.colour, "ha": "center", "va": "bottom", "fontsize": 11}
+        ax.text(n, 1.035, words, **how)
+    ax.text(10, 0.5, "average,\none test", fontsize=10)
+    ax.text(5000, 0.2, "one cell,\nin its family", fontsize=10, ha="right")
+    ax.axhline(plan.power, color=figures.BLACK, linestyle=":", linewidth=1)
+    ticks = [10, 30, 100, 300, 1000, 3000]
+    ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    ax.set(xscale="log", xlabel="transects", ylabel="power", ylim=(0, 1.2))
+    ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
+    ax.minorticks_off()
+    ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    ends = [effects.transects_needed(effects.Design(d, base_rate)) for d in (0.02, 0.10)]
+    ax.set_title(
+        f"From {ends[1]:,} to {ends[0]:,} transects, by the size of the effect", loc="left"
+    )
 
+
+draw_power(SHOWN, 0.05)
 
 # %% [markdown]
-# ## How many transects?
+# ## Question
 #
-# {term}`Power` is the chance that a study finds an effect that is there. Besides the number of
-# transects, four things decide it: the size of the effect $\Delta = p_1 - p_0$, how alike the two
-# errors of a pair are, how many pairs a transect keeps, and how alike these pairs are. Of the two
-# images of a pair, only those matter on which the model errs in one and not in the other. Their
-# share $\psi$ is small when errors follow the face.
+# An audit that finds no effect may have looked too little. How many transects does it need, before "no effect
+# found" means something? And what do they cost?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | base faces of the transects, as in [](10_matched_pairs) |
+# | Unit | one transect: eight images of one face, four pairs along each axis |
+# | Intervention | skin colour, hair length and gender on the transects |
+# | Held fixed | everything else about the face; between the two images of a pair, the other two axes |
+# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
+# | Estimand | power and smallest detectable effect; slopes and effects without noise and pruning |
+# | Tolerance and n | from [the plan](#what-is-planned), as are the level, the power and the size of the family of tests |
+# | Decision at stake | how many faces to make, and how many raters to pay |
+# | Known failure | planning values are guesses until an audit has been made, and raters are taken as independent |
+# :::
+
+# %% [markdown]
+# ## A calculator
+#
+# {term}`Power` is the chance that a study finds an effect that is there. Five things decide it:
+#
+# - the number of transects $S$,
+# - the size of the effect $\Delta = p_1 - p_0$, a difference of two error rates,
+# - the correlation $\rho$ of the two errors of a pair,
+# - the complete pairs $m$ that a transect keeps, four at most,
+# - the correlation $\rho_d$ of the differences of two pairs of one transect.
+#
+# Only pairs with one error count. Their share is $\psi$. It is small when the same faces are difficult at both levels.
 #
 # $$
-# \begin{aligned}
-# S = {}& \frac{(z_{\alpha/2} + z_\beta)^2}{\Delta^2}\,(\psi - \Delta^2) \\
-# & \times \frac{1 + (m - 1)\rho_d}{m}
-# \end{aligned}
+# S = \frac{(z_{\alpha/2} + z_\beta)^2}{\Delta^2}\,(\psi - \Delta^2)\,\frac{1 + (m - 1)\rho_d}{m}
 # $$
 #
 # $$
-# \begin{aligned}
-# \psi = {}& p_0 (1 - p_1) + p_1 (1 - p_0) \\
-# & - 2 \rho \sqrt{p_0 (1 - p_0)\, p_1 (1 - p_1)}
-# \end{aligned}
+# \psi = p_0 (1 - p_1) + p_1 (1 - p_0) - 2 \rho \sqrt{p_0 (1 - p_0)\, p_1 (1 - p_1)}
 # $$
 
 # %% [markdown]
-# Here $S$ counts transects, $\rho$ is the correlation of the errors in a pair, $\rho_d$ that of the
-# differences of two pairs of one transect, and $m$ the complete pairs that a transect keeps: all
-# four, or fewer after pruning, because a pair needs both its images. The table asks for a
-# difference that an auditor would want to see, at an error rate that is usual for these models. It
-# takes the least $\rho_d$ that is possible, as if the effect were alike for all faces. Its numbers
-# are **lower bounds**. Level and power, $\alpha$ and $1 - \beta$ of the formula, come from the plan of
-# the audit and are the usual ones; whoever can afford fewer misses asks for more power.
+# Try it. `effects.Design` holds the planning values, and `effects.transects_needed` solves the formula. Level and
+# power, $\alpha$ and $1 - \beta$, come from [the plan](#what-is-planned). The effect below is one that an auditor
+# would want to see. The base rate is usual for these models. The plan takes the least $\rho_d$ that is possible, as if
+# the effect were the same for all faces. So read its numbers as lower bounds.
 
 # %%
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
-RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
 PLANNED = effects.Design(difference=0.02, base_rate=0.05, within=0.05)
+RETENTION = {"nothing pruned": 1.0, "two thirds kept": 2 / 3}
 
 # %%
 formulas = {"plain": planning.printed_transects, "refined": effects.transects_needed}
@@ -136,24 +157,18 @@ needed = {
 pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 
 # %% [markdown]
-# Losing a third of the images costs far more than a third of the information. A pair survives only
-# with both its images, so the pairs shrink with the *square* of the share kept. The second column
-# refines the formula: it takes the number of surviving pairs as random, which it is, and lets a
-# shared difficulty of the face tie the differences of a transect together, instead of setting
-# $\rho_d$ to zero.
+# The second row shows the price of {term}`pruning`. A pair survives only with both its images. So the pairs shrink with
+# the *square* of the share that is kept. The refined formula also takes the number of surviving pairs as random, and lets a
+# difficult face tie the pairs of its transect together.
 
 # %% [markdown]
-# ### A family of tests
+# ### One cell, one family
 #
-# The table above is about one test of one average. The audit makes more: [](10_matched_pairs)
-# tests every cell of both audited models, a {term}`family of comparisons` whose p-values Holm's
-# method adjusts together. In the worst case for the audit, no other effect of the family is found
-# before. Then an effect is found only if its p-value lies below the level divided by the size of the
-# family. A cell also has a single pair per transect, where an average over cells has four. The next
-# table plans for both, for the difference above and for one as large as the tolerance.
+# The table is for one test of an average. The audit asks more: [](10_matched_pairs) tests every cell of both models in one
+# {term}`family of comparisons`, by {term}`Holm's procedure`. In the worst case a cell must then pass the level divided by
+# the size of the family. And a cell has one pair a transect where the average has four. Both together multiply the price:
 
 # %%
-family = plan.families["effects by cell"]
 TESTS = {
     "average, one test": (4, plan.level),
     "cell, one test": (1, plan.level),
@@ -173,34 +188,27 @@ for_family = {
 }
 pd.DataFrame(for_family).rename_axis("transects for").style.format("{:,.0f}")
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 n_planned = plan.design["transects"]
 cell = replace(PLANNED, difference=plan.tolerance, pairs=1)
 chance = {test: effects.power(n_planned, cell, level) for test, (_, level) in TESTS.items()}
-enough = n_planned >= for_family["cell, in its family"]["the tolerance"]
 Markdown(
-    f"**In this run** the plan has {n_planned:,} transects and {family.size} tests in the family. An "
-    f"effect as large as the tolerance in a given cell is found with a power of "
-    f"{chance['cell, one test']:.0%} by a test alone and of {chance['cell, in its family']:.0%} in its "
-    f"family, in the worst case. That is {'' if enough else '**not** '}the power that was asked for"
-    + ("." if enough else ": where no cell is flagged, an effect of that size may hide.")
+    f"The plan of this book has {n_planned:,} transects and {family.size} tests in the family. It finds an effect as large "
+    f"as the tolerance of {100 * plan.tolerance:g} points in a given cell with a power of {chance['cell, one test']:.0%} by one "
+    f"test alone, and of {chance['cell, in its family']:.0%} in its family, in the worst case. The plan asks for "
+    f"{plan.power:.0%}."
 )
 
 # %% [markdown]
-# In other cases the family costs less. Holm's method divides the level by fewer tests as soon as
-# some effects are found, so an audit of a model with many clear effects comes near the column of the
-# single test. The verdicts against the tolerance do not depend on the family either: each speaks of
-# one cell.
+# Often the family costs less. Holm's procedure divides the level by fewer tests as soon as it finds some effects. Verdicts against
+# the tolerance are free of the family: each speaks of one cell.
 
 # %% [markdown]
-# ### The formula against simulation
+# ### Does the formula keep its promise?
 #
-# A formula is a promise about a test that somebody will run. So we run it: transects are drawn with
-# errors of the stated rate and correlation, images are dropped at random, the matched difference is
-# tested as in [](10_matched_pairs), and the share of rejections is counted. The grid crosses the
-# base rate, the size of the difference, the correlation of the errors of a pair, the share kept, and
-# the *target*, a power for which the plain formula chooses the number of transects. Table and
-# figure show the base rate of the plan.
+# A formula promises something about a test. We run the test to check. We draw transects with the stated error rates and
+# correlations, drop images at random, test the matched difference and count how often it is found. The grid crosses base
+# rate, effect, correlation, the share of images kept, and a wanted power.
 
 # %%
 GRID = {
@@ -228,7 +236,6 @@ def clustered_p(counts: np.ndarray, types: np.ndarray) -> np.ndarray:
     return np.where(pairs == clusters, effects.mcnemar(worse, better), several)
 
 
-# %% tags=["hide-cell"]
 def simulated_power(transects: int, design: effects.Design, seed: int) -> float:
     """Share of 2,000 simulated audits that find the difference."""
     types, chance = planning.transect_types(design)
@@ -236,7 +243,7 @@ def simulated_power(transects: int, design: effects.Design, seed: int) -> float:
     return (clustered_p(random.multinomial(transects, chance, 2000), types) < 0.05).mean()
 
 
-# %% tags=["hide-input"]
+# %% tags=["hide-cell"]
 rows = []
 for item, values in enumerate(product(*GRID.values())):
     row = dict(zip(GRID, values, strict=True))
@@ -247,74 +254,42 @@ for item, values in enumerate(product(*GRID.values())):
     row["printed"] = planning.printed_power(row["transects"], design)
     rows.append(row)
 
-# %%
+# %% tags=["remove-cell"]
 grid = pd.DataFrame(rows)
-print(f"{len(grid)} designs at {grid['base_rate'].nunique()} base rates")
-usual = grid[grid["base_rate"] == PLANNED.base_rate]
-usual.iloc[::16].drop(columns=["base_rate", "target"])
-
-
-# %% tags=["hide-cell"]
-def whiskers(rows: pd.DataFrame) -> np.ndarray:
-    """How far an interval reaches on either side of its estimate, for `errorbar`."""
-    return np.clip([rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]], 0, None)
-
-
-def with_legend(figure):
-    handles = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncol=3)
-
-
-# %% tags=["hide-cell"]
-def draw_power(grid: pd.DataFrame, retention: dict[str, float], within: float) -> None:
-    """Both formulas as lines, simulations as marks; a panel per share of the images kept."""
-    figure = plt.figure(figsize=(figures.WIDTH, 4.2))
-    axes = figure.subplots(1, len(retention), sharey=True)
-    sizes = np.unique(np.geomspace(20, 2000, 60).round().astype(int))
-    for ax, (name, kept) in zip(axes, retention.items(), strict=True):
-        part = grid[(grid["within"] == within) & np.isclose(grid["retention"], kept)]
-        lines = zip(figures.SPARE, part.groupby("difference"), strict=False)
-        for look, (difference, dots) in lines:
-            design = effects.Design(difference, grid["base_rate"].iloc[0], within, kept)
-            ax.plot(sizes, [effects.power(size, design) for size in sizes], color=look.colour)
-            plain = [planning.printed_power(size, design) for size in sizes]
-            ax.plot(sizes, plain, "--", color=look.colour, linewidth=1)
-            style = {"color": look.colour, "label": f"difference of {100 * difference:.0f} points"}
-            ax.plot(dots["transects"], dots["simulated"], look.marker, linestyle="", **style)
-        ax.axhline(0.8, color=figures.BLACK, linestyle=":", linewidth=1)
-        ax.set(xscale="log", title=name, xlabel="transects")
-        ticks = [20, 50, 100, 200, 500, 1000, 2000]
-        ax.set_xticks(ticks, ticks, rotation=45)
-        ax.minorticks_off()
-    axes[0].set_ylabel("power")
-    with_legend(figure)
-
-
-# %% mystnb={"image": {"alt": "Two panels, nothing pruned and two thirds kept. In each, three rising curves of power against the number of transects on a logarithmic axis, one per size of difference, larger differences further to the left. Markers from simulation lie on or near the solid curves; dashed curves of the plain formula run close by. The curves of the second panel lie further to the right."}, "figure": {"name": "fig-power", "caption": "Power of the matched test against the number of transects, for three true differences in error rate. Solid lines are the refined formula, dashed ones the plain formula, markers the simulation. The dotted line is the usual target."}}
-draw_power(usual, RETENTION, PLANNED.within)
-
-# %% [markdown]
-# How far apart are line and marker, over the whole grid, base rates included, and not only where it
-# is drawn? The table shows the largest distance from the simulation, in points of power, by
-# correlation and share kept. Chance alone moves a simulated power by a point or so. Where errors of a
-# face hang together strongly, the plain formula is the one to leave its marker: a difficult face is
-# difficult in all its pairs. Where few rare errors are expected and the power is low, the refined
-# formula leaves it a little, too; nobody would plan such an audit.
-
-# %%
 gap = 100 * grid[["power", "printed"]].sub(grid["simulated"], axis=0).abs()
 gap = gap.set_axis(["refined formula", "plain formula"], axis=1)
 keys = [grid["within"].rename("correlation"), grid["retention"]]
-gap.groupby(keys).max().style.format("{:.1f}").format_index("{:.2f}")
+gap = gap.groupby(keys).max()
 
-# %%
-distance = gap["refined formula"].to_numpy()
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark a design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
+def draw_check(grid: pd.DataFrame, within: float) -> None:
+    """Power by both formulas against the power of simulated audits."""
+    ax = plt.figure(figsize=(figures.WIDTH, 5)).gca()
+    ax.plot([0, 1], [0, 1], color=figures.BLACK, linewidth=1)
+    strong = grid["within"] == within
+    for formula, look in zip(("power", "printed"), figures.SPARE, strict=False):
+        for part, face in ((grid[~strong], "none"), (grid[strong], look.colour)):
+            style = {"color": look.colour, "markerfacecolor": face, "markersize": 5}
+            ax.plot(part["simulated"], part[formula], look.marker, linestyle="", **style)
+    ax.text(0.12, 0.56, "plain formula", color=figures.SPARE[1].colour, fontsize=11)
+    ax.text(0.52, 0.42, "refined formula", color=figures.SPARE[0].colour, fontsize=11)
+    ax.set(xlabel="power of 2,000 simulated audits", ylabel="power by the formula")
+    off = [(grid[f] - grid["simulated"]).abs().mean() * 100 for f in ("power", "printed")]
+    title = f"The refined formula is off by {off[0]:.1f} points on average, the plain one by {off[1]:.1f}"
+    ax.set_title(title, loc="left", fontsize=12)
+
+
+draw_check(grid, 0.41)
+
+# %% tags=["remove-input"]
+distance = 100 * (grid["power"] - grid["simulated"]).abs().to_numpy()
 far, planned = grid.loc[distance.argmax()], grid["target"] >= 0.5
 Markdown(
-    f"The refined formula leaves the simulation most, by {distance.max():.1f} points, at a base rate "
+    f"Over {len(grid)} designs the refined formula leaves the simulation most, by {distance.max():.1f} points, at a base rate "
     f"of {far['base_rate']:.0%} with {far['transects']:.0f} transects, which have a power of "
-    f"{far['simulated']:.0%}; on average the distance is {distance.mean():.1f} points. Among designs "
-    f"that the plain formula gives an even chance or better it is {distance[planned].max():.1f} points."
+    f"{far['simulated']:.0%}. Among designs that the plain formula gives an even chance or better it is off by at most "
+    f"{distance[planned].max():.1f} points."
 )
 
 # %% tags=["remove-cell"]
@@ -323,21 +298,26 @@ assert distance[planned].max() <= 5, distance[planned].max()
 assert distance[grid["base_rate"] == PLANNED.base_rate].max() <= 5
 
 # %% [markdown]
+# The plain formula promises too much where errors of a face are strongly correlated: a difficult face is difficult in all its
+# pairs. The refined formula is off a little where few rare errors are expected and power is low. An audit with so little
+# power is a bad plan anyway.
+
+# %% [markdown]
 # ## What this audit could detect
 #
-# Planning values are guesses. An audit that is finished can look them up in its own errors. Each
-# row below is one model and one axis: the error rates at its two levels, the share of pairs in
-# which the two errors differ, and the correlations within and between pairs, $\rho$ and $\rho_d$.
-# All images enter, pruned or not. The two images of a pair agree on the *other* two axes.
+# A finished audit can replace the guesses by its own numbers. Its {term}`minimum detectable effect` is the true effect that it would have
+# found four times out of five. It belongs beside every "no effect". We compute it for the average, for the least precise cell, and
+# for that cell in its family.
 
-# %%
+# %% tags=["remove-cell"]
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS, AXES = (*TRAINED, "null"), ("skin_colour", "hair_length", "gender")
 OTHERS = {axis: [f"{other}_level" for other in AXES if other != axis] for axis in AXES}
 audit = stage.load("08_stratified_errors", "audit.parquet")
+audit["used"] = audit["kept"] & audit["adult"]
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 def planning_values(outcome: str, axis: str) -> dict[str, float]:
     """What the audit's errors say about the pairs along one axis."""
     pairs = audit.pivot_table(outcome, ["transect", *OTHERS[axis]], f"{axis}_level").dropna()
@@ -352,26 +332,9 @@ def planning_values(outcome: str, axis: str) -> dict[str, float]:
     }
 
 
-# %%
+# %% tags=["remove-cell"]
 values = {(m, axis): planning_values(f"error_{m}", axis) for m, axis in product(MODELS, AXES)}
 values = pd.DataFrame(values).T.rename_axis(["model", "axis"])
-in_words(values)
-
-# %% [markdown]
-# A high correlation within pairs is good news: the face decides much of the error, and the pair takes
-# it out. It is low, or negative, where the axis itself decides who is misread. A high correlation
-# between pairs is bad news: the effect differs from face to face, so that the pairs of a transect
-# repeat each other.
-
-# %% [markdown]
-# What follows is the {term}`minimum detectable effect`, the true effect that this audit would have
-# found four times out of five. It belongs beside every "no effect". It differs between an average
-# over everybody and a single cell, which rests on a quarter of the pairs; of the cells, the least
-# precise one is shown. A cell is tested in its family, and then an effect has to be larger, as the
-# third number says for the worst case of Holm's method. The family of a control has only its own
-# cells. All numbers are in points.
-
-# %%
 together = pd.Series(family.group_of)
 tests = len(family.comparisons) * together.map(together.value_counts())
 
@@ -392,70 +355,90 @@ def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
     return 100 * pd.Series(largest)
 
 
-# %%
-audit["used"] = audit["kept"] & audit["adult"]
+# %% tags=["hide-cell"]
 DATA = {"all": audit, "pruned": audit[audit["used"]]}
 reach = {
     name: pd.DataFrame({key: detectable(frame, *key) for key in product(MODELS, AXES)}).T
     for name, frame in DATA.items()
 }
 reach = pd.concat(reach, axis=1).rename_axis(["model", "axis"])
-in_words(reach).style.format("{:.1f}", na_rep="not estimable")
-
-# %%
 worst = reach.max()
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
+def draw_reach(reach: pd.DataFrame) -> None:
+    """Smallest detectable effects as dots, a row per model and axis."""
+    ax = plt.figure(figsize=(figures.WIDTH, 6.2)).gca()
+    rows = [f"{model}, {axis.replace('_', ' ')}" for model, axis in reach.index]
+    words = {"average": "average", "cell": "one cell", "in family": "cell in its family"}
+    for look, (scope, name) in zip(figures.SPARE, words.items(), strict=False):
+        dots = reach["all", scope].to_numpy()
+        ax.plot(dots, range(len(rows)), look.marker, color=look.colour, markersize=8)
+        ax.text(dots[0], -0.9, name, color=look.colour, ha="center", fontsize=10)
+    ax.axvline(100 * plan.tolerance, color=figures.BLACK, linestyle=":", linewidth=1)
+    ax.set_yticks(range(len(rows)), rows)
+    ax.set(xlabel="smallest detectable effect (points); dotted: the tolerance", xlim=(0, None))
+    ax.set_ylim(len(rows) - 0.4, -1.5)
+    over = (reach["all", "in family"] > 100 * plan.tolerance).sum()
+    title = f"In {over} of {len(rows)} rows a cell in its family needs more than the tolerance"
+    ax.set_title(title, loc="left", fontsize=12)
+
+
+draw_reach(reach)
+
+# %% tags=["remove-input"]
 Markdown(
-    f"With {audit['transect'].nunique():,} transects, an average effect of up to "
-    f"{worst['all', 'average']:.1f} points, or one of {worst['all', 'cell']:.1f} points in a "
-    f"single cell, would be overlooked in one audit out of five; at the worst that Holm's method does "
-    f"in the family, one of {worst['all', 'in family']:.1f} points in a cell. After pruning these are "
-    f"{worst['pruned', 'average']:.1f}, {worst['pruned', 'cell']:.1f} and "
-    f"{worst['pruned', 'in family']:.1f} points."
+    f"With {audit['transect'].nunique():,} transects the audit overlooks, in one audit of five, average effects of up to "
+    f"{worst['all', 'average']:.1f} points, effects of {worst['all', 'cell']:.1f} points in one cell, and of "
+    f"{worst['all', 'in family']:.1f} points in a cell of the family. After pruning these are "
+    f"{worst['pruned', 'average']:.1f}, {worst['pruned', 'cell']:.1f} and {worst['pruned', 'in family']:.1f} points."
 )
 
 # %% [markdown]
-# Whoever reads "no effect of skin colour" off such an audit should hear: none of that size. A
-# sentence of this kind costs nothing, and it turns a claim about the world into a claim about what
-# was looked at. More transects help slowly: to halve the smallest detectable effect takes four
-# times as many.
+# So write "no effect of this size or larger" in a report. The sentence costs one number, and it tells the reader how far you looked. More
+# transects help slowly. Four times as many halve the smallest detectable effect.
 
 # %% [markdown]
-# ## What the crowd costs
+# ## Faces or raters?
 #
-# Money buys transects or raters. More raters make better labels: a wrong label turns a right answer
-# into an "error" and the reverse, so noise raises the error rate *and* shrinks every difference.
-# How often is the label wrong? In this world the question has an answer, because what raters see
-# before they err is known, cues of beard, makeup and hair included. The table compares it with what
-# independent raters would give.
+# Money buys transects or raters. A wrong label turns a right answer into an error and the reverse. So noise raises the
+# error rate and shrinks every difference. In this world we can count wrong labels, because we know the picture that raters
+# saw before they erred.
 
-# %%
+
+# %% tags=["remove-cell"]
+def in_words(table: pd.DataFrame) -> pd.DataFrame:
+    """A table with spaces for the underscores of attributes' names."""
+    spaced = {name: name.replace("_", " ") for name in AXES}
+    return table.rename(index=spaced, columns=spaced)
+
+
+GENDERS = {0: "women", 1: "men"}
+
+# %% tags=["remove-cell"]
 RATERS = range(1, n_raters + 1)
 columns = ["image_id", "attribute", "level", "seconds"]
 answers = stage.load("06_annotation_ingestion", "annotations.parquet", columns)
 turn = answers.groupby(["image_id", "attribute"], sort=False).cumcount()
 seen = {r: annotations.scores(answers[turn < r]).reindex(audit.index) for r in RATERS}
 
-# %%
+# %% tags=["remove-cell"]
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_axis(audit.index)
 
 # %%
 right = errors.majority(crowd.perceived(shown)["gender"])
 wrong = {r: (errors.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
-noise = pd.DataFrame({"wrong labels": wrong}).rename_axis("raters")
-noise["if independent"] = [planning.label_noise(wrong[1], r) for r in RATERS]
-noise.style.format("{:.2%}")
+
+# %% tags=["remove-input"]
+Markdown(
+    f"With one rater {wrong[1]:.2%} of the labels are wrong, with {n_raters} raters {wrong[n_raters]:.2%}. If raters erred "
+    f"independently, the majority of {n_raters} would be wrong in {planning.label_noise(wrong[1], n_raters):.2%}."
+)
 
 # %% [markdown]
-# Where the first column lies below the second, the crowd does better than a vote would: raters
-# answer on a scale, so that a clear answer outweighs a hesitant one. Where it lies above, raters tend
-# to err on the same faces, and then the prices below are too low, since they take raters as
-# independent. For a real crowd, the first row can be estimated from how often two raters disagree.
-
-# %% [markdown]
-# Now the prices. They are assumptions, stated here to be changed: a fee per answer, without a
-# source, in whatever currency you pay. The time per answer is the median of the simulated crowd, and
-# making the faces is taken as free.
+# Prices are assumptions, so change them: a fee per answer, in your currency, and the median time per answer of the simulated crowd.
+# Making the faces is free here. We plan with the audit's own values: its correlations, and the share of images that pruning left.
 
 # %%
 PRICE = 0.02
@@ -464,147 +447,77 @@ seconds = answers["seconds"].median() / asked
 
 
 def cost(transects: int, raters: int) -> dict[str, float]:
-    """What the annotation takes: raters judge each attribute of eight images a transect."""
-    images = 8 * transects
-    judgements = images * asked * raters
-    hours, money = judgements * seconds / 3600, judgements * PRICE
-    return {"images": images, "judgements": judgements, "hours": hours, "money": money}
+    """Raters judge each attribute of eight images a transect."""
+    judgements = 8 * transects * asked * raters
+    return {"hours": judgements * seconds / 3600, "money": judgements * PRICE}
 
 
 # %% tags=["remove-cell"]
-assert cost(1000, 5)["judgements"] == 320_000, "not the paper's audit, section 4.3"
+assert 8 * 1000 * asked * 5 == 320_000, "not the paper's audit, section 4.3"
 
-# %% [markdown]
-# The audit's own values replace the guesses: the median correlation within pairs, the share of
-# images that pruning left, and the median correlation between pairs. The last is taken over the
-# trained models alone, because the null control's effects do not vary with the face. If the
-# estimate is below the smallest possible value, that value is used.
-
-# %%
+# %% tags=["hide-cell"]
 within = values["within"].clip(lower=0).median()
 informed = replace(PLANNED, within=within, retention=audit["used"].mean())
 least = planning.shared_pair_correlation(informed)
-between = values.loc[[*TRAINED], "between"]
+between = values.loc[[*TRAINED], "between"]  # the null control's effects do not vary with the face
 informed = replace(informed, pair_correlation=max(between.median(), least))
 
-# %% tags=["hide-input"]
-Markdown(
-    f"For the correlation between two pairs of a transect the plan takes "
-    f"{informed.pair_correlation:z.2f}, the median over the trained models and axes, which range from "
-    f"{between.min():z.2f} to {between.max():z.2f}. The least that is possible here is {least:.2f}."
-)
-
-# %%
-rows = {}
-for size, r in product((100, 200, 400, 800, 1600), (1, 3, 5, 9)):
-    seen_design = planning.noisy_design(informed, planning.label_noise(wrong[1], r))
-    bill = cost(size, r)
-    rows[size, r] = {"power": effects.power(size, seen_design)} | bill
-
-# %%
-offers = pd.DataFrame(rows).T.rename_axis(["transects", "raters"])
-
-# %%
-bills = offers.xs(5, level="raters")[["images", "judgements", "hours", "money"]]
-bills.style.format("{:,.0f}")
-
 # %% [markdown]
-# People are also asked before any model is: for the directions, about neutral faces, in the rounds and
-# at the gate ([](05_transect_generation)). The same prices give the bill of the main arm. Directions
-# are paid for once, and serve every later audit of this generator. The rest is paid for each new set of
-# transects.
+# For each number of raters the next table gives the transects that reach the planned power, for the average and for one cell in its family,
+# and the bill for the cell. The audit gives its verdicts by cell, so that is the column to pay for.
+
 
 # %%
-before = pd.Series(stage.load("05_transect_generation", "results.json")["answers"], name="answers")
-before["all"] = before.sum()
-before = before.to_frame().assign(hours=before * seconds / 3600, money=before * PRICE)
-before.style.format("{:,.0f}")
+def priced(raters: int) -> dict[str, float]:
+    """Transects that the planned effect needs with so many raters, and the price for a cell."""
+    seen = planning.noisy_design(informed, planning.label_noise(wrong[1], raters))
+    cell = replace(seen, pairs=1, pair_correlation=None), plan.level / family.size
+    average = effects.transects_needed(seen, plan.level, plan.power)
+    transects = effects.transects_needed(*cell, plan.power)
+    return {"average": average, "cell": transects} | cost(transects, raters)
 
-# %% [markdown]
-# The bills of the first of these tables are for five raters. The next one crosses transects with
-# raters, for the planned difference, at both correlations and the loss to pruning that were found
-# above: power in each cell, and the money in units of the price list. Read along a row to see what
-# raters buy, and down a column to see what transects buy.
 
 # %%
-offers["cell"] = [f"{row.power:.0%} for {row.money:,.0f}" for row in offers.itertuples()]
-offers.pivot_table("cell", "transects", "raters", "first")
+designs = pd.DataFrame({r: priced(r) for r in (1, 3, 5, 9)}).T.rename_axis("raters")
+designs.style.format("{:,.0f}")
 
-# %% [markdown]
-# The table cannot hold every size. So the question is turned round: for each number of raters, how
-# many transects reach the planned power, and at what price? The column *average* answers for the
-# planned difference of an average, with the measured $\rho_d$, and *at least* with the least that is
-# possible. The column *cell* answers for the same difference in one cell, tested in its family. The
-# audit gives its verdicts by cell, so the bill is for that column.
-
-# %%
-designs = {}
-for r in (1, 3, 5, 9):
-    share = planning.label_noise(wrong[1], r)
-    seen_design = planning.noisy_design(informed, share)
-    plans = {
-        "at least": (replace(seen_design, pair_correlation=None), plan.level),
-        "average": (seen_design, plan.level),
-        "cell": (replace(seen_design, pairs=1, pair_correlation=None), plan.level / family.size),
-    }
-    needs = {name: effects.transects_needed(*one, plan.power) for name, one in plans.items()}
-    bill = cost(needs["cell"], r)
-    designs[r] = {"wrong labels (%)": 100 * share, **needs, **bill}
-designs = pd.DataFrame(designs).T.rename_axis("raters")
-designs.style.format("{:,.0f}").format("{:.1f}", subset="wrong labels (%)")
-
-# %%
+# %% tags=["remove-input"]
 cheapest = int(designs["money"].idxmin())
 transects, money = designs.loc[cheapest, ["cell", "money"]]
+before = pd.Series(stage.load("05_transect_generation", "results.json")["answers"]).sum()
 Markdown(
-    f"Cheapest here: raters per image {cheapest}, transects {transects:,.0f}, for {money:,.0f}."
+    f"The cheapest design here has {'one rater' if cheapest == 1 else f'{cheapest} raters'} an image and {transects:,.0f} transects, for {money:,.0f}. People are "
+    f"also asked before the model is: {before:,.0f} answers for directions, base faces, rounds and the gate "
+    f"(chapter 5), which cost {before * PRICE:,.0f} and {before * seconds / 3600:,.0f} hours."
 )
 
 # %% [markdown]
-# If few raters win, do not be surprised. One more rater improves one label. One more face adds a
-# rating and a new matched pair, and wrong labels average out over faces too. The advice holds for a *matched*
-# analysis by intended level, in which raters only supply the label. It leans on independent raters,
-# and on label errors that fall on right and wrong answers alike, which is optimistic where a face is
-# truly between two answers. And raters have a second task, for which a single one may not do: they
-# measure the attributes.
+# Few raters can win because one more rater improves one label, while one more face adds a label and a new pair. This holds for a *matched*
+# analysis by intended level, with raters who err independently. Raters have a second task, measuring the attributes, and for that a
+# single rater is too few.
 
 # %% [markdown]
-# ## What noise in an attribute does
+# ## Noise and pruning, in short
 #
-# Outside of an experiment nobody has an intended level; there are only ratings. Errors in a
-# *predictor* pull its slope towards zero {cite:p}`spearman`. If a score is the truth plus
-# independent noise, the slope shrinks by the score's {term}`reliability`, the share of its variance
-# that is truth. [](06_annotation_ingestion) measured it: it is the ICC. Dividing by it undoes the
-# harm, on average, and widens the interval as it should.
+# Outside of an experiment only ratings of an attribute exist. Noise in a *predictor* pulls its slope towards zero
+# {cite:p}`spearman`. The slope shrinks by the {term}`reliability` of the score, which is its {term}`ICC`. Dividing by it undoes the harm on
+# average. To test this we regress errors on the hair length that one, two or more raters saw, and compare with the mean of very many
+# raters, which is almost free of noise.
 
-
-# %%
+# %% tags=["remove-cell"]
 icc = stage.load("06_annotation_ingestion", "agreement.parquet")["icc"]
 single = icc / (n_raters - (n_raters - 1) * icc)
 reliability = pd.DataFrame({r: r * single / (1 + (r - 1) * single) for r in RATERS})
-in_words(reliability.loc[[*AXES]]).style.format("{:.2f}")
 
-# %% [markdown]
-# The Spearman–Brown formula turns the reliability of all raters together into that of one, two or
-# three. Now the experiment on the experiment: take the first rater's answers only, then the first
-# two's, and so on, and regress errors on perceived hair length, among women and among men. What the
-# slope should be without noise can be looked up: a simulated crowd can be as large as we please,
-# and the mean of very many raters is all but free of noise.
-
-# %%
+# %% tags=["remove-cell"]
 MANY = 40
 many = crowd.annotate(shown[["hair_length"]], MANY, seed=seed, stage="12_planning/many")
 many = many[(many["status"] == "accepted") & (many["visit"] == 0)]
 many = many.groupby("image_id")["hair_length"].mean().reindex(audit.index)
 scores = {r: seen[r]["hair_length"] for r in RATERS} | {MANY: many / 4}
 
-# %% [markdown]
-# The slope is that of a line by least squares: the change of the error rate from one end of the scale
-# to the other. Its interval comes from the sandwich that takes each transect as one unit, because
-# the eight images of a face err together.
 
-
-# %%
+# %% tags=["hide-cell"]
 def slope(part: pd.DataFrame, model: str, score: pd.Series) -> dict[str, float]:
     """Change of a model's error rate per unit of a score, with its 95 % interval."""
     design = sm.add_constant(score[part.index].to_numpy())
@@ -614,7 +527,7 @@ def slope(part: pd.DataFrame, model: str, score: pd.Series) -> dict[str, float]:
     return {"estimate": fit.params.iloc[1], "low": low, "high": high, "n": len(part)}
 
 
-# %%
+# %% tags=["remove-cell"]
 slopes = {
     (model, level, raters): slope(part, model, score)
     for model in TRAINED
@@ -623,69 +536,48 @@ slopes = {
 }
 slopes = pd.DataFrame(slopes).T.rename_axis(["model", "gender_level", "raters"])
 
-# %%
+# %% tags=["remove-cell"]
 measured, reference = slopes.drop(index=MANY, level="raters"), slopes.xs(MANY, level="raters")
 factor = reliability.loc["hair_length"]
 ends = measured[["estimate", "low", "high"]]
 corrected = measured.assign(**ends.div(factor, axis=0, level="raters"))
 
-
-# %% tags=["hide-cell"]
-def draw_slopes(versions: dict[str, pd.DataFrame], reference: pd.Series, label: str) -> None:
-    """Slopes by number of raters, a panel per gender, with a line at the reference."""
-    figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4), sharex=True)
-    for ax, (level, group) in zip(axes, GENDERS.items(), strict=True):
-        places = np.linspace(-0.1, 0.1, len(versions))
-        for look, place, (name, table) in zip(
-            figures.SPARE, places, versions.items(), strict=False
-        ):
-            part = table.xs(level, level="gender_level")
-            style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
-            ax.errorbar(part.index + place, part["estimate"], yerr=whiskers(part), **style)
-        ax.axhline(reference[level], color=figures.BLACK, label=label)
-        title = f"{group}, n = {part['n'].iloc[0]:,.0f} images"
-        ax.set(title=title, xlabel="raters per image", xticks=part.index)
-    axes[0].set_ylabel("slope of errors on hair length")
-    with_legend(figure)
-
-
-# %% mystnb={"image": {"alt": "Two panels, women and men. Against the number of raters, from one up, the slope of errors on perceived hair length: circles as measured, squares corrected for the reliability of so many raters, both with intervals. If the correction works, circles approach a horizontal line with every rater and squares lie around it from the start. The line marks the slope on the mean of very many raters."}, "figure": {"name": "fig-attenuation", "caption": "Slope of the FairFace-like model's errors on hair length as seen by one or more raters, as measured and divided by the reliability; 95 % intervals, clustered by transect. The line is the slope on the mean of many raters, all but free of noise."}}
-versions = {"as measured": measured, "corrected": corrected}
-versions = {name: table.loc["fairface-like"] for name, table in versions.items()}
-draw_slopes(versions, reference["estimate"]["fairface-like"], f"{MANY} raters")
-
-# %% [markdown]
-# One model and one set of answers are an anecdote. The table adds up the slopes of all trained
-# models in both groups, regardless of sign, and divides by the same sum for the many raters. The
-# first column should follow the second, the reliability, and the last should stay near one.
-
-
-# %%
+# %% tags=["remove-cell"]
 signs = np.sign(reference["estimate"])
 left = {"as measured": measured, "corrected": corrected}
 left = {name: (table["estimate"] * signs).groupby("raters").sum() for name, table in left.items()}
 left = pd.DataFrame(left) / reference["estimate"].abs().sum()
-
-# %%
 left.insert(1, "reliability", factor)
-left.style.format("{:.2f}")
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
+def draw_attenuation(left: pd.DataFrame) -> None:
+    """Share of the slope without noise that is left, as measured and corrected."""
+    ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
+    for look, name in zip(figures.SPARE, left, strict=False):
+        ax.plot(left.index, 100 * left[name], look.marker + "-", color=look.colour)
+        at = (left.index[-1] + 0.08, 100 * left[name].iloc[-1])
+        shift = {"as measured": 7, "reliability": -7}.get(name, 0)
+        ax.annotate(
+            name, at, (0, shift), textcoords="offset points", color=look.colour, va="center"
+        )
+    ax.axhline(100, color=figures.BLACK, linewidth=1, linestyle=":")
+    ax.set(xlabel="raters an image", ylabel="% of the slope of many raters", xticks=left.index)
+    ax.set_xlim(0.8, left.index[-1] + 1.1)
+    one = left.iloc[0]
+    title = f"One rater: {one['as measured']:.0%} of the slope is left, {one['corrected']:.0%} after the correction"
+    ax.set_title(title, loc="left", fontsize=12)
+
+
+draw_attenuation(left)
 
 # %% [markdown]
-# The correction need not land on the line. It mends the noise, not the scale: what many raters see
-# is still not what is shown, since scales bend at their ends. Raters who share a bias make errors
-# that do not average out. And the chance with which noise happened to fall on this sample stays in
-# the estimate; with a very unreliable score it is multiplied.
-
-# %% [markdown]
-# ### Intended against perceived
+# The correction mends noise only. Raters who share a bias make errors that stay after averaging, and the scale still bends at its ends.
 #
-# {cite:t}`transects` cut scores in two and compare the halves. What does it cost to compare by what was
-# *seen* rather than by what was *intended*? Only images that land on the wrong side dilute the
-# difference. The function `planning.attenuation` predicts how much remains for a bell-shaped
-# attribute. Transects are not bell-shaped: their levels were set apart, so that fewer images should
-# change sides. The table shows how many do, what remains of the effect, and what the bell predicts.
+# A designed contrast can lose less. {cite:t}`transects` cut scores in two and compare the halves. Only images that land on the wrong side
+# dilute that difference, and on transects the levels were set apart.
 
-# %%
+# %% tags=["remove-cell"]
 CUTS = {axis: errors.STRATA[axis][0][0] for axis in ("skin_colour", "hair_length")}
 sides = {}
 for axis, r in product(CUTS, RATERS):
@@ -696,58 +588,28 @@ for axis, r in product(CUTS, RATERS):
     sides[axis, r] = other_side, remaining, planning.attenuation(reliability[r][axis])
 columns = ["on the other side", "effect left", "if bell-shaped"]
 sides = pd.DataFrame(sides, columns).T.rename_axis(["axis", "raters"])
-in_words(sides).style.format("{:.1%}")
+
+# %% tags=["remove-input"]
+one = sides.xs(1, level="raters")
+Markdown(
+    "With one rater, "
+    + "; ".join(
+        f"{row['on the other side']:.1%} of the images change sides in {axis.replace('_', ' ')}, {row['effect left']:.0%} of the "
+        f"effect is left, and a bell-shaped attribute would keep {row['if bell-shaped']:.0%}"
+        for axis, row in one.iterrows()
+    )
+    + "."
+)
 
 # %% [markdown]
-# Where the second column lies above the third, one and the same reliability harms a population,
-# whose faces crowd around the cut, more than a designed experiment. The correction must fit the
-# use: dividing the transects' differences by the bell-shaped factor would then *over*correct them.
-# Below are the effects themselves, among women and among men: by intended level, as perceived by
-# all raters and by one, and the truth by intervention.
+# Pruning removes images that are too close to call. An analyst who has not seen their errors can still bound the effect for all
+# images: take each missing answer as right or wrong, whichever makes the effect largest, then smallest {cite:p}`manski`. Between these bounds lies
+# the effect of all images, without an assumption about the pruned ones.
 
-# %%
+# %% tags=["remove-cell"]
 KEYS = ["model", "attribute", "gender"]
 truth = stage.load("10_matched_pairs", "truth.parquet").query("scope == 'partial average'")
 truth = 100 * truth.dropna(subset="gender").set_index(KEYS)["effect"]
-TREATMENTS = {"intended": "level", "all raters": f"seen_by_{n_raters}", "one rater": "seen_by_1"}
-
-# %%
-compared = {
-    (model, axis, name): effects.risk_differences(
-        audit,
-        f"error_{model}",
-        f"{axis}_{suffix}",
-        by="gender_level",
-        cluster="transect",
-        tolerance=plan.tolerance,
-    )
-    for model, axis, (name, suffix) in product(TRAINED, CUTS, TREATMENTS.items())
-}
-
-# %%
-compared = pd.concat(compared, names=["model", "attribute", "treatment", "gender"])
-compared = compared.assign(points=labels.points(compared)).reset_index()
-compared = compared.pivot_table("points", KEYS, "treatment", "first", sort=False)
-compared["truth"] = truth.map("{:+z.1f}".format)
-compared = compared.rename(index=GENDERS, level="gender")
-compared = compared.rename(index=lambda axis: axis.split("_")[0], level="attribute")
-compared.rename_axis(["model", "axis", "gender"]).rename_axis(columns=None)
-
-# %% [markdown]
-# All numbers are in points. Where the first two columns agree, it does not matter which definition
-# one takes. Where one rater's column is nearer to zero, that is attenuation at work. The intended
-# level can be diluted as well: a step that was meant to lengthen hair, and did not, counts as if it
-# had. Distances to the truth that all columns share have other causes: leaky directions, other
-# doses, and labels.
-
-# %% [markdown]
-# ## What pruning does
-#
-# Ratings that are too close to call are pruned, and with them images. The paper analyses what is
-# left. An analyst who has never seen the errors of the pruned images can still say what they could
-# have done *at worst*: each was an error or not, so put in whichever makes the effect largest, then
-# smallest {cite:p}`manski`. Between these bounds lies the effect for all images, with no assumption
-# whatever about who was pruned.
 
 # %%
 bounded = {
@@ -757,150 +619,174 @@ bounded = {
     for model, axis in product(TRAINED, CUTS)
 }
 
-# %%
+# %% tags=["remove-cell"]
 ARMS = ["all", "pruned", "complete transects", "worst case"]
 NUMBERS = ["estimate", "low", "high", "lower", "upper"]
 pruned = pd.concat(bounded, names=["model", "attribute", "arm", "gender"]).reset_index()
 pruned[NUMBERS] *= 100
 pruned = pruned.join(truth.rename("truth"), on=KEYS)
-one = pruned.query("model == 'fairface-like' and attribute == 'skin_colour'")
-forms = dict.fromkeys([*NUMBERS, "truth"], "{:z.1f}") | {"n": "{:,.0f}"}
-one[["gender", "arm", *NUMBERS, "n", "truth"]].style.hide().format(forms, na_rep="—")
-
-
-# %% tags=["hide-cell"]
-def draw_cell(part: pd.DataFrame, pairs: pd.Series, ax) -> None:
-    """One model and attribute: the three arms, the worst-case bounds as bars, the truth."""
-    arms = {arm: rows.set_index("gender") for arm, rows in part.groupby("arm")}
-    worst = arms["worst case"]
-    ax.use_sticky_edges = False
-    width = worst["upper"] - worst["lower"]
-    ax.barh(-worst.index, width, 0.8, worst["lower"], color="#DDDDDD", label="worst case")
-    style = {"color": figures.BLACK, "markerfacecolor": "none", "markersize": 10}
-    ax.plot(worst["truth"], -worst.index, "D", label="truth", **style)
-    for place, (arm, look) in enumerate(zip(ARMS[:-1], figures.SPARE, strict=False)):
-        rows = arms[arm]
-        style = {"fmt": look.marker, "color": look.colour, "markersize": 5}
-        style["label"] = f"{arm}, n ≈ {pairs[arm]:,.0f}"
-        y = 0.25 * (1 - place) - rows.index
-        ax.errorbar(rows["estimate"], y, xerr=whiskers(rows), **style)
-    ax.axvline(0, color=figures.BLACK, linewidth=1)
-    ax.locator_params(axis="x", nbins=4)
-    ax.set_yticks([-level for level in GENDERS], GENDERS.values())
-
-
-# %% tags=["hide-cell"]
-def draw_pruning(table: pd.DataFrame) -> None:
-    """Effects before and after pruning: a row per attribute, a column per model."""
-    names, attributes = list(table["model"].unique()), list(table["attribute"].unique())
-    size = (figures.WIDTH, 1.1 + 2.1 * len(attributes))
-    figure, axes = plt.subplots(
-        len(attributes), len(names), figsize=size, sharex="row", sharey=True
-    )
-    pairs = table.groupby("arm")["n"].median()
-    for row, attribute in zip(axes, attributes, strict=True):
-        for ax, model in zip(row, names, strict=True):
-            chosen = (table["model"] == model) & (table["attribute"] == attribute)
-            draw_cell(table[chosen], pairs, ax)
-        row[len(row) // 2].set_xlabel(f"{labels.CONTRASTS[attribute]}, points of error rate")
-    for ax, model in zip(axes[0], names, strict=True):
-        ax.set_title(model)
-    with_legend(figure)
-
-
-# %% mystnb={"image": {"alt": "Six panels, two rows for skin colour and hair length, three columns for the models. In each, for women and for men, three points with intervals: all images, the pruned ones, complete transects. A wide grey bar behind them shows the worst-case bounds, a diamond the truth by intervention. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, by perceived gender: from all images, after pruning, and from complete transects, with 95 % intervals; n counts pairs. Grey bars are the worst-case bounds, diamonds the truth."}}
-draw_pruning(pruned)
+pruned["distance from truth"] = (pruned["estimate"] - pruned["truth"]).abs()
+pruned["width of interval"] = pruned["high"] - pruned["low"]
+summary = pruned.groupby("arm")[["distance from truth", "width of interval", "n"]].mean()
 
 # %% tags=["remove-cell"]
 arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}
 limits, everything = arms["worst case"], arms["all"]["estimate"]
 assert limits["lower"].le(everything).all() and limits["upper"].ge(everything).all(), limits
 
-# %%
-pruned["distance from truth"] = (pruned["estimate"] - pruned["truth"]).abs()
-pruned["width of interval"] = pruned["high"] - pruned["low"]
-summary = pruned.groupby("arm")[["distance from truth", "width of interval", "n"]].mean()
-summary.loc[ARMS].style.format("{:.1f}", na_rep="—")
-
-# %% [markdown]
-# Read the table, in points, from top to bottom. Whether pruning brings an estimate nearer to the
-# truth or takes it away differs from effect to effect; what it always does is to cost pairs. The
-# bounds say how much of the conclusion rests on trust in the pruning. Where a grey bar lies on one
-# side of zero, even the least favourable images could not have turned the sign.
-
-# %%
+# %% tags=["remove-cell"]
 bounds = pruned[pruned["arm"] == "worst case"]
 signs_open = int(((bounds["lower"] <= 0) & (bounds["upper"] >= 0)).sum())
 width = (bounds["upper"] - bounds["lower"]).mean()
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
+def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
+    """Effects before and after pruning over the worst-case bounds, a row per effect."""
+    arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}
+    names = {"all": "all images", "pruned": "after pruning"}
+    ax = plt.figure(figsize=(figures.WIDTH, 6.6)).gca()
+    y = np.arange(len(bounds))
+    ax.barh(y, bounds["upper"] - bounds["lower"], 0.75, bounds["lower"], color="#DDDDDD")
+    ax.axvline(0, color=figures.BLACK, linewidth=1)
+    for look, shift, (arm, name) in zip(figures.SPARE, (-0.17, 0.17), names.items(), strict=False):
+        rows = arms[arm].loc[pd.MultiIndex.from_frame(bounds[KEYS])]
+        reach = np.clip([rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]], 0, None)
+        n = f"{name}, n ≈ {rows['n'].median():,.0f} pairs"
+        ax.errorbar(
+            rows["estimate"], y + shift, xerr=reach, fmt=look.marker, color=look.colour, label=n
+        )
+    words = [f"{m}, {a.split('_')[0]}, {GENDERS[g]}" for m, a, g in bounds[KEYS].to_numpy()]
+    ax.set_yticks(y, words)
+    ax.set(
+        xlabel="effect on the error rate (points); grey: worst-case bounds",
+        ylim=(len(y) - 0.4, -0.6),
+    )
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=2)
+    title = f"The worst case leaves the sign open in {signs_open} of {len(bounds)} effects"
+    ax.set_title(title, loc="left", pad=32, fontsize=12)
+
+
+draw_bounds(pruned, bounds)
+
+# %% tags=["remove-input"]
+off, wide = summary["distance from truth"], summary["width of interval"]
 Markdown(
-    f"The worst case leaves the sign open in {signs_open} of {len(bounds)} effects; the bounds are "
-    f"{width:.0f} points wide on average."
+    f"On average the estimates from all images lie {off['all']:.1f} points from the truth, and those after pruning "
+    f"{off['pruned']:.1f}. Pruning widens an interval from {wide['all']:.1f} to {wide['pruned']:.1f} points. The bounds are "
+    f"{width:.0f} points wide: so much of a conclusion rests on trust in the pruning."
 )
 
 # %% [markdown]
 # ## What would change our mind
 #
-# - If simulated power left the refined formula by more than five points where the power is one half
-#   or more, plans made with it would be wrong, and so would every "could have been detected" above.
-# - If the correction for unreliability took slopes *past* the one without noise and ever further
-#   as raters are added, its premise of independent noise would have failed.
-# - If the worst-case bounds did not contain the effect from all images, they would be no bounds.
+# - If simulated power left the refined formula by more than five points where the power is one half or more, all plans made
+#   with it would be wrong.
+# - If the correction for unreliability took slopes past the slope without noise, and further with every rater, noise would
+#   not be independent.
+# - If the worst-case bounds missed the effect from all images, they would be no bounds.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Fewer faces, more often
+# ```{exercise} Fewer faces, more often (15 minutes, medium)
 # :label: exercise-budget
-# You can pay for a fixed number of answers. Find the best number of raters per image with
-# `planning.noisy_design` and `effects.power`, for the rater error found above and for four times as
-# much. What changes?
-# ```
+# You can pay for a fixed number of answers. Find the best number of raters an image with `planning.noisy_design` and
+# `effects.power`, for the rater error found above and for four times as much. What changes?
 #
-# ```{solution} exercise-budget
-# :class: dropdown
-# Give each number of raters as many transects as the budget divided by the raters, and compare the
-# powers. Single opinions on many faces do best with good raters. With poor ones all
-# designs do badly and differ little: label noise adds apparent errors and shrinks the difference, but
-# the majority that would remedy it is paid for in faces. What speaks for several raters is not power
-# but trust: they show where labels are in doubt.
+# **Check:** with the larger rater error all powers fall, and they differ less from each other.
 # ```
 
 # %% [markdown]
-# ```{exercise} Undoing wrong labels
+# ```{solution-start} exercise-budget
+# :class: dropdown
+# ```
+# Give each number of raters as many transects as the budget divided by the raters, and compare the powers. With good raters, single
+# opinions on many faces do best. With poor raters all designs do badly. What speaks for several raters is trust: they show
+# where labels are in doubt.
+
+
+# %% tags=["solution"]
+def powers(rater_error: float, budget: int = 800) -> dict[int, float]:
+    """Power by number of raters, when raters times transects is the budget."""
+    noise = {r: planning.label_noise(rater_error, r) for r in (1, 3, 5)}
+    return {r: effects.power(budget // r, planning.noisy_design(informed, noise[r])) for r in noise}
+
+
+pd.DataFrame({"as found": powers(wrong[1]), "four times": powers(4 * wrong[1])})
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} Undoing wrong labels (15 minutes, hard)
 # :label: exercise-rogan
-# Compute one model's error rate with the labels of a single rater, correct it with
-# `effects.rogan_gladen` and the noise found above, `wrong[1]`, and compare it with the rate under
-# `right`, the gender that raters see before they err. By how much is the corrected rate off?
+# Compute one model's error rate with the labels of a single rater, correct it with `effects.rogan_gladen` and the noise found
+# above, `wrong[1]`, and compare it with the rate under `right`, the gender that raters see before they err. By how much is
+# the corrected rate off?
+#
+# **Check:** the difference is exactly $-2\,(a - pe)/(1 - 2e)$ with the symbols of the solution.
 # ```
 
 # %% [markdown]
-# ```{solution} exercise-rogan
+# ```{solution-start} exercise-rogan
 # :class: dropdown
-# Let $p$ be the model's error rate under `right`, $e$ the share of wrong labels, and $a$ the share of
-# images on which answer and label are both wrong. A wrong label turns a right answer into an error and
-# hides a wrong one, so the rate seen is $p + e - 2a$. The formula returns
-# $(p + e - 2a - e) / (1 - 2e)$, which is $p$ only if $a = pe$: if wrong labels fall on right and wrong
-# answers alike. Otherwise it is off by exactly $-2\,(a - pe) / (1 - 2e)$. Where rater and model err on
-# the same faces more often than chance, $a > pe$ and the corrected rate is too low; where they avoid
-# each other's errors, it is too high.
+# ```
+# Let $p$ be the model's error rate under `right`, $e$ the share of wrong labels, and $a$ the share of images on which answer and
+# label are both wrong. A wrong label turns a right answer into an error and hides a wrong one. So the rate seen is $p + e - 2a$. The
+# formula returns $(p - 2a)/(1 - 2e)$, which is $p$ only if $a = pe$: wrong labels must fall on right and wrong answers alike. Where
+# rater and model err on the same faces more often than chance, the corrected rate is too low. Where they avoid each other's errors, it
+# is too high.
+
+# %% tags=["solution"]
+answer = audit["score_celeba-like"] > 0.5
+label = errors.majority(seen[1]["gender"])
+p, e = (answer != right).mean(), wrong[1]
+a = ((answer != right) & (label != right)).mean()
+corrected_rate = effects.rogan_gladen((answer != label).mean(), e)
+assert np.isclose(corrected_rate - p, -2 * (a - p * e) / (1 - 2 * e))
+
+# %% tags=["solution"]
+print(f"true rate {p:.4f}, corrected {corrected_rate:.4f}")
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
-# - Say how large an effect the audit could have found; without it "no effect" is empty.
-# - Pruning costs pairs by the square of the share kept. Plan for it.
-# - Noise in an attribute shrinks its slope by the reliability; a designed contrast can lose far less.
-# - Worst-case bounds show what a conclusion owes to the images that were thrown away.
+# - Say how large an effect the audit could have found. Without this, "no effect" is empty.
+# - A cell in a family of tests needs many times the transects of an average. Pruning costs pairs by the square of the share kept.
+# - Noise in an attribute shrinks its slope by the reliability. A designed contrast can lose far less.
+#
+# **Next:** [](17_transport) takes the error rates of the transects to other populations.
+
+# %% tags=["remove-cell"]
+two = needed["refined"]
+glue(
+    "answer",
+    Markdown(
+        with_minus(
+            f"An average effect of {100 * PLANNED.difference:g} points, at an error rate of {100 * PLANNED.base_rate:g} %, needs at least "
+            f"{two['nothing pruned']:,} transects, and {two['two thirds kept']:,} if pruning leaves two thirds of the images. One cell in its "
+            f"family of tests needs {for_family['cell, in its family']['the difference above']:,}. With its "
+            f"{audit['transect'].nunique():,} transects the audit of this book can overlook effects of "
+            f"{worst['all', 'in family']:.1f} points in a cell, in one audit of five."
+        )
+    ),
+    display=False,
+)
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 def rows(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "transects_needed": needed,

@@ -13,56 +13,27 @@
 # ---
 
 # %% [markdown]
-# # Carrying the result elsewhere
+# # Carrying results elsewhere
 #
-# A transect shows what a model does to a face when one thing about it changes. Whoever is to use the
-# model asks another question: how often will it err among *my* people, whom nobody arranged in a
-# grid? An audit that cannot say anything about them stays in the laboratory. One that claims too
-# much does harm. This chapter carries the audit's error rates to two other populations, and counts
-# how far the predictions miss.
+# *You need chapter 1 (the counted gap) and chapter 10 (effects on made faces). Reading: {{minutes}}.*
 
-# %% [markdown]
-# ## Question
-#
-# Can error rates measured on transects predict error rates, and differences of error rates, in a
-# population with another mix of faces? And where a prediction misses, what had it not seen?
-
-# %% [markdown]
-# ## Design contract
-#
-# | | |
-# |---|---|
-# | Unit | one face of the target population |
-# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
-# | Held fixed | the error rate of each stratum; only the mix of strata changes |
-# | Outcome | error against the raters' majority, 0 or 1 |
-# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
-# | Known failure | faces of one stratum are not alike: what differs inside it, and matters to the model, is not carried over |
-
-# %% [markdown]
-# ## Prerequisites
-#
-# You need the transects and their errors from [](05_transect_generation) to
-# [](08_stratified_errors), the test set of [](01_observational_audit), and the models and faces of
-# [](02_face_world). From statistics: what a weighted average is. The chapter takes about half an
-# hour to read and less than a minute to run. *Female* and *male* stand for perceived gender.
-
-# %%
+# %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
+from myst_nb import glue
 
 import facerender
 from helpers import annotations, effects, errors, figures, models
 from helpers.annotations import crowd
 from helpers.artifacts import Stage
-from helpers.claims import told
+from helpers.claims import in_points, told, with_minus
 from helpers.effects import labels
 from helpers.utils import seeding
 from helpers.world import populations
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
@@ -70,48 +41,16 @@ n_train = 10000
 n_heldout = 1000
 n_raters = 5
 
-# %%
+# %% tags=["remove-cell"]
 stage = Stage("17_transport", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
-
-# %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS = (*TRAINED, "null")
-
-# %% [markdown]
-# ## From strata to a population
-#
-# A test set tells what happens to the people in it, and a transect what a model does to a face. Can
-# the second say something about the first? {cite:t}`transects` claims so: by combining the
-# contributions of the attributes, one may predict disparate impact in a specific population. The
-# claim is not put to a test there. It can be put to one here, on two populations whose
-# images were really rendered, rated and judged.
-
-# %% [markdown]
-# The recipe is direct standardisation. Let $\hat e(x)$ be the error rate on the transects in
-# stratum
-# $x$, such as *seen as female, short hair, dark skin*, and $P(x)$ the share of that stratum in the
-# target. The target needs annotations of its attributes, but no labels and no answers of the model:
-#
-# $$
-# R(P) = \sum_x P(x)\, \hat e(x)
-# $$
-
-# %% [markdown]
-# What licenses it is one assumption, that the error rate of a stratum is the same here and there
-# {cite:p}`transportability`. Nothing in the data of the experiment can check it. The first target
-# is the PPB-like test set with which the book began. All images of the transects enter, since
-# pruning would remove the very faces that models find difficult.
-
-# %% [markdown]
-# A stratum needs cuts. They are those of {cite:t}`transects`, as in [](01_observational_audit): gender and skin
-# colour are cut in the middle of their scales, hair length somewhat below. The scores are what people
-# saw, here and there, because in a population nobody knows more. Cut elsewhere, the shares would
-# change, and so would the rates.
+WOMEN, INTERVAL = "women, dark − light", ["estimate", "low", "high"]
 
 
-# %%
+# %% tags=["hide-cell"]
 CUT = {"seen_as": "gender", "hair": "hair_length", "skin": "skin_colour"}
 STRATA = tuple(CUT)
 
@@ -124,35 +63,11 @@ def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{name: levels.astype(str) for name, levels in strata.items()})
 
 
-# %%
 audit = with_strata(stage.load("08_stratified_errors", "audit.parquet"))
 ppb = stage.load("01_observational_audit", "ppb.parquet").rename_axis("face").reset_index()
 ppb = with_strata(ppb)
 
-# %%
-mixes = {"transects": audit, "PPB-like": ppb}
-shares = {name: frame.value_counts([*STRATA]) for name, frame in mixes.items()}
-shares = pd.DataFrame(shares).fillna(0)
-(shares / shares.sum()).style.format("{:.1%}")
-
-# %% [markdown]
-# The transects fill the strata evenly, the test set does not, which is the whole difference between
-# the two columns. `effects.transport` takes the rates from one frame and the shares from another.
-# Given the same frame for both, it returns that frame's own rates, so one function yields three
-# rows to compare: the transects in their own mix, the prediction, and what was observed. Three
-# quantities matter here: the rate of all faces, and the disparity between dark and light skin, among
-# women and among men.
-
-# %% [markdown]
-# A predicted rate has Wilson's interval, as in [](08_stratified_errors), for an *effective size*: the
-# number of independent images that would leave as much uncertainty. Transects are the units, or faces
-# for the observed, so that eight renderings of one face do not count as eight. The size never exceeds
-# that of independent images with a few more errors in every stratum: a stratum without any error so
-# far is not known to be free of errors. Both groups of a disparity come from the same transects, so
-# its interval takes in the correlation of their rates {cite:p}`mover`. The mix of the target is taken
-# as known. Simulated audits in [](n01_truth_scorecard) count how often such intervals hold the truth.
-
-# %%
+# %% tags=["hide-cell"]
 QUANTITIES = {
     ("all", ""): "all faces",
     ("female, dark", "female, light"): "women, dark − light",
@@ -160,7 +75,6 @@ QUANTITIES = {
 }
 
 
-# %%
 def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd.DataFrame:
     """The quantities in a target for every model, from the strata's rates in a frame."""
     by = ["seen_as", "skin"]
@@ -175,69 +89,119 @@ def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd
     return table.dropna(subset="quantity").set_index(["model", "quantity"])
 
 
-# %%
+# %% tags=["remove-cell"]
 parliament = {
     "transects' own mix": carry(audit, audit),
     "predicted": carry(audit, ppb),
     "observed": carry(ppb, ppb, "face"),
 }
-wide = pd.DataFrame({name: table["points"] for name, table in parliament.items()})
-wide.loc[[*TRAINED]]
 
 
-# %% tags=["hide-cell"]
-def draw_transport(carried: dict[str, pd.DataFrame]) -> None:
-    """Rates and disparities of a population, one mark per source; a panel per model."""
-    size = (figures.WIDTH, 0.8 + 2.3 * (len(MODELS) // 2))
-    figure, axes = plt.subplots(len(MODELS) // 2, 2, figsize=size, sharey=True, sharex="row")
-    for model, ax in zip(MODELS, axes.flat, strict=True):
-        for place, (source, look) in enumerate(zip(carried, figures.SPARE, strict=False)):
-            rows = 100 * carried[source].loc[model, ["estimate", "low", "high"]]
-            y = -np.arange(len(rows)) + 0.22 * (1 - place)
-            reach = [rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]
-            style = {"fmt": look.marker, "color": look.colour}
-            style["label"] = f"{source}, n = {carried[source]['n'].max():,}"
-            ax.errorbar(rows["estimate"], y, xerr=np.clip(reach, 0, None), **style)
-        ax.axvline(0, color=figures.BLACK, linewidth=1)
-        ax.set_title(model)
-        ax.set_yticks(-np.arange(len(rows)), rows.index)
-    figure.supxlabel("points of error rate", fontsize=12)
-    handles = figure.axes[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncol=3)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows, one per model. Each has three marks with intervals for the error rate of women with dark skin minus that of women with light skin: in the transects' own mix, predicted for the portraits, and observed in the portraits. The observed mark lies to the right of the two others for the trained models."}, "figure": {"name": "fig-transport-ppb", "caption": "The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by reweighting the transects, and observed; 95 % intervals, n images."}}
+def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
+    """The skin gap of women from each source, a row per model, with direct labels."""
+    ax = plt.figure(figsize=(figures.WIDTH, 4.6)).gca()
+    ax.axvline(0, color=figures.BLACK, linewidth=1)
+    for place, (source, look) in enumerate(zip(carried, figures.SPARE, strict=False)):
+        rows = 100 * carried[source].xs(WOMEN, level="quantity").loc[[*MODELS], INTERVAL]
+        y = np.arange(len(rows)) + 0.26 * (place - 1)
+        reach = [rows["estimate"] - rows["low"], rows["high"] - rows["estimate"]]
+        style = {"fmt": look.marker, "color": look.colour, "capsize": 3}
+        ax.errorbar(rows["estimate"], y, xerr=np.clip(reach, 0, None), **style)
+        words = f"{source}, n = {carried[source]['n'].max():,}"
+        ax.plot([], [], look.marker, color=look.colour, label=words)
+    ax.set_yticks(range(len(MODELS)), MODELS)
+    ax.set(xlabel="error rate of women, dark minus light skin (points)", ylim=(3.6, -0.6))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=2)
+    gap, said = (
+        carried[s].xs(WOMEN, level="quantity")["estimate"] for s in ("observed", "predicted")
+    )
+    parts = ", ".join(f"{said[m] / gap[m]:.0%}" for m in TRAINED)
+    ax.set_title(f"Reweighted transects predict {parts} of the counted gaps", loc="left", pad=52)
 
 
-# %% mystnb={"image": {"alt": "Four panels, one per model. In each, three rows: the error rate of all faces, and the differences dark minus light skin among women and among men. In every row a circle for the transects in their own mix, a square for the prediction and a triangle for what was observed in the PPB-like set, with intervals, around a line at zero."}, "figure": {"name": "fig-transport-ppb", "caption": "Error rates and disparities in the PPB-like set: the transects in their own mix, the transects' strata in the mix of the target (predicted), and the target's own errors (observed); 95 % intervals, n images."}}
-draw_transport(parliament)
-
-# %% [markdown]
-# The first marks are what a naive reader of the audit would expect: an effect of skin with all else
-# equal. The second marks let hair go with skin as it does in the target. What the second has more
-# than the first comes with the mix: hair that goes with skin, and other weights for cells in which
-# skin does more or less. What the third has more than the second was
-# not predicted.
+draw_gap(parliament)
 
 # %% [markdown]
-# How much is it? The question makes sense wherever there is a disparity to predict: its interval
-# must leave out zero. A share is a ratio of two estimates, each with chance of its own, and takes an
-# interval that knows of both, Fieller's. Where the disparity itself is only just told from zero,
-# that interval may have no limits, and no share should be quoted.
+# ## Question
+#
+# An experiment says what a model does to made faces. Can it predict error rates in another population, with
+# another mix of faces? And if a prediction misses, why?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | two targets: the PPB-like portraits and the held-out FairFace-like faces |
+# | Unit | one face of the target population |
+# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
+# | Held fixed | the error rate of each stratum; only the mix of strata changes |
+# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
+# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
+# | Tolerance and n | none is set; the transects of [](05_transect_generation), all portraits, all held-out faces |
+# | Decision at stake | whether an experiment may replace a count |
+# | Known failure | faces of one stratum differ: what differs inside it, and matters to the model, is not carried over |
+# :::
+
+# %% [markdown]
+# ## The recipe: reweight the strata
+#
+# {cite:t}`transects` propose to combine the effects of attributes into a prediction for a specific population. They leave the test to
+# others. Here we can test it, because both targets are rendered, rated and judged. The recipe is called direct standardisation, or
+# {term}`transport`. Let $\hat e(x)$ be the error rate on the transects in {term}`stratum` $x$, such as *seen as female, short hair, dark
+# skin*. Let $P(x)$ be the share of that stratum in the target:
+#
+# $$
+# R(P) = \sum_x P(x)\, \hat e(x)
+# $$
+
+# %% [markdown]
+# The target needs annotated attributes. Labels and answers of the model stay unused. One assumption carries the method: the error
+# rate of a stratum is the same here and there {cite:p}`transportability`. Only data of the target can check it. Strata are cut as in
+# [](01_observational_audit), from what people saw. The transects fill them evenly. In the portraits, hair goes with skin:
 
 # %%
-WOMEN = "women, dark − light"
+mixes = {"transects": audit, "PPB-like": ppb}
+shares = {name: frame.value_counts([*STRATA]) for name, frame in mixes.items()}
+shares = pd.DataFrame(shares).fillna(0)
+(shares / shares.sum()).style.format("{:.1%}")
+
+# %% [markdown]
+# The function `effects.transport` takes the rates from one frame and the shares from another. Given one frame for both, it returns that frame's own
+# rates. So one function makes all three marks of {numref}`fig-transport-ppb`. Its intervals take a transect as the unit, because eight
+# images of one face are alike ({term}`effective size`). The mix of the target counts as known.
+
+# %%
+error, by = "error_celeba-like", ["seen_as", "skin"]
+rates = effects.transport(audit, error, STRATA, ppb, "transect", by)
+gap = rates[(rates["group"] == "female, dark") & (rates["reference"] == "female, light")]
+(100 * gap[INTERVAL]).style.hide().format("{:+.1f}")
+
+# %% [markdown]
+# The first mark of the figure is the effect of skin with all else equal. The second mark lets hair go with skin as it does in the portraits.
+# The step from the first to the second comes with the mix. The step from the second to the third is the miss. How large is the predicted
+# share? It is a ratio of two estimates, so we use Fieller's interval, which knows about the chance in both.
+
+# %%
 found, said = (
     parliament[source].xs(WOMEN, level="quantity") for source in ("observed", "predicted")
 )
 clear = found[(found["low"] > 0) | (found["high"] < 0)].index
-INTERVAL = ["estimate", "low", "high"]
 limits = {
     model: effects.ratio_interval(said.loc[model, INTERVAL], found.loc[model, INTERVAL])
     for model in clear
 }
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 lines = []
 for model in found.index:
-    line = f"- **{model}**, {WOMEN}: {found['points'][model]} points observed, "
+    line = f"- **{model}**: {found['points'][model]} points observed, "
     if model in limits:
         share = said["estimate"][model] / found["estimate"][model]
         ends = "{:.0%} to {:.0%}".format(*limits[model])
@@ -246,42 +210,42 @@ for model in found.index:
     else:
         line += "so there is no clear disparity to predict."
     lines.append(line)
-Markdown("\n".join(lines))
+Markdown(with_minus("\n".join(lines)))
 
 # %% [markdown]
 # ### A few labels from the target
 #
-# If photographs are merely harder or easier there than here, all log odds shift alike. A small
-# labelled sample of the target is enough to estimate such a shift: one number, the calibrated
-# intercept. The strata keep their order. It can repair the level of the error rate, as far as chance in the
-# sample allows; a disparity it can only stretch.
+# Photographs may simply be harder there than here. Then all log odds shift alike, and a small labelled sample of the target can estimate the
+# shift. This one number, a calibrated intercept, can repair the level of the error rate. A disparity it can only stretch.
 
 # %%
 LABELLED = 200
 drawn = seeding.rng(seed, "13_transport/labelled").permutation(len(ppb))[:LABELLED]
 calibrated = carry(audit, ppb, labelled=ppb.iloc[drawn])
-wide["calibrated"] = calibrated["points"]
-wide.loc[[*TRAINED], ["predicted", "calibrated", "observed"]].rename_axis([None, None])
 
-# %%
+# %% tags=["remove-input"]
 gone = {"plain": parliament["predicted"], "calibrated": calibrated}
 gone = {k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t in gone.items()}
 nearer = (gone["calibrated"] < gone["plain"]).groupby("quantity", sort=False).sum()
-counts = "; ".join(f"{name}: {count} of {len(MODELS)}" for name, count in nearer.items())
-Markdown(f"Models for which calibration brings the prediction nearer: {counts}.")
+means = {k: 100 * v.loc[[*TRAINED]].groupby("quantity", sort=False).mean() for k, v in gone.items()}
+Markdown(
+    "Models for which calibration brings the prediction nearer, and the mean miss of the trained ones:\n\n"
+    + "\n".join(
+        f"- {name}: {count} of {len(MODELS)}; {means['plain'][name]:.1f} points before, "
+        f"{means['calibrated'][name]:.1f} after."
+        for name, count in nearer.items()
+    )
+)
 
 # %% [markdown]
-# The price is precision: the sample's own chance enters all rates, and all intervals. And if an
-# error rate is all one wants, a labelled sample gives it without any experiment. What the experiment
-# could add is the disparity between groups that are rare in the sample, and that is stretched by a
-# factor which knows nothing of it: if it comes nearer to the counted one, that is luck.
+# The price is precision: the sample's own chance enters all rates. And a labelled sample gives the overall error rate by itself. The
+# experiment could only add the disparity of groups that are rare in the sample, and the calibration stretches that by the same factor as everything else.
 
 # %% [markdown]
 # ### A second population
 #
-# The FairFace-like faces come from the other end: balanced skin colours, all ages, more poses, hair
-# that goes with gender and not with skin. Their held-out images were rendered in
-# [](02_face_world). Here raters see them, and all models judge them.
+# The FairFace-like faces come from the other end: balanced skin colours, all ages, more poses, and hair that goes with gender only. Raters see
+# their held-out images, and all models judge them. Below we compare three predictions by their miss: as the transects are, with the three attributes, and with one more attribute that the next section explains.
 
 # %%
 everyone = populations.sample("fairface-like", n_train + n_heldout, seed).parameters[n_train:]
@@ -303,31 +267,84 @@ fairface["score_null"] = models.null_control(label, item, item, **NULL, seed=see
 for name in MODELS:
     fairface[f"error_{name}"] = ((fairface[f"score_{name}"] > 0.5) != label).astype(int)
 
-# %% mystnb={"image": {"alt": "Four panels, one per model, in the same layout as the figure before, now for the FairFace-like population: transects in their own mix, prediction and observation for the error rate of all faces and for the differences dark minus light skin among women and men."}, "figure": {"name": "fig-transport-fairface", "caption": "The same for the held-out FairFace-like faces, which include children and teenagers; 95 % intervals."}}
+# %%
 street = {
     "transects' own mix": parliament["transects' own mix"],
     "predicted": carry(audit, fairface),
     "observed": carry(fairface, fairface, "face"),
 }
-draw_transport(street)
+CLARITY = ["divided", "leaning", "clear"]
+for frame in (audit, ppb, fairface):
+    distance = (2 * frame["gender"] - 1).abs()
+    frame["clarity"] = errors.discretize(distance, [0.25, 0.5], CLARITY).astype(str)
+targets = {"PPB-like": ppb, "FairFace-like": fairface}
+
+# %%
+observed = {"PPB-like": parliament["observed"], "FairFace-like": street["observed"]}
+finer = {name: carry(audit, frame, strata=(*STRATA, "clarity")) for name, frame in targets.items()}
+
+# %%
+WAYS = {"no reweighting": "transects' own mix", "three attributes": "predicted"}
+arms = {"PPB-like": parliament, "FairFace-like": street}
+chosen = {(name, way): arms[name][key] for name in arms for way, key in WAYS.items()}
+chosen |= {(name, "and clarity"): finer[name] for name in arms}
+ORDER = [(name, way) for name in arms for way in (*WAYS, "and clarity")]
+apart = {key: (chosen[key]["estimate"] - observed[key[0]]["estimate"]).abs() for key in ORDER}
+apart = pd.DataFrame(apart).loc[[*TRAINED]]
+misses = 100 * apart.groupby("quantity", sort=False).mean().T
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
+def draw_misses(apart: pd.DataFrame) -> None:
+    """How far predictions miss what was observed: a panel per target, a row per quantity."""
+    figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.6), sharey=True, sharex=True)
+    names = list(apart.index.unique("quantity"))
+    for ax, target in zip(axes, targets, strict=True):
+        for place, (way, look) in enumerate(zip(apart[target], figures.SPARE, strict=False)):
+            part = 100 * apart[target, way]
+            y = np.arange(len(names)) + 0.26 * (place - 1)
+            for model in TRAINED:
+                ax.plot(part[model].reindex(names), y, look.marker, color=look.colour, alpha=0.35)
+            means = part.groupby("quantity", sort=False).mean().reindex(names)
+            style = {"color": look.colour, "markersize": 10, "linestyle": "", "label": way}
+            ax.plot(means, y, look.marker, **style)
+        women = 100 * apart[target].xs(WOMEN, level="quantity").mean()
+        ax.set_title(
+            f"{target}\nwomen: {women.iloc[0]:.1f} points, then {women.iloc[1]:.1f}", fontsize=11
+        )
+        ax.set_yticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
+        ax.set(ylim=(len(names) - 0.5, -0.5), xscale="symlog", xlim=(0, 40))
+        ax.set_xticks([0, 1, 3, 10, 30], ["0", "1", "3", "10", "30"])
+        ax.minorticks_off()
+    figure.supxlabel("miss (points, log scale above one)", fontsize=12)
+    handles = axes[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncol=3)
+
+
+draw_misses(apart)
+
+# %% tags=["remove-input"]
+Markdown(
+    "The mean miss in the gap of women is "
+    + ", and ".join(
+        f"{misses.loc[(name, 'no reweighting'), WOMEN]:.1f} points without reweighting, "
+        f"{misses.loc[(name, 'three attributes'), WOMEN]:.1f} with three attributes and "
+        f"{misses.loc[(name, 'and clarity'), WOMEN]:.1f} with clarity in {name}"
+        for name in targets
+    )
+    + "."
+)
+
+# %% [markdown]
+# Reweighting can even make an overall rate worse. Transects hold more faces of rare strata than the target, and fewer faces that divide
+# people. If models err often on both, these two errors cancel. Reweighting removes the first and leaves the second.
 
 # %% [markdown]
 # ## Where it fails
 #
-# A prediction that misses should be taken apart by stratum, because the recipe has only two
-# ingredients. The shares are known, so the rates must be wrong: the faces of a stratum there err at
-# another rate than the faces of the same stratum here. The scatter holds them against each other
-# for one model. On the dashed line, the assumption of transport is right.
-
-# %% mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; Wilson intervals. On the dashed line a stratum errs alike in both."}}
-both = pd.concat(mixes, names=["data"]).reset_index("data")
-both["data"] = pd.Categorical(both["data"], list(mixes))
-pairs = errors.matched_groups(both, "data", STRATA, "error_fairface-like")
-_ = figures.matched_scatter(pairs)
-
-# %% [markdown]
-# The miss of the overall rate is a sum over the strata: the difference of the two rates, times the
-# stratum's share of the target. So each stratum's part in it can be named.
+# Take a prediction that misses apart by stratum. The shares are known, so the rates must be wrong: faces of a stratum err at another rate
+# there than here. The scatter compares them for one model. On the dashed line the assumption of transport is right. The miss of the
+# overall rate is a sum over strata, so each stratum's part has a number.
 
 # %%
 here, there = (
@@ -335,44 +352,67 @@ here, there = (
 )
 adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
 
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; Wilson intervals. On the dashed line a stratum errs alike in both."}}
+both = pd.concat(mixes, names=["data"]).reset_index("data")
+both["data"] = pd.Categorical(both["data"], list(mixes))
+pairs = errors.matched_groups(both, "data", STRATA, "error_fairface-like")
+over = (there["rate"] > here["rate"]).sum()
+title = f"{over} of {len(here)} strata err more often in the portraits"
+_ = figures.matched_scatter(pairs).set_title(title, loc="left")
+
 # %% tags=["remove-cell"]
 OVERALL = ("fairface-like", "all faces")
 miss = parliament["observed"]["estimate"][OVERALL] - parliament["predicted"]["estimate"][OVERALL]
 assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 largest = adds.loc[adds.abs().nlargest(3).index]
-named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
-Markdown(f"To a miss of {adds.sum():+.1f} points in the overall rate, these add most: {named}.")
+named = "; ".join(f"{', '.join(key)} ({points:+.1f})" for key, points in largest.items())
+Markdown(
+    with_minus(
+        f"The overall rate misses by {adds.sum():+.1f} points. These strata add most: {named}."
+    )
+)
 
 # %% [markdown]
 # ### What a stratum hides
 #
-# What differs inside? The strata cut perceived gender in two. On the transects it was *set*, far
-# from the middle on both sides; in a population it spreads, and some faces divide the raters. If
-# these are the hard ones, a population with more of them errs more. And they may collect in odd
-# places: where hardly any man wears long hair, a long-haired face that is seen as male may just be a
-# face that can be seen either way.
-
-# %% [markdown]
-# How clear a face is, the raters say themselves: by the distance of their mean from the middle, as a
-# part of half the scale. Below a quarter of it they are *divided*, above half of it *clear*.
+# The strata cut perceived gender in two. On the transects gender was *set*, far from the middle. In a population it spreads, and some faces divide
+# the raters. The raters say how clear a face is: by the distance of their mean from the middle, as a part of half the scale. Below a quarter of
+# it they are *divided*, above half of it *clear*.
 
 # %%
-CLARITY = ["divided", "leaning", "clear"]
-for frame in (audit, ppb, fairface):
-    distance = (2 * frame["gender"] - 1).abs()
-    frame["clarity"] = errors.discretize(distance, [0.25, 0.5], CLARITY).astype(str)
-
-# %%
-targets = {"PPB-like": ppb, "FairFace-like": fairface}
 clarity = {
     name: errors.stratified_errors(frame, "clarity", "error_fairface-like")
     for name, frame in {"transects": audit, **targets}.items()
 }
+
+# %% tags=["remove-cell"]
 clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
-clarity = clarity.loc[CLARITY, ["n", "rate"]]
-clarity.style.format("{:.1%}", subset=["rate"])
+clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; Wilson intervals, n images."}}
+def draw_clarity(clarity: pd.DataFrame) -> None:
+    """Error rate by clarity of the face, one mark a data set."""
+    ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
+    for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=False)):
+        part = 100 * clarity.xs(name, axis=1, level=1)
+        y = np.arange(len(part)) + 0.24 * (place - 1)
+        reach = [part["rate"] - part["low"], part["high"] - part["rate"]]
+        style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
+        ax.errorbar(part["rate"], y, xerr=np.clip(reach, 0, None), **style)
+        for row, (n, end) in enumerate(zip(part["n"] / 100, part["high"], strict=True)):
+            ax.text(end + 1, y[row], f"n = {n:,.0f}", color=look.colour, va="center", fontsize=10)
+    ax.set_yticks(range(len(clarity)), clarity.index)
+    ax.set(xlabel="error rate (%)", ylim=(len(clarity) - 0.5, -0.5), xlim=(0, None))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=3)
+    rates = clarity["rate"]["PPB-like"]
+    title = f"Portraits: {rates['divided']:.0%} errors on faces that divide raters, {rates['clear']:.0%} on clear ones"
+    ax.set_title(title, loc="left", pad=32, fontsize=12)
+
+
+draw_clarity(clarity)
 
 # %% tags=["remove-input"]
 odd = ppb[(ppb["seen_as"] == "male") & (ppb["hair"] == "long")]
@@ -394,118 +434,132 @@ told(
 )
 
 # %% [markdown]
-# The second thing that differs is age. The transects are adults by design, the FairFace-like faces
-# are not. Transport can be told so: with the age group among the strata, it names what the
-# experiment has never seen, and reports its share instead of guessing. Bounds then say how far the
-# overall rate could lie from the estimate if those faces erred never or always.
+# The second thing that differs is age. The transects show adults, the FairFace-like faces also children and teenagers. With the age group among the
+# strata, transport names the strata that the experiment lacks, and reports their share instead of a guess. Bounds say how far the overall rate
+# could lie from the estimate if those faces erred never or always.
 
 # %%
 for frame in (audit, fairface):
     frame["age_group"] = errors.age_group(frame["age"]).astype(str)
-
-# %%
 aged = carry(audit, fairface, strata=(*STRATA, "age_group"))
 aged = aged.xs("all faces", level="quantity")
-aged["observed"] = street["observed"]["estimate"].xs("all faces", level="quantity")
-100 * aged[["estimate", "missing", "lower", "upper", "observed"]]
 
-# %%
+# %% tags=["remove-input"]
 unseen = aged["reason"].iloc[0].removeprefix("not in the experiment: ").split("; ")
-Markdown(f"Strata that the experiment lacks: {len(unseen)}, among them {'; '.join(unseen[:4])}.")
+truly = street["observed"]["estimate"].xs("all faces", level="quantity")
+Markdown(
+    f"The experiment lacks {len(unseen)} strata, {aged['missing'].iloc[0]:.0%} of the faces. Bounds of the overall error rate and "
+    "what was observed: "
+    + "; ".join(
+        f"{model} {100 * row['lower']:.1f} to {100 * row['upper']:.1f} %, observed {100 * truly[model]:.1f} %"
+        for model, row in aged.loc[[*TRAINED]].iterrows()
+    )
+    + "."
+)
 
 # %% [markdown]
-# ### Does a finer mix help?
-#
-# A stratum can be cut more finely, as long as the experiment has faces in all of its parts. The
-# table compares three predictions, by how far they miss what was observed, in points and averaged
-# over the trained models: with no reweighting, with the three attributes, and with the clarity of
-# the perceived gender as well.
-
-# %%
-observed = {"PPB-like": parliament["observed"], "FairFace-like": street["observed"]}
-finer = {name: carry(audit, frame, strata=(*STRATA, "clarity")) for name, frame in targets.items()}
-
-# %%
-chosen = {
-    ("PPB-like", "no reweighting"): parliament["transects' own mix"],
-    ("PPB-like", "three attributes"): parliament["predicted"],
-    ("PPB-like", "and clarity"): finer["PPB-like"],
-    ("FairFace-like", "no reweighting"): street["transects' own mix"],
-    ("FairFace-like", "three attributes"): street["predicted"],
-    ("FairFace-like", "and clarity"): finer["FairFace-like"],
-}
-apart = {
-    (target, prediction): (table["estimate"] - observed[target]["estimate"]).abs()
-    for (target, prediction), table in chosen.items()
-}
-apart = pd.DataFrame(apart).loc[[*TRAINED]]
-misses = 100 * apart.groupby("quantity", sort=False).mean().T
-misses.style.format("{:.1f}")
+# What is left after the finest mix may come from pose, light, glasses, tied hair, or the many ways in which a face can be clear to people and unclear to a
+# model. We left these out. A designer can add axes to the experiment, or claim less. The claim that survives is modest: an experiment
+# predicts what comes with *these* attributes among faces like *its own*. The share of an observed disparity has to be counted, model by model.
 
 # %% [markdown]
-# These are means over three models, and the models differ. Here is the miss in the disparity among
-# women for each of them. The bias of plantskin was planted, so a mean in which it has a part need not
-# speak for a model without such a bias.
-
-# %%
-of_women = 100 * apart.xs(WOMEN, level="quantity").T
-of_women.style.format("{:.1f}")
-
-# %% [markdown]
-# In the table of means an overall rate can be nearer without any reweighting:
-# transects hold more faces of rare strata than the target, and fewer faces that divide people. If
-# models err often on both, the two errors cancel. Reweighting removes the first and leaves the second.
-
-# %% [markdown]
-# What is left after the finest mix may be due to what no stratum holds: pose, light, glasses, hair that
-# is tied back, the many ways in which a face can be clear to people and not to a model. None of these was measured here. A designer
-# can add axes to the experiment, or give up the claim. The claim that survives is a modest one: an
-# experiment predicts what comes with *these* attributes among faces like *its own*. How much of an
-# observed disparity that is has to be counted, model by model.
-
-# %% [markdown]
-# There is a moral side to this. A prediction from an experiment is no substitute for
-# counting errors among the people whom a system will meet; it may say *fair enough* because the
-# experiment left out the very faces that suffer. What is missing is reported here for that reason,
-# and whoever quotes the estimate should quote the share that it covers.
+# There is a moral side. A prediction may say *fair enough* because the experiment left out the very faces that suffer. Always count errors as well among the people whom a system will meet. So quote the share of faces that the estimate covers whenever
+# you quote the estimate.
 
 # %% [markdown]
 # ## What would change our mind
 #
-# - If predictions were nowhere nearer to the observed disparities than the transects' own mix, the
-#   claim of {cite:t}`transects` about other populations would be refuted in this world.
-# - If the strata erred alike here and there and predictions missed all the same, the fault would lie
-#   with the reckoning and not with the assumption.
+# - If predictions were nowhere nearer to the observed disparities than the transects' own mix, the claim of {cite:t}`transects` about other
+#   populations would be refuted in this world.
+# - If the strata erred alike here and there and predictions missed all the same, the arithmetic would be at fault.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Your own population
+# ```{exercise} Your own population (10 minutes, easy)
 # :label: exercise-population
-# Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes
-# with neither gender nor skin. Predict the disparity between dark- and light-skinned women in it.
-# What does the answer estimate?
-# ```
+# Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes with neither gender nor skin. Predict the
+# disparity between dark- and light-skinned women in it. What does the answer estimate?
 #
-# ```{solution} exercise-population
+# **Check:** it lies near the average effect of skin on women that [](10_matched_pairs) found.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-population
 # :class: dropdown
-# `pd.MultiIndex.from_product([...], names=STRATA).to_frame(index=False)` gives one face per
-# stratum, and `carry(audit, frame)` the prediction. Hair is alike for all groups, so that only the
-# effect of skin itself is left: the average of the two hair lengths' effects, which
-# [](10_matched_pairs) estimates from pairs. Disparate impact and effect coincide where nothing
-# goes with skin.
+# ```
+# One face per stratum is enough. Hair is alike for all groups, so only the effect of skin itself is left: the mean difference of the two hair
+# lengths. Disparity and effect coincide where hair and gender are independent of skin.
+
+# %% tags=["solution"]
+levels = [sorted(audit[name].unique()) for name in STRATA]
+even = pd.MultiIndex.from_product(levels, names=STRATA).to_frame(index=False)
+predicted = carry(audit, even)["estimate"].xs(WOMEN, level="quantity")
+rate = audit.groupby([*STRATA])["error_celeba-like"].mean()["female"]
+assert np.isclose(
+    predicted["celeba-like"],
+    (rate.xs("dark", level="skin") - rate.xs("light", level="skin")).mean(),
+)
+
+# %% tags=["solution"]
+(100 * predicted).rename("points").to_frame().style.format("{:+.1f}")
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} A larger sample of labels (15 minutes, medium)
+# :label: exercise-more-labels
+# Calibrate with five times as many labelled faces of the target. Does the predicted disparity of women come nearer to the observed one?
+#
+# **Check:** the intervals of your prediction are narrower than before.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-more-labels
+# :class: dropdown
+# ```
+# More labels give a more exact intercept. The intercept shifts all strata alike, so the disparity keeps the order of the strata. Differences inside a stratum stay hidden.
+
+# %% tags=["solution"]
+order = seeding.rng(seed, "13_transport/labelled").permutation(len(ppb))
+more = carry(audit, ppb, labelled=ppb.iloc[order[: 5 * LABELLED]])
+sizes = {"few labels": calibrated, "more labels": more, "observed": parliament["observed"]}
+sizes = {k: t["points"].xs(WOMEN, level="quantity") for k, t in sizes.items()}
+pd.DataFrame(sizes).loc[[*TRAINED]]
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
-# - Error rates travel by stratum, as far as strata hold what matters. Name what they do not hold.
-# - A few labels from the target can repair the level of a prediction. A disparity they can only
-#   stretch, for better or worse.
-# - What the experiment has never seen is reported with its share, not guessed.
+# - Error rates travel by stratum, as far as strata hold what matters. Name what they leave out.
+# - A few labels from the target can repair the level of a prediction. A disparity they only stretch.
+# - Report the share of faces that are missing in the experiment.
+#
+# **Next:** [](18_audit_your_model) puts all steps into one file and one report, for a model of your own.
+
+# %% tags=["remove-cell"]
+answer = (
+    "We reweight the transects to the mix of the PPB-like portraits. In this run the prediction of women's skin gap is "
+    + ", ".join(f"{in_points(said['estimate'][m])} points for {m}" for m in TRAINED)
+    + ", and the counted gap is "
+    + ", ".join(f"{in_points(found['estimate'][m])}" for m in TRAINED)
+    + f". The mean miss is {misses.loc[('PPB-like', 'three attributes'), WOMEN]:.1f} points, and "
+    f"{misses.loc[('PPB-like', 'no reweighting'), WOMEN]:.1f} without reweighting. "
+)
+
+# %% tags=["remove-cell"]
+rates = clarity["rate"]["PPB-like"]
+hidden = "The strata hide what differs inside them: the fairface-like model errs on "
+hidden += f"{rates['divided']:.0%} of the portraits that divide the raters and on {rates['clear']:.0%} of the clear ones."
+glue("answer", Markdown(with_minus(answer + hidden)), display=False)
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 def rows(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")
@@ -520,7 +574,7 @@ def nested(carried: dict[str, pd.DataFrame]) -> dict:
     }
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
 _ = stage.finish(
     {
         "transport": {"ppb-like": nested(parliament), "fairface-like": nested(street)},

@@ -9,7 +9,7 @@ from helpers.artifacts import lineage, manifests, pages
 BOOK = "book"
 # Stages whose networks are shipped; `--train 1` trains them.
 TRAINS = ["02_face_world", "13_sensitivity_flips", "14_verification_measures", "n04_remedies"]
-OWN_STUDY = "21_own_study"  # it shows a study of somebody's own generator, or the example
+OWN_STUDY = "18_audit_your_model"  # it shows a study of somebody's own generator, or the example
 
 
 def graph() -> dict[str, list[str]]:

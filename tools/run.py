@@ -43,7 +43,7 @@ def options() -> argparse.ArgumentParser:
     option("--device", default="cpu", help="where tensors live: cpu or cuda")
     option("--jobs", type=int, choices=range(1, 65), metavar="JOBS", help="steps side by side")
     option("--train", type=int, choices=(0, 1), help="1: all networks here; 0: those that ship")
-    option("--generator", type=Path, help="of your own, whose study chapter 21 then shows")
+    option("--generator", type=Path, help="of your own, whose study chapter 18 then shows")
     option("--model", type=Path, help="of its study, an ONNX file")
     option("--crowd", type=Path, help="of its study, a folder for people's exports")
     option("--stage", help="run one stage and what it needs, without the pages")

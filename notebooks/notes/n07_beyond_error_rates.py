@@ -13,23 +13,23 @@
 # ---
 
 # %% [markdown]
-# # Beyond error rates
+# # Doses, scores, thresholds, harm and help
 #
-# The verdict of [](10_matched_pairs) is a difference of two error rates, at one threshold,
-# between two levels, averaged over faces. {cite:t}`transects` stop there as well, but for one more
-# threshold. A reader of an audit may ask for more. Does a little more of the attribute do a little more harm? Is
-# the model less sure, even where its answer stays right? Who is harmed, and is anybody helped? And
-# does one attribute change what another one does? The transects that exist can answer all four.
+# *This note belongs to chapter 10. You need its matched effects and its truth. Reading: {{minutes}}.*
 
 # %% [markdown]
 # ## Question
 #
-# What do matched transects say about doses, scores, single faces and interactions, how precisely,
-# and is it true? And would the verdict of [](10_matched_pairs) have been another one if the
-# model had been used at another threshold?
+# [](10_matched_pairs) gives differences of two error rates, at one threshold, between two levels, averaged over faces. Doses,
+# scores and single faces tell more. What does the summary leave out?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
 
 # %% [markdown]
-# ## Design contract
+# :::{admonition} Design contract
+# :class: dropdown
 #
 # | | |
 # |---|---|
@@ -37,21 +37,14 @@
 # | Unit | a transect |
 # | Intervention | skin colour or hair length, from the lowest level to each step above it; for interactions also perceived gender |
 # | Held fixed | the other axes at one level (a *cell*), and the rest of the face as well as the directions manage |
-# | Outcome | error against the raters' majority at each threshold; probability of the wrong answer; in the truth, against the level that was set |
+# | Outcome and who labels it | error against the raters' majority at each threshold; probability of the wrong answer; in the truth, against the level that was set |
 # | Estimand | [dose-response, effect on the score, effect at a threshold, calibration, harmed and helped, interaction](estimands), found and true |
 # | Tolerance and n | none is set: no new verdict is made; all transects enter unpruned; intervals hold for a whole figure or table at once, but those of reliability, of shares and of the verdict one by one |
 # | Decision at stake | whether to trust a verdict that rests on two levels, one threshold and an average |
 # | Known failure | directions move more than one attribute, raters err; calibration within a labelled gender is misread |
+# :::
 
-# %% [markdown]
-# ## Prerequisites
-#
-# You need the transects of [](05_transect_generation), the answers of [](08_stratified_errors), and
-# the effects and the truth of [](10_matched_pairs). From statistics: what an interval is, and
-# what a bootstrap does. Reading takes about three quarters of an hour, running about a minute.
-# *Female* and *male* stand for perceived gender.
-
-# %%
+# %% tags=["hide-cell"]
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -60,7 +53,9 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 from matplotlib.ticker import PercentFormatter
+from myst_nb import glue
 from scipy.special import expit, stdtrit
+from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import facerender
@@ -68,16 +63,15 @@ from helpers import annotations, effects, errors, figures, models, transects
 from helpers.annotations import crowd
 from helpers.annotations.observers import loose_hair
 from helpers.artifacts import Stage
-from helpers.claims import told
+from helpers.claims import in_points, told, with_minus
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, contrasts, labels, max_t_intervals
 from helpers.generators import load_generator
 from helpers.utils import seeding
-from helpers.claims import in_points
 from helpers.world.batches import render_to_store
 from helpers.world import counterfactuals, do
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
@@ -88,16 +82,15 @@ n_truth = 1600
 n_raters = 5
 n_boot = 1000
 
-# %%
+# %% tags=["remove-cell"]
 stage = Stage("n07_beyond_error_rates", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
 
 # %% [markdown]
-# The axes are those that the transects were made with, read from [](05_transect_generation). An audit
-# without a gender axis has others there, and all functions below take them; what it has to leave out
-# is the verdict on the women who were counted. The three trained models are audited; the null
-# control, which answers by chance and not by face, joins them where only errors matter.
+# The axes come from [](05_transect_generation). An audit without a gender axis has other axes there, and all functions below take
+# them. It loses only the verdict on the counted women. We audit the three trained models. The null control, which answers by chance,
+# joins where only errors matter.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
@@ -108,16 +101,13 @@ AXES = list(doses)
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
 networks = models.load_all(stage, "02_face_world", TRAINED)
-pd.Series({"transects": audit["transect"].nunique(), "images": len(audit)}).to_frame("n")
 
 # %% [markdown]
 # ## Every number is a mean over transects
 #
-# One idea carries the chapter. A transect is written as a small array: one outcome for each
-# combination of levels. Whatever is asked is first computed inside each transect, as one number, and
-# then averaged over transects. So there is one way to find an interval, whether the number is a
-# difference of errors, a point of a curve or an interaction. The truth has the same shape: a base
-# face, intervened on, is an array as well.
+# Write a transect as a small array with one outcome for each combination of levels. Compute your number inside each
+# transect, then average over transects. So one kind of interval serves all numbers: a difference of errors, a point of a curve, an interaction. The
+# truth has the same shape, because an intervened base face is an array too.
 
 
 # %%
@@ -131,13 +121,10 @@ errors_true = {model: stage.load("10_matched_pairs", f"under_do_{model}.npy") fo
 label_found = grid("label")
 
 # %% [markdown]
-# Curves and tables make a reader look for the largest entry. Intervals that hold one at a time are
-# too narrow for that: of twenty, one is expected to miss. So the intervals of a figure or table hold
-# *together*, in all models at once. Transects are drawn again with replacement, and each time the
-# largest deviation among all entries is noted, in standard errors. What it exceeds in one draw of
-# twenty is the reach of every interval {cite:p}`max-t`. Entries that move together cost little;
-# Bonferroni's reach treats them as unrelated. Errors are rare, so one more of each kind is added
-# {cite:p}`paired-wald`.
+# A curve or a table makes the reader look for its largest entry. Intervals that hold one at a time are too narrow for that. So the
+# intervals of one figure or table hold *together*, for all models at once. We draw transects again with replacement, and note the largest deviation
+# among all entries, in standard errors. The value that one draw in twenty exceeds is the reach of every interval {cite:p}`max-t`. Errors are
+# rare, so we add one error of each kind {cite:p}`paired-wald`.
 
 
 # %%
@@ -158,19 +145,16 @@ def beside_truth(found: pd.DataFrame, true_values: pd.DataFrame) -> pd.DataFrame
 
 
 # %% [markdown]
-# The truth is computed on samples of faces, so it has an error of its own. `holds` says whether an
-# interval contains the truth as estimated, `agrees` whether the two differ by no more than both
-# errors allow. A miss can have two causes: the method, or the pictures. The method is tested below
-# in repeated audits without any flaw. The pictures are those of fitted directions and real raters,
-# whose errors [](10_matched_pairs) took apart; what they did to errors they do here.
+# The truth is computed on samples of faces, so it has an error too. `holds` says whether an interval contains the estimated truth. `agrees` says
+# whether the two differ by no more than both errors allow. A miss can come from the method or from the pictures. Repeated ideal audits at the
+# end test the method. [](10_matched_pairs) took the errors of the pictures apart.
 
 # %% [markdown]
 # ## Doses
 #
-# Two levels say what happens from one end to the other. They do not say whether half of the way does
-# half of the harm. So each transect gets two more steps along skin colour, and along hair length,
-# in every cell of the other axes. The ends exist; what lies between is made as in
-# [](05_transect_generation), rendered, asked about, and seen by raters.
+# Two levels compare the ends. Does half the way do half the harm? Each transect gets two more steps along skin colour and along hair
+# length, in every cell of the other axes. The ends exist already. The steps between are made as in [](05_transect_generation), rendered, and shown to
+# models and raters.
 
 # %%
 STEPS = 4
@@ -195,9 +179,8 @@ def walked(axis: str) -> torch.Tensor:
 
 
 # %% [markdown]
-# The raters see each new image and say its gender and how much of the attribute it shows. What they
-# say is the dose: an auditor of a real generator has nothing else. It is counted in steps of the
-# raters' scale, of which skin colour has five from *Light* to *Black* and hair length four.
+# The raters say of each new image its gender and how much of the attribute it shows. Their answer is the dose, because an audit of a real
+# generator has only that. We count it in steps of the raters' scale: five from *Light* to *Black* for skin colour, four for hair length.
 
 
 # %% tags=["hide-cell"]
@@ -229,8 +212,7 @@ for axis in MOVED:
 
 
 # %% [markdown]
-# The inner steps join the two ends of each transect. One array per model and axis then has the errors
-# of all transects at all steps, in the cells of the other axes.
+# The inner steps join the two ends of each transect. One array per model and axis then has the errors of all transects at all steps.
 
 # %% tags=["hide-cell"]
 SHAPE = {axis: [STEPS - 2 if a == axis else 2 for a in AXES] for axis in MOVED}
@@ -245,25 +227,22 @@ def by_step(ends: np.ndarray, middle: np.ndarray, axis: str) -> np.ndarray:
     return steps.reshape(len(steps), STEPS, -1)
 
 
-# %%
+# %% tags=["hide-cell"]
 set_to = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 for axis in MOVED:
     audit[f"exact_{axis}"] = facerender.to_frame(set_to)[axis].to_numpy()
 
-# %%
+# %% tags=["hide-cell"]
 exact_dose = {a: by_step(grid(f"exact_{a}"), between[a]["exact"], a) for a in MOVED}
 rated_dose = {a: SCALE[a] * by_step(grid(a), between[a]["rated"], a) for a in MOVED}
 typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items()}
 
 # %% [markdown]
-# Before the numbers, the pictures. One face goes through all steps of each axis, while the other axes
-# stand at their low levels. Look from left to right for anything beside the named attribute that
-# changes, such as hair that darkens with the skin, a jaw that widens as the hair grows, or earrings
-# that appear: whatever
-# moves along is a part of the dose, and no estimate of this section can tell it from the rest. How
-# much moves along in all faces, [](10_matched_pairs) has measured.
+# Look at one face first. It goes through all steps of each axis, with the other axes at their low levels. Watch for anything else that changes from
+# left to right: hair that darkens with the skin, a jaw that widens, earrings that appear. Such a change is a part of the dose, and the
+# estimates of this section include it.
 
-# %%
+# %% tags=["hide-cell"]
 ends = np.arange(len(audit)).reshape(-1, *[2] * len(AXES))  # images stand in the order of levels
 
 
@@ -281,15 +260,19 @@ portraits = facerender.render(
 titles = [f"step {step}" for step in range(STEPS)]
 _ = figures.gallery(portraits, STEPS, titles, [axis.replace("_", " ") for axis in MOVED])
 
-# %%
+# %% tags=["remove-input"]
 shown = {axis.replace("_", " "): dose.mean((0, 2)) for axis, dose in rated_dose.items()}
-pd.DataFrame(shown, titles).T.style.format("{:.1f}")
+Markdown(
+    "; ".join(
+        f"mean rated dose of {name}: " + ", ".join(f"{one:.1f}" for one in steps)
+        for name, steps in shown.items()
+    ).capitalize()
+    + "."
+)
 
 # %% [markdown]
-# The table gives the mean dose of every step, as rated. The steps are equal in the latent space,
-# and less so to the eye. The truth takes the same doses, as the renderer counts them: each is set by
-# intervention on new base faces, the first ones of those on which [](10_matched_pairs) computed
-# its truth, and nothing else changes.
+# The steps are equal in the latent space, and less equal to the eye. The truth takes the same doses, as the renderer counts them. We set each
+# dose by intervention on new base faces, the first ones of the truth of [](10_matched_pairs), and change only that.
 
 # %% tags=["hide-cell"]
 recipe = stage.load("05_transect_generation", "results.json")
@@ -320,9 +303,8 @@ def intervened(axis: str) -> torch.Tensor:
 true_between = {axis: asked(intervened(axis), f"true_{axis}") for axis in MOVED}
 
 # %% [markdown]
-# The scores at the ends are asked for once more, on the pictures that [](10_matched_pairs) left,
-# for a quarter of its faces; the next section needs them too. Which answer to a picture is right follows
-# from the errors that were noted there.
+# We ask for the scores at the ends once more, on the pictures that [](10_matched_pairs) left, for a quarter of its faces. The next section needs them
+# too. The right answer to a picture follows from the errors that were noted there.
 
 # %%
 cells = (n_scored, *[2] * len(AXES))
@@ -351,11 +333,10 @@ steps_found = {(a, m): by_step(errors_found[m], between[a][m], a) for a in MOVED
 steps_true = {(a, m): true_steps(a, m) for a in MOVED for m in TRAINED}
 
 # %% [markdown]
-# Three things are read off each curve: how much the error rate has changed at each step, what one
-# step of the raters' scale does on average, and how far the curve *bends*, which is how high its
-# inner points lie above a straight line between its ends. The mean change divided by the mean dose
-# is Wald's estimator {cite:p}`wald`: unlike a regression on rated doses, it is not flattened by the
-# noise of the raters, because the steps that were asked for have none.
+# We read three things off each curve: the change of the error rate at each step, the mean effect of one step of the raters' scale, and the *bend*. The
+# bend is the height of the inner points above a straight line between the ends. The mean change divided by the mean dose is Wald's estimator
+# {cite:p}`wald`. Noise of the raters would flatten a regression on rated doses. It leaves this ratio alone, because the steps that we asked for carry no
+# noise.
 
 
 # %% tags=["hide-cell"]
@@ -401,7 +382,7 @@ true_dose = {
     a: SCALE[a] * np.broadcast_to(typical[a][:, None], rated_dose[a].shape[1:])[None] for a in MOVED
 }
 
-# %%
+# %% tags=["hide-cell"]
 found, true = readings(steps_found, rated_dose), readings(steps_true, true_dose)
 spans = {axis: (dose[:, -1] - dose[:, 0]).mean() for axis, dose in rated_dose.items()}
 one_error = {"change": lambda _: 1, "bend": lambda _: 1 / (STEPS - 2), "per step": lambda a: 1 / a}
@@ -436,7 +417,7 @@ def finish(
 ) -> None:
     """Titles of the columns, labels of the whole figure, and one legend."""
     for ax, title in zip(axes.flat, titles, strict=False):
-        ax.set_title(title)
+        ax.set_title(with_minus(title))
     figure.supxlabel(xlabel, fontsize=12)
     figure.supylabel(ylabel, fontsize=12)
     handles = axes.flat[0].get_legend_handles_labels()
@@ -444,37 +425,44 @@ def finish(
 
 
 # %% tags=["hide-cell"]
-def draw_doses(curves: pd.DataFrame, xlabel: str) -> None:
-    """Change of the error rate by dose, found and true: a row per model, a column per cell."""
-    cells = list(curves.index.unique("cell"))
-    shape = len(TRAINED), len(cells)
-    size = (figures.WIDTH, 0.9 + 1.75 * len(TRAINED))
-    figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey="row", squeeze=False)
-    for row, model in zip(axes, TRAINED, strict=True):
-        for ax, cell in zip(row, cells, strict=True):
-            curve = curves.loc[(model, cell)]
-            ax.axhline(0, color=figures.BLACK, linewidth=1)
-            draw_band(ax, curve["dose"], curve, FOUND, "found, with its band", FOUND.marker)
-            style = {"fmt": f"{TRUE.marker}--", "color": TRUE.colour, "markersize": 5}
+def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
+    """Change of the error rate by dose, found and true: a row per model, a column per gender."""
+    other = next(name for name in MOVED if name != axis)
+    groups, looks = labels.LEVEL_NAMES[AXES[-1]], labels.LEVEL_NAMES[other]
+    size = (figures.WIDTH, 1 + 2.3 * len(TRAINED))
+    shape = {"sharex": True, "sharey": "row", "squeeze": False}
+    figure, axes = plt.subplots(len(TRAINED), len(groups), figsize=size, **shape)
+    for (row, model), (column, who) in product(enumerate(TRAINED), enumerate(groups)):
+        ax = axes[row, column]
+        ax.axhline(0, color=figures.BLACK, linewidth=1)
+        for cell in CELLS[axis]:
+            if who not in cell.split(", "):
+                continue
+            name = next(word for word in looks if word in cell)
+            curve, look = curves.loc[(model, cell)], figures.look(name)
+            draw_band(ax, curve["dose"], curve, look, name, look.marker)
+            style = {"fmt": f"{look.marker}--", "color": look.colour, "markersize": 5}
             reach = labels.Z * curve["truth_se"]
             x, y = curve["true_dose"], curve["truth"]
-            ax.errorbar(x, y, yerr=reach, mfc="white", label="true", **style)
-            ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
-        row[0].set_ylabel(model)
-    titles = [cell.replace(", ", ",\n") for cell in cells]
+            ax.errorbar(x, y, yerr=reach, mfc="white", label=f"{name}, true", **style)
+        ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
+        axes[row, 0].set_ylabel(model)
+    bends = dosed.loc[("bend", axis)]["clear"]
+    cells = bends.index.get_level_values("cell").str.split(", ")
+    bent = {who: bends[[who in cell for cell in cells]] for who in groups}
+    titles = [f"{who}: {one.sum()} of {len(one)} curves clearly bend" for who, one in bent.items()]
     finish(figure, axes, titles, xlabel, "change in error rate (points)")
 
 
-# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and four columns, one per cell of perceived gender and hair length. Each panel has a line with a band for the change in error rate over four doses of skin colour, and a dashed line with diamonds for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, in each cell. Blue: found, with a band that holds for this section as a whole. Dashed: true, with 95 % intervals."}}
-draw_doses(plotted("skin_colour"), "skin colour, in steps of the raters' scale")
+# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, short and long hair, for the change in error rate over four doses of skin colour, and two dashed lines for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, for women and men with short and with long hair. Solid: found, with a band that holds for this section as a whole. Dashed: true, with 95 % intervals."}}
+draw_doses(plotted("skin_colour"), "skin_colour", "skin colour, in steps of the raters' scale")
 
-# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and four columns, one per cell of perceived gender and skin colour. Each panel has a line with a band for the change in error rate over four doses of hair length, and a dashed line with diamonds for the truth."}, "figure": {"name": "fig-doses-hair", "caption": "The same as hair grows, against the shortest step."}}
-draw_doses(plotted("hair_length"), "hair length, in steps of the raters' scale")
+# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, light and dark skin, for the change in error rate over four doses of hair length, and two dashed lines for the truth."}, "figure": {"name": "fig-doses-hair", "caption": "The same as hair grows, against the shortest step, for light and for dark skin."}}
+draw_doses(plotted("hair_length"), "hair_length", "hair length, in steps of the raters' scale")
 
 # %% [markdown]
-# Look for a curve that falls and rises again, or the reverse. Two levels compare its ends, and tell
-# nothing of what lies between. The same two levels, put elsewhere, might have told another story.
-# The tables below say how steep the curves are, and how far they bend.
+# Look for a curve that falls and rises again, or the reverse. Two levels compare only its ends, and the same levels elsewhere could give another
+# answer. The tables list the steepest curves and the clearest bends, in points of the error rate.
 
 # %%
 slopes = dosed.loc["per step"].droplevel("step")
@@ -483,10 +471,8 @@ largest = slopes[slopes["clear"]].sort_values("estimate", key=np.abs, ascending=
 largest.head(8)[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
 
 # %% [markdown]
-# These are the largest effects of one step of the raters' scale that are clear of zero, in points of
-# the error rate. A step is a unit that people can see, and effects of different audits can be
-# compared in it. But a mean slope is a summary only where the curve is straight. The next table lists
-# the clearest bends: how far the inner doses lie above (or below) the line between the ends.
+# A step of the scale is a unit that people can see, so effects of different audits can be compared in it. A mean slope is a good summary only where
+# the curve is straight. The bends say by how much it is not.
 
 # %%
 bends = dosed.loc["bend"].droplevel("step")
@@ -494,10 +480,10 @@ bends = bends.assign(points=labels.points(bends), true=100 * bends["truth"])
 bent = bends[bends["clear"]].sort_values("estimate", key=np.abs, ascending=False)
 bent.head(8)[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 points_on = dosed.loc["change"].query("step > 0")
 Markdown(
-    f"**In this run** {points_on['holds'].mean():.0%} of {len(points_on)} points of the curves have a "
+    f"{points_on['holds'].mean():.0%} of {len(points_on)} points of the curves have a "
     f"band that holds the truth, and {points_on['agrees'].mean():.0%} agree with it when its own "
     f"error is allowed for. {len(bent)} of {len(bends)} curves clearly bend. Of the "
     f"{len(slopes)} slopes {slopes['clear'].sum()} are clear of zero."
@@ -506,10 +492,8 @@ Markdown(
 # %% [markdown]
 # ## Scores
 #
-# An error is a score that has crossed a line. A model may come nearer to the line for one group and
-# not cross it yet, and a count of errors does not see that. So the outcome of this section is the
-# probability that the model gives to the *wrong* answer. It is compared within pairs, like errors,
-# and the same intervals hold.
+# An error is a score that has crossed a line. A model can come nearer to the line for one group without crossing it. So here the outcome is
+# the probability that the model gives to the *wrong* answer. We compare it within pairs, like errors.
 
 # %%
 wrong_found = {m: np.abs(grid(f"score_{m}") - label_found) for m in TRAINED}
@@ -523,7 +507,7 @@ def of_all(grids: dict, coefficients: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(values, axis=1, names=["model"])
 
 
-# %%
+# %% tags=["hide-cell"]
 one_error = SIMPLE.abs().max(axis=1)
 of_errors = {model: errors_found[model] for model in TRAINED}
 found = {"scores": of_all(wrong_found, SIMPLE), "errors": of_all(of_errors, SIMPLE)}
@@ -539,63 +523,57 @@ for outcome in found:
     compared[outcome] = beside_truth(part, true[outcome])
 compared = pd.concat(compared, names=["outcome"])
 
-# %%
+# %% tags=["hide-cell"]
 in_cells = compared.query("held != 'average'")
 by_scores = in_cells.loc["scores"].query("contrast in ['skin colour', 'hair length']")
 
 
 # %% tags=["hide-cell"]
 def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
-    """Estimates with their intervals beside the truth: a panel per model, a row per contrast."""
+    """Estimates with their intervals beside the truth: a row per contrast, a mark per model."""
     rows = table.loc[[TRAINED[0]]].droplevel(0).index
-    size = (figures.WIDTH, 1.3 + 0.42 * len(rows))
-    figure, axes = plt.subplots(1, len(TRAINED), figsize=size, sharey=True)
-    y = -np.arange(len(rows), dtype=float)
-    for ax, model in zip(axes, TRAINED, strict=True):
-        part = table.loc[model].reindex(rows)
-        ax.axvline(0, color=figures.BLACK, linewidth=1)
+    ax = plt.figure(figsize=(figures.WIDTH, 1.5 + 0.72 * len(rows))).gca()
+    ax.axvline(0, color=figures.BLACK, linewidth=1)
+    for place, model in enumerate(TRAINED):
+        part, look = table.loc[model].reindex(rows), figures.look(model)
+        y = np.arange(len(rows)) + 0.28 * (place - 1)
         reach = np.clip([part["estimate"] - part["low"], part["high"] - part["estimate"]], 0, None)
-        style = {"fmt": FOUND.marker, "color": FOUND.colour, "markersize": 5, "capsize": 2}
-        ax.errorbar(part["estimate"], y + 0.15, xerr=reach, label="found", **style)
-        style = {"fmt": TRUE.marker, "color": TRUE.colour, "markersize": 5, "mfc": "white"}
-        reach = labels.Z * part["truth_se"]
-        ax.errorbar(part["truth"], y - 0.2, xerr=reach, label="true", **style)
-        ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
-    axes[0].set_yticks(y, [", ".join(filter(None, key)) for key in rows])
-    finish(figure, axes, TRAINED, xlabel)
+        style = {"fmt": look.marker, "color": look.colour, "markersize": 5, "capsize": 2}
+        ax.errorbar(part["estimate"], y, xerr=reach, label=model, **style)
+        style = {"fmt": "D", "color": look.colour, "markersize": 6, "mfc": "white"}
+        ax.errorbar(part["truth"], y + 0.09, xerr=labels.Z * part["truth_se"], **style)
+    ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
+    ax.set_yticks(range(len(rows)), [",\n".join(filter(None, key)) for key in rows])
+    ax.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
+    known = table.loc[[*TRAINED]]
+    held = f"{known['holds'].sum()} of {len(known)} intervals hold the truth (white diamonds)"
+    ax.set_title(held, loc="left", pad=30)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=3)
 
 
-# %% mystnb={"image": {"alt": "Three panels, one per model, with eight rows each: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each row has a mark with an interval for what was found and a diamond for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95 % intervals."}}
+# %% mystnb={"image": {"alt": "Eight rows with a mark for each of three models: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95 % intervals."}}
 draw_beside_truth(by_scores, "change in the probability of the wrong answer (points)")
 
-# %%
-tally = in_cells.groupby(["outcome", "model"], sort=False)[["clear", "holds", "agrees"]].sum()
-tally["of"] = in_cells.groupby(["outcome", "model"], sort=False).size()
-tally
-
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 clear = in_cells.groupby("outcome")["clear"].sum()
 both = pd.DataFrame({name: in_cells["clear"].loc[name] for name in found})
+finer = clear["scores"], clear["errors"], len(both)
 Markdown(
-    f"**In this run** {clear['scores']} of {len(both)} cells have a clear effect on the scores, and "
+    f"{clear['scores']} of {len(both)} cells have a clear effect on the scores, and "
     f"{clear['errors']} one on the errors; in {(both['scores'] & ~both['errors']).sum()} cells "
     f"only the scores show it, in {(both['errors'] & ~both['scores']).sum()} only the errors."
 )
 
 # %% [markdown]
-# Scores are finer, so the same transects can find more. They can also find what matters less: a model
-# that is sure of one picture and a little less sure of the other has changed its score and nothing
-# else. The table has the price as well. Intervals of scores can be narrow enough to miss the truth
-# because of what the pictures do wrong.
+# Scores are finer than errors, so the same transects show more. They also show what matters less: a model that is sure of one picture and a little less
+# sure of the other. And narrow intervals can miss the truth because of flaws in the pictures.
 
 # %% [markdown]
-# ### Is it as often right as it is sure?
+# ### Is the model as often right as it is sure?
 #
-# A score that is called a probability makes a promise: of the answers with a confidence of eight in
-# ten, eight in ten are right. If it keeps the promise for one group and breaks it for another, the
-# same score means two things. The figure shows this *reliability* {cite:p}`modern-calibration` by skin
-# colour and by the gender that the model *answers*. Grouping by the label would be a mistake: it
-# sorts the faces by the very thing that the score predicts.
+# A score that is called a probability makes a promise: of the answers with a confidence of eight in ten, eight in ten are right. If the promise holds
+# for one group and fails for another, one score means two things. The figure shows this *reliability* {cite:p}`modern-calibration` by skin colour and by
+# the gender that the model *answers*. Grouping by the label would be a mistake, because the score predicts the label.
 
 # %%
 EDGES, FEW, SOURCES = np.linspace(0.5, 1, 6), 10, ("found", "true")
@@ -649,7 +627,7 @@ def by_group(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
     return pd.concat(tables, names=["answer", "group"])
 
 
-# %%
+# %% tags=["hide-cell"]
 score_found = {m: grid(f"score_{m}") for m in TRAINED}
 reliable = {("found", m): by_group(score_found[m], label_found) for m in TRAINED}
 reliable |= {("true", m): by_group(score_true[m], label_true) for m in TRAINED}
@@ -669,31 +647,32 @@ def draw_bins(ax, found: pd.DataFrame, true: pd.DataFrame, group: str) -> None:
 
 
 def draw_reliability(bins: pd.DataFrame) -> None:
-    """Rate of right answers by confidence: a row per answer, a column per model."""
+    """Rate of right answers by confidence: a row per model, a column per answer."""
     answers = list(bins.index.unique("answer"))
-    size = (figures.WIDTH, 0.9 + 2.4 * len(answers))
-    shape = len(answers), len(TRAINED)
+    size = (figures.WIDTH, 0.9 + 2.4 * len(TRAINED))
+    shape = len(TRAINED), len(answers)
     figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey=True, squeeze=False)
     drawn = bins[bins["n"] >= FEW]
-    for row, answer in zip(axes, answers, strict=True):
-        for ax, model in zip(row, TRAINED, strict=True):
+    for row, model in zip(axes, TRAINED, strict=True):
+        for ax, answer in zip(row, answers, strict=True):
             ax.plot([0.5, 1.0], [0.5, 1.0], color=figures.BLACK, linewidth=1, linestyle="--")
             for group in bins.index.unique("group"):
                 here = drawn[[key[1:4] == (model, answer, group) for key in drawn.index]]
                 draw_bins(ax, *(here[here.index.isin([s], "source")] for s in SOURCES), group)
-        row[0].set_ylabel(f"answer: {answer}")
-    finish(figure, axes, TRAINED, "confidence in the answer (%)", "right answers (%)")
+        row[0].set_ylabel(model)
+    known = bins.loc["found"].groupby("answer")
+    right = known.apply(lambda part: np.average(part["rate"], weights=part["n"]))
+    titles = [f"answer: {answer}, {right[answer]:.1%} right" for answer in answers]
+    finish(figure, axes, titles, "confidence in the answer (%)", "right answers (%)")
 
 
-# %% mystnb={"image": {"alt": "Two rows of panels, for answers of female and of male, and three columns, one per model. Each has marks with intervals for the rate of right answers at rising confidence, for light and dark skin, lines for the truth, and a dashed diagonal where confidence and rate agree."}, "figure": {"name": "fig-reliability", "caption": "Rate of right answers by confidence, for faces with light and with dark skin: marks with 95 % intervals from the transects, lines from the truth. On the dashed line a model is as often right as it is sure; below it is too sure. Bins of few images are left out."}}
+# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for answers of female and of male. Each has marks with intervals for the rate of right answers at rising confidence, for light and dark skin, lines for the truth, and a dashed diagonal where confidence and rate agree."}, "figure": {"name": "fig-reliability", "caption": "Rate of right answers by confidence, for faces with light and with dark skin: marks with 95 % intervals from the transects, lines from the truth. On the dashed line a model is as often right as it is sure; below it is too sure. Bins of few images are left out."}}
 draw_reliability(reliable)
 
 # %% [markdown]
-# One number for such a curve is the expected calibration error, the mean distance from the diagonal.
-# It has a bias that is seldom named: distances cannot be negative, so chance alone makes them
-# positive, the more so the smaller the group. The column *chance* says how large it would be for a
-# perfect model with intervals like these. The last two are root mean squares with chance
-# subtracted {cite:p}`verified-calibration`, found and true.
+# One summary of such a curve is the expected calibration error, the mean distance from the diagonal. Distances are positive, so chance alone makes it
+# positive, and more so in small groups. The column *chance* gives its size for a perfect model with intervals like these. The last two columns are root mean
+# squares with chance subtracted {cite:p}`verified-calibration`, found and true.
 
 
 # %% tags=["hide-cell"]
@@ -721,9 +700,8 @@ table = erring.loc["found"].assign(true=erring.loc["true", "rms"])
 )
 
 # %% [markdown]
-# Where a model is too sure in one skin colour and not sure enough in the other, the signed mean says
-# so: confidence minus rate of right answers, on average over all images of a skin colour. It has no
-# such bias, and it is a mean over transects again.
+# The signed mean says in which direction a model is wrong: confidence minus rate of right answers, over all images of a skin colour. It is free
+# of that bias, and it is a mean over transects again.
 
 
 # %%
@@ -743,13 +721,13 @@ sure = beside_truth(together(found, 1 / 2 ** (len(AXES) - 1)), true)
 sure = sure.assign(points=labels.points(sure), true=100 * sure["truth"])
 sure[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 apart = sure.xs("dark − light", level=1)
 says = ["makes no clear difference", "is too sure of dark skin", "is not sure enough of dark skin"]
 signs = np.sign(apart["low"]).where(np.sign(apart["low"]) == np.sign(apart["high"]), 0).astype(int)
 words = [f"**{model}** {says[sign]}" for model, sign in signs.items()]
 Markdown(
-    "**In this run**, compared with light skin, " + "; ".join(words) + ". "
+    "Compared with light skin, " + "; ".join(words) + ". "
     "The calibration error is larger than chance makes on average in "
     f"{(table['ece'] > table['chance']).sum()} of {len(table)} groups; with chance taken off, "
     f"{(table['rms'] > 0).sum()} of them keep an error above zero."
@@ -758,10 +736,8 @@ Markdown(
 # %% [markdown]
 # ## Other thresholds
 #
-# A threshold of one half is a habit. Whoever uses a model may set another one, and each threshold is
-# another model with other errors. So the effect on errors is computed at every threshold: for women
-# and for men, averaged over the cells of the third axis. The band holds over all thresholds, for
-# both attributes and all models together; the dashed lines are the truth.
+# One half is a habit. At another threshold the same model makes other errors. So we compute the effect on errors at every threshold, for women and for
+# men, averaged over the third axis. The band holds over all thresholds, attributes and models together. Dashed lines are the truth.
 
 # %%
 THRESHOLDS = expit(np.linspace(-4, 4, 33))
@@ -781,7 +757,7 @@ def at_thresholds(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
     return pd.concat(parts, axis=1, names=["contrast", "held", "threshold"])
 
 
-# %%
+# %% tags=["hide-cell"]
 found = {m: at_thresholds(score_found[m], label_found) for m in TRAINED}
 true = {m: at_thresholds(score_true[m], label_true) for m in TRAINED}
 found, true = (pd.concat(each, axis=1, names=["model"]) for each in (found, true))
@@ -806,26 +782,26 @@ def draw_panel(part: pd.DataFrame, ax) -> None:
 
 
 def draw_thresholds(table: pd.DataFrame) -> None:
-    """Effects at every threshold of decision: a row per contrast, a column per model."""
+    """Effects at every threshold of decision: a row per model, a column per contrast."""
     kinds = list(table.index.unique("contrast"))
-    shape, size = (len(kinds), len(TRAINED)), (figures.WIDTH, 1.1 + 2.3 * len(kinds))
+    shape, size = (len(TRAINED), len(kinds)), (figures.WIDTH, 1.1 + 2.3 * len(TRAINED))
     figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey="row", squeeze=False)
-    for row, contrast in zip(axes, kinds, strict=True):
-        for ax, model in zip(row, TRAINED, strict=True):
+    for row, model in zip(axes, TRAINED, strict=True):
+        for ax, contrast in zip(row, kinds, strict=True):
             draw_panel(table.loc[(contrast, model)], ax)
-        row[0].set_ylabel(contrast)
+        row[0].set_ylabel(model)
     xlabel = "threshold: probability above which the answer is “male”"
-    finish(figure, axes, TRAINED, xlabel, "change in error rate (points)", columns=2)
+    ends = {kind: 100 * table.loc[kind]["estimate"] for kind in kinds}
+    titles = [f"{kind}:\n{one.min():+.0f} to {one.max():+.0f} points" for kind, one in ends.items()]
+    finish(figure, axes, titles, xlabel, "change in error rate (points)", columns=2)
 
 
-# %% mystnb={"image": {"alt": "Two rows of panels, for dark minus light skin and long minus short hair, and three columns, one per model. In each, curves with bands for women and men show the change in error rate over thresholds from low to high, with dashed lines for the truth."}, "figure": {"name": "fig-thresholds", "caption": "Effect on the error rate at every threshold of decision, for women and for men, with a band that holds for the whole figure; dashed, the truth. The dotted line marks one half. A low threshold calls more faces male."}}
+# %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for dark minus light skin and long minus short hair. In each, curves with bands for women and men show the change in error rate over thresholds from low to high, with dashed lines for the truth."}, "figure": {"name": "fig-thresholds", "caption": "Effect on the error rate at every threshold of decision, for women and for men, with a band that holds for the whole figure; dashed, the truth. The dotted line marks one half. A low threshold calls more faces male."}}
 draw_thresholds(everywhere)
 
 # %% [markdown]
-# At a low threshold the model calls more women men, and there an attribute can decide about more of
-# them; at a high one the same holds for men. A single number for *the* effect of skin is a number for
-# one way of using the model. The last column of the table says at how many thresholds the band holds
-# the truth: elsewhere a point of the curve cannot be trusted.
+# At a low threshold the model calls more women men, and an attribute can then decide about more women. At a high threshold the same holds for men. So *the*
+# effect of skin belongs to one way of using the model. The last column of the table says at how many thresholds the band holds the truth.
 
 # %% tags=["hide-input"]
 grouped = everywhere.groupby(["contrast", "model", "held"], sort=False)
@@ -844,20 +820,18 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 # %% [markdown]
 # ### Does the verdict depend on it?
 #
-# The verdict of [](10_matched_pairs) compares the found effect of skin on women with the counted
-# gap between dark- and light-skinned women, and says whether the blame is misplaced. Both change
-# with the threshold. The rule is repeated here, word for word as it stands there, with the shares of
-# the plan that is older than the models, and applied at several thresholds. The found effect is
-# widened by the error of the instrument as it was measured there, at one half.
+# The verdict of [](11_who_was_right) compares the found effect of skin on women with the counted gap between dark- and light-skinned women. Both change
+# with the threshold. We repeat its rule word for word, with the shares of the plan, at several thresholds. The found effect is widened by the error of the
+# instrument, as measured at one half.
 
-# %%
+# %% tags=["hide-cell"]
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 verdict_there = stage.load("10_matched_pairs", "results.json")
 
 
 # %%
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
-    """A found effect whose interval takes in the error of the instrument (chapter 10)."""
+    """A found effect whose interval takes in the error of the instrument (chapter 11)."""
     estimate, low, high = effect
     margin = np.hypot((high - low) / 2, labels.Z * verdict_there["instrument_error"])
     return estimate, estimate - margin, estimate + margin
@@ -865,7 +839,7 @@ def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
 
 # %%
 def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
-    """Whether a counted gap is the effect of the attribute that was blamed (chapter 10)."""
+    """Whether a counted gap is the effect of the attribute that was blamed (chapter 11)."""
     if gap[1] <= 0:
         return "there was nothing to blame on it" if gap[2] <= 0 else "undecided"
     low, high = effects.ratio_interval(effect, gap)
@@ -904,7 +878,7 @@ def found_effect(model: str, threshold: float) -> tuple[float, ...]:
 # %%
 CHOSEN = (0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 
-# %%
+# %% tags=["hide-cell"]
 rows = {}
 for model, threshold in product(TRAINED[:2], CHOSEN):
     gap, found = counted_gap(model, threshold), found_effect(model, threshold)
@@ -914,14 +888,14 @@ for model, threshold in product(TRAINED[:2], CHOSEN):
 
 # %%
 verdicts = pd.DataFrame(rows).T.rename_axis(["model", "threshold"])
-verdicts
+verdicts.style.format_index(precision=2, level="threshold")
 
 # %% tags=["remove-cell"]
 there = verdict_there["blame"]
 for model in TRAINED[:2]:  # the same rule on the same numbers gives the same word
     assert verdicts.loc[(model, 0.5), "blame on skin"] == there[model], (model, there)
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 lines = []
 for model, words in verdicts["blame on skin"].groupby("model", sort=False):
     usual = words.loc[(model, 0.5)]
@@ -933,11 +907,11 @@ for model, words in verdicts["blame on skin"].groupby("model", sort=False):
         f"- **{model}**: *{usual}* at one half, and at {same - 1} of the {len(words) - 1} other "
         f"thresholds{'; elsewhere ' + other if other else ''}."
     )
-Markdown("**In this run** the verdict by threshold:\n\n" + "\n".join(lines))
+Markdown("The verdict by threshold, in this run:\n\n" + "\n".join(lines))
 
 # %% [markdown]
-# The verdict rests on the found effect. Does that hold its truth at every threshold? The table sets the
-# two side by side, in points. The truth is taken on the faces and the pictures of the section on scores.
+# The verdict rests on the found effect. Does this hold its truth at every threshold? The table compares the two in points. The truth is taken on the
+# faces and pictures of the section on scores.
 
 
 # %% tags=["hide-input"]
@@ -951,25 +925,22 @@ def true_effect(model: str, threshold: float) -> tuple[float, ...]:
 
 
 truly = pd.DataFrame([true_effect(*key) for key in verdicts.index], columns=INTERVAL)
-verdicts[["found effect"]].assign(truth=labels.points(truly))
+beside = verdicts[["found effect"]].assign(truth=labels.points(truly))
+beside.style.format_index(precision=2, level="threshold")
 
 # %% [markdown]
-# A verdict that does not hang on one half is worth more than one that does. Where the found effect
-# misses its truth, the verdict rests on a wrong number. An audit should name its threshold in the design
-# contract, and show the curve.
+# Trust a verdict more if it stays the same at other thresholds. Where the found effect misses its truth, the verdict rests on a wrong number. Name
+# the threshold in your design contract, and show the curve.
 
 # %% [markdown]
 # ## Harmed and helped
 #
-# A difference of two rates is a difference of two groups of faces. Some answers turn from right to
-# wrong when the skin is darker: these faces are *harmed*. Others turn from wrong to right: they are
-# *helped*. The risk difference is the share harmed minus the share helped, and it is zero whenever
-# both are as many, however many there are.
+# [](10_matched_pairs) sorts pairs by their change. Some answers turn from right to wrong when the skin is darker: these faces are *harmed*. Others turn from wrong to
+# right: they are *helped*. The {term}`risk difference` is the share harmed minus the share helped, so it is zero if both are equal. Here we add the true shares.
 
 # %% [markdown]
-# In medicine nobody sees both outcomes of one patient, and the shares can only be bounded. Here both
-# pictures exist and both answers are known, so each pair can be sorted. With the errors as arrays it
-# takes a line, for what was found and for the truth. Shares have Wilson's intervals.
+# Medicine can only bound these shares, because each patient has one observed outcome. Here both pictures exist and both answers are known, so each pair can be
+# sorted. Shares have Wilson's intervals.
 
 
 # %% tags=["hide-cell"]
@@ -998,7 +969,7 @@ def sides(grids: dict) -> pd.DataFrame:
     return table.assign(net=net, changed=changed)
 
 
-# %%
+# %% tags=["hide-cell"]
 turned, truly = (sides(errs).loc[MOVED] for errs in (errors_found, errors_true))
 turned[["true_harmed", "true_helped"]] = truly[["harmed", "helped"]]
 
@@ -1036,24 +1007,22 @@ def draw_flips(table: pd.DataFrame) -> None:
     for ax, model in zip(axes.flat, MODELS, strict=True):
         draw_sides(table.loc[model].reindex(cells), ax)
     axes[0, 0].set_yticks(-np.arange(len(cells)), cells)
-    finish(figure, axes, MODELS, "helped ←   share of pairs (%)   → harmed")
+    mixed = (table[["harmed", "helped"]] > 0).all(axis=1).groupby("model").sum()
+    titles = [f"{model}: {mixed[model]} of {len(cells)} cells both ways" for model in MODELS]
+    finish(figure, axes, titles, "helped ←   share of pairs (%)   → harmed")
 
 
 # %% mystnb={"image": {"alt": "Four panels, one per model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that darker skin turns wrong, a bar to the left for the share that it turns right, intervals, a diamond for the difference, and short lines for the true shares."}, "figure": {"name": "fig-flips", "caption": "Darker skin: share of pairs harmed (right) and helped (left) with 95 % intervals, their difference (diamond), and the true shares (black lines). The null control errs by chance and has no true ones."}}
 draw_flips(turned.loc["skin_colour"])
 
 # %% [markdown]
-# Look at the null control first. Its true effects are zero for everybody, and yet its pairs turn both
-# ways: it answers by lot. A trained network answers the same picture the same way each
-# time, so its flips are facts about faces. But the raters' label may differ between two pictures,
-# and that turns pairs as well. Their noise does so both ways alike: it cancels in the difference and
-# adds to both sides of it.
+# The null control turns pairs both ways although its true effects are zero: it answers by lot. A trained network gives one picture the same answer
+# each time, so its flips are facts about faces. Raters' labels may also differ between two pictures. This turns pairs both ways alike, cancels in the
+# difference, and adds to both shares.
 
 # %% [markdown]
-# Which differences hide most? Cells are chosen on the first half of the transects: trained models
-# whose difference is not told from zero there (Tango's interval, as in [](10_matched_pairs))
-# although faces change sides, sorted by how many do. What was chosen for being large is large by luck
-# as well. So the table measures them on the other half, which had no say in the choice.
+# Which small differences hide most? We choose cells on the first half of the transects: trained models whose difference may be zero there (Tango's
+# interval), sorted by how many faces change sides. A cell chosen for a large number is large by luck as well. So we measure it on the other half.
 
 
 # %% tags=["hide-cell"]
@@ -1070,7 +1039,7 @@ halves = [
     for half in np.split(np.arange(n_transects), [n_transects // 2])
 ]
 
-# %%
+# %% tags=["hide-cell"]
 first_half, other_half = (half.drop(index="null", level="model") for half in halves)
 zero = first_half[(first_half["low"] <= 0) & (first_half["high"] >= 0)]
 chosen = zero["changed"].sort_values(ascending=False).rename("changed, first half")
@@ -1078,13 +1047,12 @@ chosen = zero["changed"].sort_values(ascending=False).rename("changed, first hal
 # %%
 hidden = other_half.join(turned[["true_harmed", "true_helped"]]).join(chosen, how="right")
 columns = ["harmed", "helped", "net", "low", "high", "true_harmed", "true_helped"]
-hidden.loc[chosen > 0, [chosen.name, *columns]].head(5).style.format("{:.1%}")
+shown = hidden.loc[chosen > 0, [chosen.name, "harmed", "helped", "true_harmed", "true_helped"]]
+shown.head(5).style.format("{:.1%}")
 
 # %% [markdown]
-# Here are faces of the first of these cells: on the left those that
-# lose most by the change, on the right those that gain most. Above each picture stands the answer of
-# the model. Look at the ears and at torn pictures as well: what comes with the skin has a share in the
-# gain.
+# The faces of the first of these cells: on the left those that lose most by the change, on the right those that gain most. The model's answer is written
+# above each picture. Look at ears and torn pictures too. They may have a share in the gain.
 
 # %% tags=["hide-cell"]
 attribute, model, cell = hidden.index[0]
@@ -1112,10 +1080,10 @@ titles = [
     f"P(male) {p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)
 ]
 
-# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference is not told from zero: the three that lose most by the high level, then the three that gain most. Low level above, high level below."}}
+# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero: the three that lose most by the high level, then the three that gain most. Low level above, high level below."}}
 _ = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 first = hidden.iloc[0]
 agree = (turned["harmed_low"] <= turned["true_harmed"]) & (
     turned["true_harmed"] <= turned["harmed_high"]
@@ -1136,11 +1104,9 @@ Markdown(
 # %% [markdown]
 # ## Interactions
 #
-# [](10_matched_pairs) gives effects cell by cell, and compares what hair does on average to
-# women and to men. That two cells differ is a claim of its own, and two intervals side by side do not
-# test it. The contrast does: the effect in one cell minus the effect in the other, inside each
-# transect, and then averaged. With three attributes there are three such pairs, each at both levels
-# of the third attribute and on average, and one contrast of three.
+# That two cells differ is a claim of its own, and two intervals side by side are no test of it. The test is a contrast: the effect in one cell minus the effect in the
+# other, inside each transect, then averaged. Three attributes have three such pairs, each at both levels of the third attribute and on average, and
+# one contrast of all three.
 
 # %%
 INTERACTIONS = contrasts.factorial_contrasts(AXES, range(2, len(AXES) + 1))
@@ -1149,17 +1115,12 @@ found, true = of_all(errors_found, INTERACTIONS), of_all(errors_true, INTERACTIO
 true = pd.concat({"null": 0 * true[TRAINED[0]]} | {m: true[m] for m in TRAINED}, axis=1)
 crossed = beside_truth(together(found, np.tile(one_error, len(MODELS))), true)
 
-# %% mystnb={"image": {"alt": "Three panels, one per model, with ten rows each: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each row has a mark with an interval for what was found and a diamond for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
+# %% mystnb={"image": {"alt": "Ten rows with a mark for each of three models: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
 draw_beside_truth(crossed, "difference of two effects on the error rate (points)")
 
-# %%
-tally = crossed.groupby("model", sort=False)[["clear", "holds", "agrees"]].sum()
-tally.assign(of=len(INTERACTIONS))
-
 # %% [markdown]
-# Are intervals that miss the truth at fault, or the pictures? The method can be tested apart. The
-# faces of the truth serve as a population whose interactions are known without any error. Audits as
-# large as ours are drawn from it, and each time we ask whether *all* intervals of the family hold.
+# Do intervals miss because of the method or because of the pictures? We can test the method alone. The faces of the truth serve as a population
+# whose interactions are known exactly. We draw audits as large as ours from it, and ask each time whether *all* intervals of the family hold.
 
 # %%
 AUDITS, RESAMPLES = 100, 200
@@ -1180,13 +1141,13 @@ def audited(number: int) -> pd.Series:
 # %%
 ideal = pd.DataFrame([audited(number) for number in range(AUDITS)])
 
-# %% tags=["hide-input"]
+# %% tags=["remove-input"]
 flat = crossed.drop(index="null", level="model")
 strongest = flat[flat["clear"]]["estimate"].abs().idxmax() if flat["clear"].any() else None
 all_hold = ideal.all(axis=1)
 low, high = proportion_confint(all_hold.sum(), AUDITS, method="wilson")
 Markdown(
-    f"**In this run** {flat['clear'].sum()} of {len(flat)} interactions of the trained models are "
+    f"{flat['clear'].sum()} of {len(flat)} interactions of the trained models are "
     f"clear of zero, and {crossed.xs('null', level='model')['clear'].sum()} of the null control. "
     f"{flat['holds'].sum()} of the intervals hold the truth. In {AUDITS} ideal audits "
     f"{ideal.mean().mean():.1%} of all intervals hold it; in 95 % of the audits all "
@@ -1208,84 +1169,134 @@ told(
 )
 
 # %% [markdown]
-# If ideal audits keep the promise, an interval of the table that misses the truth is not bad
-# arithmetic. It tells of pictures that are not what was asked for: directions that take something else
-# along, doses that vary, raters who err. An interaction needs four pictures instead of two, and sums up
-# the flaws of all of them. Who reports one from a real generator should say that its interval knows of
-# sampling only.
+# If ideal audits keep the promise, a miss comes from the pictures: directions that take something else along, doses that vary, raters who err. An interaction needs
+# four pictures instead of two, and sums up the flaws of all four. So say that its interval knows of sampling only.
 
 # %% [markdown]
 # ## What would change our mind
 #
-# - If curves were straight, two levels would have said everything, and the first section nothing new.
-# - If the intervals of ideal audits missed clearly more often than in one audit in twenty, the method
-#   would be at fault, and not the pictures.
-# - If a trained model gave other answers to the same picture, its flips would be noise like those of
-#   the null control.
-# - If another firm word stood at another threshold, the verdict would be one on a threshold, and not
-#   on a model.
+# - If all curves were straight, two levels would say everything.
+# - If the intervals of ideal audits missed clearly more often than in one audit in twenty, the method would be at fault.
+# - If a trained model gave other answers to the same picture, its flips would be noise like those of the null control.
+# - If another firm word appeared at another threshold, the verdict would be about a threshold and less about a model.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} Harm without a difference
+# ```{exercise} Harm without a difference (15 minutes, medium)
 # :label: exercise-harm
-# Write down errors of ten transects at two levels such that the risk difference is zero and six faces
-# change sides. How large can the shares harmed and helped be at most, given two error rates, and how
-# small at least? Which of these bounds could be computed from two *different* groups of people?
-# ```
+# Write down errors of ten transects at two levels such that the risk difference is zero and six faces change sides. How large can the shares
+# harmed and helped be at most, given two error rates, and how small at least? Which of these bounds can be computed from two *different* groups of people?
 #
-# ```{solution} exercise-harm
-# :class: dropdown
-# Three transects with errors 0 and 1, three with 1 and 0, four with equal errors. With error rates
-# $p$ at the high and $q$ at the low level, the share harmed lies between $\max(0, p - q)$ and
-# $\min(p, 1 - q)$, and the share helped is smaller by $p - q$. Two different groups give $p$ and $q$,
-# and so all of these bounds, but never the shares themselves: for those each face is needed twice.
+# **Check:** harmed minus helped equals the difference of the two error rates, in your example and in your bounds.
 # ```
 
 # %% [markdown]
-# ```{exercise} Calibrated, and yet not within a gender
+# ```{solution-start} exercise-harm
+# :class: dropdown
+# ```
+# Three transects with errors 0 and 1, three with 1 and 0, four with equal errors. With error rates $p$ at the high and $q$ at the low level, the share harmed lies
+# between $\max(0, p - q)$ and $\min(p, 1 - q)$, and the share helped is smaller by $p - q$. Two different groups give $p$ and $q$, and so these bounds. The
+# shares themselves need each face twice.
+
+# %% tags=["solution"]
+low, high = np.array([0] * 3 + [1] * 3 + [0] * 4), np.array([1] * 3 + [0] * 3 + [0] * 4)
+p, q = high.mean(), low.mean()
+harmed, helped = (high > low).mean(), (high < low).mean()
+assert harmed - helped == p - q == 0 and max(0, p - q) <= harmed <= min(p, 1 - q)
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} Calibrated, and yet not within a gender (20 minutes, hard)
 # :label: exercise-calibrated
-# Let a model be perfectly calibrated: of the faces with score $s$ a share $s$ is male. Take only the
-# faces that are labelled male. How often is an answer of confidence $c$ right among them? Show that it
-# is $c$ only if as many faces have the score $c$ as have $1 - c$.
-# ```
+# Let a model be perfectly calibrated: of the faces with score $s$ a share $s$ is male. Take only the faces that are labelled male. How often is an answer of confidence $c$
+# right among them? Show that it is $c$ only if as many faces have the score $c$ as have $1 - c$.
 #
-# ```{solution} exercise-calibrated
-# :class: dropdown
-# Let $f$ be the density of scores. Among faces labelled male, those with score $c$ (right answers)
-# have weight $c\,f(c)$, those with score $1 - c$ (wrong answers) weight $(1 - c)\,f(1 - c)$. So the
-# rate of right answers is $c f(c) / (c f(c) + (1 - c) f(1 - c))$, which is $c$ if $f(c) = f(1 - c)$.
-# A model that often says *probably female* looks too sure among men without being miscalibrated.
+# **Check:** your formula gives $c$ for a symmetric density of scores.
 # ```
 
 # %% [markdown]
-# ```{exercise} The price of looking everywhere
-# :label: exercise-price
-# Print the critical value of each family of this chapter (`attrs["critical"]` of what `together`
-# returns), and compare it with Bonferroni's, `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries.
-# Where is the gain largest, and why?
-# ```
-#
-# ```{solution} exercise-price
+# ```{solution-start} exercise-calibrated
 # :class: dropdown
-# Print them and see. Errors at neighbouring thresholds are almost the same errors, so many entries
-# behave there like few. The interactions of different models share transects but few errors, so there
-# is less to gain.
+# ```
+# Let $f$ be the density of scores. Among faces labelled male, those with score $c$ (right answers) have weight $c\,f(c)$, those with score $1 - c$ (wrong answers) weight
+# $(1 - c)\,f(1 - c)$. So the rate of right answers is $c f(c) / (c f(c) + (1 - c) f(1 - c))$, which is $c$ if $f(c) = f(1 - c)$. A model that often says *probably
+# female* looks too sure among men, although it is well calibrated.
+
+
+# %% tags=["solution"]
+def right_among_men(c: float, f_here: float, f_there: float) -> float:
+    """Rate of right answers of confidence c among faces labelled male."""
+    return c * f_here / (c * f_here + (1 - c) * f_there)
+
+
+assert np.isclose(right_among_men(0.8, 1, 1), 0.8)  # a symmetric density
+assert right_among_men(0.8, 1, 2) < 0.8  # more faces that are probably female
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} The price of looking everywhere (10 minutes, easy)
+# :label: exercise-price
+# Print the critical value of each family of this note (`attrs["critical"]` of the tables that `together` returns), and compare it with Bonferroni's,
+# `scipy.stats.norm.ppf(1 - 0.025 / m)` for m entries. Where is the value smaller than Bonferroni's, where is it larger, and why?
+#
+# **Check:** each critical value is larger than that of one interval.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-price
+# :class: dropdown
+# ```
+# Entries that move together behave like fewer entries, and this makes the value smaller. Bonferroni's value also takes each entry as normal.
+# Errors are rare, so some draws have few of them and a small standard error, and this makes the value larger.
+
+# %% tags=["solution"]
+families = {"doses": dosed, "scores and errors": section, "thresholds": everywhere}
+families["interactions"] = crossed
+reach = {name: (one.attrs["critical"], len(one)) for name, one in families.items()}
+reach = pd.DataFrame(reach, ["critical value", "entries"]).T
+reach["Bonferroni"] = norm.ppf(1 - 0.025 / reach["entries"])
+assert (reach["critical value"] > labels.Z).all()
+reach.style.format("{:.2f}").format("{:.0f}", subset=["entries"])
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
 # - A curve over doses can bend, and even turn. Two levels compare its ends.
-# - Scores are finer than errors: the same images can find more. Narrower intervals can also miss the
-#   truth more often.
+# - Scores are finer than errors: the same images show more, and narrower intervals can miss the truth more often.
 # - An effect on errors belongs to a threshold. Name it, and show the curve.
-# - A difference near zero may hide faces harmed and faces helped. Pairs tell them apart.
-# - To say that two effects differ, test the difference, and count how many were looked at.
+# - A difference near zero can hide harmed and helped faces. Test differences of effects directly, and count how many you looked at.
 
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
+of_women = spread.xs((labels.CONTRASTS["skin_colour"], TRAINED[0], WHO[0]))
+ends = of_women["least (points)"], of_women["most (points)"]
+both_sides = ((turned["harmed"] > 0) & (turned["helped"] > 0)).drop(index="null", level="model")
+glue(
+    "answer",
+    Markdown(
+        with_minus(
+            f"Doses: {len(bent)} of {len(bends)} curves clearly bend. Scores: {finer[0]} of {finer[2]} cells have a clear effect on "
+            f"the probability of the wrong answer, and {finer[1]} on errors. Thresholds: for {TRAINED[0]} the effect of dark skin on women "
+            f"ranges from {ends[0]:+.1f} to {ends[1]:+.1f} points. Harm and help: in {both_sides.sum()} of {len(both_sides)} cells some faces are harmed and others "
+            f"helped."
+        )
+    ),
+    display=False,
+)
+
+
+# %% tags=["remove-cell"]
 def records(table: pd.DataFrame, columns: list[str]) -> list[dict]:
     """Rows with their keys, for `results.json`."""
     rows = table[columns].reset_index().astype(object)

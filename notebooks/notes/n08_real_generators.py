@@ -15,21 +15,21 @@
 # %% [markdown]
 # # Real generators
 #
-# All faces so far came from a world that was made for this book. Whoever audits a model for use will
-# take a generator that has learned from photographs, a diffusion model, or a folder of images that
-# somebody else made. {cite:t}`transects` took StyleGAN2 {cite:p}`stylegan2`. Such a file is hundreds
-# of megabytes large, often not for commercial use, and may run code when it is opened. This chapter
-# takes one in, walks through it, and checks it before anybody is asked about its images.
+# *This note belongs to chapter 5 and to the manual page [](bring-your-generator). You need directions, the dual basis and transects. Reading: {{minutes}}.*
 
 # %% [markdown]
 # ## Question
 #
-# What changes when nobody knows the truth about a generator? How does its file become a generator
-# without a compiler, and without running what the file says? Which checks can be done before money
-# is spent on raters? And what if there is no generator at all, only images?
+# All faces so far came from a world that was made for this book. Your generator learned from photographs, or is a diffusion model, or is a folder
+# of images. How does it become part of an audit, and what can you check before you pay raters?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
 
 # %% [markdown]
-# ## Design contract
+# :::{admonition} Design contract
+# :class: dropdown
 #
 # | | |
 # |---|---|
@@ -37,21 +37,14 @@
 # | Unit | one code; a transect |
 # | Intervention | steps along directions in the network's spaces; for the audit, the levels of skin colour, hair length and gender |
 # | Held fixed | decision values of the other measured attributes; for the audit, every other parameter of a face |
-# | Outcome | numbers measured on an image; for the audit, error against the level that was set, and whether a face was found |
+# | Outcome and who labels it | numbers measured on an image; for the audit, error against the level that was set, and whether a face was found |
 # | Estimand | for the audit, [the true effect on transects](estimands) |
 # | Tolerance and n | none is set: no verdict is made |
 # | Decision at stake | whether a generator, or a set of images, is fit for an audit |
-# | Known failure | random weights show no faces: here the machinery is checked, and what a trained network would show is not |
+# | Known failure | random weights show no faces: the machinery is checked here, and a trained network would show more |
+# :::
 
-# %% [markdown]
-# ## Prerequisites
-#
-# You need hyperplanes, the dual basis and transects from [](03_direction_fitting) to
-# [](05_transect_generation), and matched effects from [](10_matched_pairs). Nothing about
-# generative networks is assumed. Reading takes half an hour, running well under a minute. To
-# use a file of your own, read [](bring-your-generator) afterwards.
-
-# %%
+# %% tags=["hide-cell"]
 import builtins
 import io
 import pickle
@@ -61,11 +54,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import Markdown
+from myst_nb import glue
 from PIL import Image
 
 from helpers import directions, effects, figures, models, orthogonalization, transects
 from helpers.artifacts import Stage, atomic
-from helpers.claims import claim
+from helpers.claims import claim, with_minus
 from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
 from helpers.generators import stylegan2
 from helpers.generators.checkpoints import rosinality_names
@@ -74,13 +69,13 @@ from helpers.generators.convert import write_converted
 from helpers.models.answers import answers_about
 from helpers.utils import seeding
 
-# %% tags=["parameters"]
+# %% tags=["parameters", "hide-cell"]
 profile = "laptop"
 device = "cpu"
 seed = 20200715
 n_directions = 5000
 
-# %%
+# %% tags=["remove-cell"]
 stage = Stage("n08_real_generators", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
@@ -88,10 +83,9 @@ pd.options.display.float_format = "{:.3f}".format
 # %% [markdown]
 # ## A file comes in
 #
-# No weights are shipped with this book, since the licences of those that exist do not allow it. So a
-# small network of the same kind is made here, with random weights, and written to a file as the
-# widely used code of rosinality writes it. It has never seen a face. Everything below treats the file
-# as if it came from elsewhere.
+# {cite:t}`transects` took StyleGAN2 {cite:p}`stylegan2`. Such a file is hundreds of megabytes large, often has a licence that excludes commercial use, and may run code when it is
+# opened. This book ships no such weights, because their licences forbid it. So we make a small network of the same kind with random weights, and write it
+# as the widely used code of rosinality does. It has seen no faces. From here on we treat its file as if it came from elsewhere.
 
 # %%
 SIZES = {"resolution": 64, "channel_base": 1024, "channel_max": 64}
@@ -113,13 +107,11 @@ with atomic(published) as temporary:
     temporary.write_bytes(content.getvalue())
 
 # %% [markdown]
-# ### Nothing in it is run
+# ### Code in the file stays asleep
 #
-# Files of trained networks are mostly Python pickles. A pickle is a program: whoever opens it runs
-# it, with all that its author may have added. The cell below writes one that does no more than leave
-# a mark, and opens it twice: with Python's own reader, and with the reader of this book. That one
-# knows the dozen names that such files need. For any other name it takes an object that does
-# nothing.
+# Files of trained networks are mostly Python pickles. A pickle is a program, and opening it runs it. The cell below writes a harmless
+# one that leaves a mark, and opens it twice: with Python's own reader, and with the reader of this book. Our reader knows the dozen names that such files
+# need. For any other name it takes an object that does no work.
 
 
 # %%
@@ -153,10 +145,9 @@ assert ran["code ran"].tolist() == [True, False]
 # %% [markdown]
 # ### One format afterwards
 #
-# Official files and those of rosinality name the same weights differently. Both are read alike, and
-# written once as safetensors, a format that holds numbers and no program. The card beside it says
-# where the weights came from, under which licence, and how images are made of them. On the command
-# line this is `python -m helpers.generators.convert`.
+# Official files and those of rosinality name the same weights differently. We read both, and write them once as safetensors, a format that holds numbers
+# only. The card beside the file says where the weights came from, under which licence, and how images are made. The command is
+# `python -m helpers.generators.convert`.
 
 # %%
 network = load_checkpoint(published)
@@ -172,8 +163,8 @@ made = [one.synthesis(one.mapping(z)) for one in (drawn, network, again)]
 # %% tags=["remove-input"]
 alike = all(torch.equal(made[0], other) for other in made[1:])
 claim(
-    "**In this run** the network as it was made, as it was read and as it was converted give the same "
-    "{n} images, bit by bit.",
+    "The network as it was made, as it was read and as it was converted gives the same {n} images, bit by "
+    "bit.",
     holds=alike and made[0].std() > 0,
     n=len(z),
 )
@@ -181,23 +172,22 @@ claim(
 # %% [markdown]
 # ## Three spaces
 #
-# A normal code $z$ is mapped to a style code $w$, which is the space in which this book fits
-# directions. Every layer of the network reads $w$. Nothing forces all of them to read the same one:
-# a list of codes, one a layer, is a point of the space $W^+$. Each layer then turns its code into a
-# *style*, one number for each channel of its input. All styles together are the space $S$
-# {cite:p}`stylespace`, where one number changes one channel of one layer.
+# The network maps a normal code $z$ to a style code $w$, the space in which this book fits directions. Every layer reads $w$. Different layers may read
+# different codes: a list with one code a layer is a point of the space $W^+$. Each layer turns its code into a *style*, one number for each
+# channel of its input. All styles together are the space $S$ {cite:p}`stylespace`. There one number changes one channel of one layer.
 
 # %% [markdown]
-# What is done in one space can be done in the next, but not the other way round. So a step in $w$
-# must give the same image as the same step at every layer of $W^+$, and as the styles that it leads
-# to. This is a check that any implementation can be put to, without knowing what it shows.
+# A change in one space has a copy in the next space. The way back is closed. So a step in $w$ must give the same image as the same step at every layer of
+# $W^+$, and as the styles that follow. You can put any implementation to this check, even without knowing what it shows.
 
 # %%
 ws = network.mapping(z)
 styles = network.styles(ws)
 spaces = {"W": network.w_dim, "W+": ws[0].numel()}
 spaces["S"] = sum(style.shape[1] for style in styles.values())
-pd.Series(spaces).to_frame("numbers a face")
+Markdown(
+    "Numbers a face: " + ", ".join(f"{name} {count:,}" for name, count in spaces.items()) + "."
+)
 
 # %%
 generator = load_generator("stylegan2", weights=converted, device=device)
@@ -209,11 +199,9 @@ by_space = {
 }
 
 # %% [markdown]
-# The reason to leave $W$ is control. Layers of low resolution shape large parts of the picture,
-# later ones its details and colours. The rows below take one step of the same direction, in all
-# layers at once, or in a third of them. In a network that was trained on faces, the first third
-# changes pose and shape, the last one skin and light. In this one there is nothing to recognise, and
-# only the scale of the change is to be seen.
+# More spaces give more control. Layers of low resolution shape large parts of the picture, later layers its details and colours. The rows below take one step of the
+# same direction, in all layers or in a third of them. In a network that was trained on faces, the first third changes pose and shape, the
+# last third skin and light. Here only the scale of the change can be seen.
 
 # %%
 step = torch.from_numpy(
@@ -241,8 +229,7 @@ gallery = figures.gallery(rows, 5, row_labels=[*layers])
 # %% tags=["remove-input"]
 same = {name: torch.equal(by_space["W"], images) for name, images in by_space.items()}
 claim(
-    "**In this run** the images of {n} codes are the same bit by bit, whether they are made from W, "
-    "from W+ or from S.",
+    "The images of {n} codes are the same bit by bit, whether they are made from W, from W+ or from S.",
     holds=all(same.values()),
     n=len(w),
 )
@@ -250,11 +237,9 @@ claim(
 # %% [markdown]
 # ## From measurements to a contact sheet
 #
-# With a trained network, people would now say what they see in some thousand images, as in
-# [](03_direction_fitting). Nobody can say anything about these. So three attributes are *measured*
-# instead, by arithmetic on the pixels: how bright an image is, how much red is in it, and how much
-# brighter its left half is than its right. Each becomes a score between zero and one. Brightness and red
-# go together, as attributes of faces do.
+# With a trained network, people would now describe some thousand images ([](03_direction_fitting)). These images show no faces. So we *measure* three
+# attributes on the pixels: the brightness, the red, and how much brighter the left half is. Each becomes a score between zero and one. Brightness and red go
+# together, as attributes of faces do.
 
 # %%
 SAMPLES = n_directions // 3
@@ -277,10 +262,8 @@ planes = directions.fit_hyperplanes(codes.cpu(), scores, [*scores], {}).unit()
 pd.DataFrame({"R²": planes.scores}).join(directions.cosines(planes))
 
 # %% [markdown]
-# From here on nothing is new, and that is the point: hyperplanes, the dual basis, projection and the
-# grid do not know what a code is. The geometry holds whatever the network shows, and can be checked
-# to rounding: every cell has the decision values that were asked for, and the attribute that is not
-# on the grid keeps its own.
+# The next steps are the same as in the chapters: hyperplanes, the dual basis, projection, the grid. They work on any codes. We can check the geometry to rounding, with any network: every cell has
+# the decision values that we asked for, and the attribute outside of the grid keeps its own.
 
 # %%
 dual = orthogonalization.dual_basis(planes.normals)
@@ -304,11 +287,9 @@ names = [
 gallery = figures.gallery(pictures.cpu(), 9, names)
 
 # %% [markdown]
-# Exact decision values are not exact attributes. What an image shows is measured again at both ends of
-# a walk, along the normals and along the dual basis, as in [](04_orthogonalization). Each row of the
-# table is a walk, and each column what it changed, in units of the attribute that was meant. Compare
-# what a walk in brightness does to red. What is left along the dual basis comes from planes that are
-# fitted to few images, and from attributes that are not straight in W.
+# Exact decision values are only a start. We measure the images again at both ends of a walk, along the normals and along the dual basis, as in
+# [](04_orthogonalization). Each row of the table is a walk, and each column what it changed, in units of the meant attribute. Compare
+# what a walk in brightness does to red. The rest along the dual basis comes from planes that are fitted to few images, and from attributes that bend in W.
 
 
 # %%
@@ -333,19 +314,17 @@ leakage = {"normals": leaks(planes.normals), "dual basis": leaks(dual)}
 pd.concat(leakage, names=["along"]).round(2)
 
 # %% [markdown]
-# ## Before anybody is asked
+# ## Before raters are asked
 #
-# A learned generator gives an image of every code, also where it has never sampled. It may give back
-# photographs that it was trained on. And its usual setting shows fewer kinds of people than it
-# learned. All three can be looked at before raters are paid.
+# A learned generator gives an image for every code, even far from the codes that it samples. It may return photographs that it was trained on. And its usual
+# setting shows fewer kinds of people than it learned. You can look at all three before you pay raters.
 
 # %% [markdown]
 # ### How far may a walk go?
 #
-# The codes that the generator samples are the only ones of which one knows that it makes
-# its ordinary images of them. `realism.out_of_range` compares an experiment's codes with these: their
-# distance from the mean code, and their decision value for every attribute. A code is outside if
-# hardly any sampled one lies as far. Below, both ends of walks of growing length are looked at.
+# Only for sampled codes do we know that the generator makes ordinary images. The function `realism.out_of_range` compares an experiment's codes with sampled ones: their
+# distance from the mean code, and their decision value for every attribute. A code is outside if hardly any sampled code lies as far. We look at both ends
+# of walks of growing length.
 
 # %%
 ordinary = generator.sample(5000, seed + 3).cpu()
@@ -376,18 +355,14 @@ axis.set(xlabel="step to either side, standard deviations", ylabel="walks outsid
 legend = axis.legend()
 
 # %% [markdown]
-# Steps that raters can see and steps that stay in the range may exclude each other. A generator that
-# has seen few dark-skinned faces makes them only at the edge of what it samples, and what it makes
-# there shows its limits along with the skin {cite:p}`transects`. The share outside belongs into a
-# report, by level, because a model may err on what is odd about these images.
+# Steps that raters can see may leave the range. A generator that has seen few dark-skinned faces makes them at the edge of its samples, and shows its limits along
+# with the skin {cite:p}`transects`. So report the share outside by level: a model may err because these images are odd.
 
 # %% [markdown]
 # ### Truncation is part of the question
 #
-# Images of such generators mostly look better if codes are drawn towards the mean code, by a factor
-# $\psi$ below one. This is not a matter of looks alone: the population shrinks. Whoever audits on
-# truncated faces estimates effects among faces that are more alike than those the network learned.
-# So $\psi$ stands in the card and in the estimand.
+# Images of such generators mostly look better if codes are drawn towards the mean code, by a factor $\psi$ below one. The population shrinks with it. An audit on
+# truncated faces estimates effects among faces that are more alike than those the network learned. So $\psi$ belongs in the card and in the estimand.
 
 # %%
 PSI = [1.0, 0.7, 0.5]
@@ -401,23 +376,20 @@ shrunk = pd.DataFrame({f"ψ = {psi}": share for psi, share in shrunk.items()}, p
 shrunk.style.format("{:.0%}")
 
 # %% [markdown]
-# The table gives the spread of each attribute's decision value, in parts of that without truncation.
-# It is what the factor says, because decision values are linear. What happens to what one sees has to
-# be measured on images, and attributes that are rare suffer most.
+# The table gives the spread of each attribute's decision value, as a part of the spread without truncation. It follows the factor, because decision values are
+# linear. The effect on what people see has to be measured on images, and rare attributes lose most.
 
 # %% [markdown]
 # ### Copies
 #
-# A generator that returns its training photographs shows real people, who were not asked. If the
-# training set is at hand, each made image can be compared with it, in the features of a network that
-# tells faces apart. How near is too near? Photographs that the generator has not seen say it: they
-# are no copies, and some of them still resemble a training image {cite:p}`data-copying`.
+# A generator that returns its training photographs shows real people who never agreed to it. With the training set at hand, compare each made image with it, in the features of a
+# network that distinguishes faces. How near is too near? Photographs that the generator has not seen give the scale: they are no copies, and some still resemble a training
+# image {cite:p}`data-copying`.
 
 # %% [markdown]
-# Here renders of [](02_face_world) play the photographs, and the features are those of a classifier of
-# gender. The check must find copies, and must not call other faces of the same population copies. So it
-# is given both: renders that neither side has seen, and some training images, slightly changed. Every
-# copy should be flagged. Of the fresh faces chance alone would flag about two of a hundred.
+# Here renders of [](02_face_world) play the photographs, and a classifier of gender gives the features. The check must find copies and leave other faces of the same population
+# alone. So it gets both: renders that neither side has seen, and some training images, slightly changed. It should flag every copy. Of the fresh faces chance alone
+# would flag about two of a hundred.
 
 # %%
 reader = models.load_all(stage, "02_face_world", ["celeba-like"])["celeba-like"]
@@ -442,15 +414,13 @@ pd.Series(shares, name="flagged").to_frame().style.format("{:.1%}")
 # %% [markdown]
 # ## Images from elsewhere
 #
-# Diffusion models, editors on the web and published sets such as CausalFace {cite:p}`verification` end
-# in image files. For an audit that is enough: a table that names each file, the unit that it shows and
-# its level of every attribute. `ImageSet` takes folder and table as a generator whose codes are the
-# table's rows, after it has checked that they fit each other.
+# Diffusion models, editors on the web and published sets such as CausalFace {cite:p}`verification` end in image files. An audit needs one more thing: a table that names each
+# file, the unit that it shows, and its level of every attribute. `ImageSet` takes folder and table as a generator whose codes are the table's rows, after it
+# has checked that they fit.
 
 # %% [markdown]
-# To see whether anything is lost on that way, the exact transects of [](05_transect_generation) are
-# written as files, each with a row in a table, and read back. Their effects are known twice over: as
-# [](10_matched_pairs) found them on the very same images, and as the truth by intervention.
+# Is anything lost on that way? We write the exact transects of [](05_transect_generation) as files, each with a row in a table, and read them back. Their effects are known
+# twice: as [](10_matched_pairs) found them on the same images, and as the truth by intervention.
 
 # %%
 WORDS = {
@@ -481,9 +451,8 @@ pixels = synthesize_to_store(faces_seen, faces_seen.codes, stage.path("faces.npy
 # %% [markdown]
 # ### The same audit
 #
-# The model under audit is asked in chunks, and its answers are kept as they come. The right answer is
-# the level that was set, as in the ideal version of the experiment. Then the matched effects are taken
-# exactly as before.
+# The model answers in chunks, and the answers are kept. The right answer is the level that was set, as in the ideal version of the experiment. Then
+# we take the matched effects exactly as before.
 
 # %%
 ask = partial(models.predict, reader)
@@ -516,8 +485,8 @@ text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth
 
 # %% tags=["remove-input"]
 claim(
-    "The folder of files gives the very estimates that chapter 10 found on the same images. In this run "
-    "{inside} of {n} intervals hold the truth.",
+    "The folder of files gives the same estimates as chapter 10 on the same images. {inside} of {n} "
+    "intervals hold the truth.",
     holds=np.allclose(both["estimate"], both["estimate_before"], atol=1e-12),
     inside=int(inside.sum()),
     n=len(inside),
@@ -526,15 +495,12 @@ claim(
 # %% [markdown]
 # ### A face that is not found
 #
-# Real models look for a face first, and may not find one. To leave such images out is to leave out the
-# model's worst errors, and they need not be spread evenly. Not to be found is therefore an outcome
-# of its own: its effect is estimated on all images, before errors are compared among faces that were
-# found.
+# Real models look for a face first, and may miss one. Leaving such images out hides the model's worst errors, and they may be spread unevenly. So
+# *not found* is an outcome of its own. Estimate its effect on all images, and then compare errors among found faces.
 
 # %% [markdown]
-# The models of this book take whatever they are given. So a detector is invented here that misses
-# dark pictures, as if its threshold had been set on light ones. What it does is known, and the
-# estimate has to show it.
+# The models of this book accept every image. So we invent a detector that misses dark pictures, as if its threshold had been set on light ones. We know what it
+# does, and the estimate has to show it.
 
 # %%
 light = pixels[:, :, 16:-16, 16:-16].mean((1, 2, 3))
@@ -553,14 +519,13 @@ skin = pd.DataFrame(skin).T
 skin[["estimate", "low", "high", "n", "missing"]]
 
 # %% [markdown]
-# The second row alone would be an audit of the faces that the detector let pass. Pairs of which one
-# face is missing drop out of it, and these are the faces that the first row is about. The third row
-# counts a face that is not found as a failure, which is what the person in front of the camera meets.
+# The second row alone would be an audit of the faces that the detector let pass. Pairs with a missing face drop out of it, and the first row
+# is about these faces. The third row counts a missed face as a failure, as the person in front of the camera does.
 
 # %% tags=["remove-input"]
 claim(
     "A detector that misses dark pictures finds fewer faces with dark skin: the rate of faces that are "
-    "not found rises by {lost:points} points. In this run, dark skin changes the error rate among faces "
+    "not found rises by {lost:points} points. Dark skin changes the error rate among faces "
     "that are found by {found:points} points, and all failures together by {failed:points}.",
     holds=skin["low"]["not_found"] > 0,
     lost=skin.loc["not_found"].to_dict(),
@@ -571,10 +536,9 @@ claim(
 # %% [markdown]
 # ### A face that looks fake
 #
-# Fakeness is treated alike. Raters say how fake a face looks, and the effect of each axis on that score
-# is estimated as if it were an error. If dark-skinned faces look more artificial than their
-# light-skinned twins, an effect of skin is an effect of artefacts too. The raters of
-# [](06_annotation_ingestion) were asked about the transects of fitted directions.
+# Fakeness is treated alike. Raters say how fake a face looks, and we estimate the effect of each axis on that score as if it were an error. If dark-skinned faces look more
+# artificial than their light-skinned twins, an effect of skin is partly an effect of artefacts. The raters of [](06_annotation_ingestion) saw the transects of
+# fitted directions.
 
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
@@ -585,18 +549,15 @@ fake = {
 pd.DataFrame(fake).T[["estimate", "low", "high", "n"]]
 
 # %% [markdown]
-# The scale goes from zero (real) to one (fake), and differences are between the high and the low level
-# of an axis. [](07_pruning) drops the images that look most fake; an effect on fakeness tells from which
-# level they are dropped more often.
+# The scale goes from zero (real) to one (fake). Differences are high minus low level. [](07_pruning) drops the images that look most fake. So an effect on fakeness shows
+# from which level they are dropped more often.
 
 # %% [markdown]
 # ## More images than one computer makes
 #
-# An audit at the papers' size wants eight thousand images, and directions of a learned generator up to a
-# hundred thousand labelled ones. Generation, labelling and scoring are therefore cut into chunks. A
-# chunk is known by what it was made from, is written whole or not at all, and is never made twice.
-# With `SCHEDULER` in the environment, chunks go to the workers of a Dask cluster; without it, threads
-# of this computer make them.
+# An audit at the papers' size wants eight thousand images, and directions of a learned generator up to a hundred thousand labelled ones. So generation, labelling and
+# scoring are cut into chunks. A chunk is known by its inputs, is written whole, and is made once. With `SCHEDULER` in the environment, chunks go to
+# the workers of a Dask cluster. Without it, threads of this computer make them.
 
 # %% [markdown]
 # ```bash
@@ -608,8 +569,7 @@ pd.DataFrame(fake).T[["estimate", "low", "high", "n"]]
 # make chapter STAGE=n08_real_generators SCHEDULER=tcp://10.0.0.5:8786
 # ```
 #
-# A worker that is killed loses the chunk that it was at, which another one makes again. The images are
-# the same byte for byte, because every chunk is computed with one thread wherever it is made.
+# If a worker is killed, another one makes its chunk again. The images are the same byte for byte, because every chunk is computed with one thread.
 
 # %% tags=["remove-cell"]
 other = synthesize_to_store(generator, codes[:60], stage.folder / "again.npy", chunk=7)
@@ -618,56 +578,91 @@ assert np.abs(other.astype(int) - store[:60]).max() <= 1
 # %% [markdown]
 # ## What would change our mind
 #
-# - If images from $W$, $W^+$ and $S$ differed, nothing found in one space could be carried to another,
-#   and no direction of this implementation could be trusted.
-# - If the audit of the folder differed from that of [](10_matched_pairs), the table would have lost
-#   or mixed up something on the way.
-# - If copies were not flagged, no warning from that check could be taken as an all-clear.
+# - If images from $W$, $W^+$ and $S$ differed, we could trust no direction of this implementation.
+# - If the audit of the folder differed from that of [](10_matched_pairs), the table would have lost or mixed up something on the way.
+# - If copies passed the check, its silence about other images would be worthless.
 
 # %% [markdown]
 # ## Exercises
 #
-# ```{exercise} One channel
+# ```{exercise} One channel (15 minutes, medium)
 # :label: exercise-one-channel
-# Change one style of one late layer by a step, in $S$, and compare the image with that of a step in
-# $w$ of the same layer in $W^+$. Which of the two can move a single channel, and why?
-# ```
+# Change one style of one late layer by a step, in $S$, and compare the image with that of a step in $w$ of the same layer in $W^+$. Which of the two can move a single channel, and
+# why?
 #
-# ```{solution} exercise-one-channel
-# :class: dropdown
-# A step in $S$ can: `styles["b64.conv1"][:, 3] += 1`, then `generator.synthesize_styles(styles)`. A
-# step in $W^+$ goes through the layer's affine map, which spreads every coordinate of $w$ over all
-# channels. To move one channel alone it would have to lie in the null space of all other rows of
-# that map, and with more channels than coordinates there is none.
+# **Check:** the step in $S$ changes one number of `styles`, the step in $w$ changes all styles of the layer.
 # ```
 
 # %% [markdown]
-# ```{exercise} A set with gaps
-# :label: exercise-gaps
-# Remove one row of `faces.csv` and load it again. Then load it with `whole=False`. What does
-# the audit report, and when would you accept it?
-# ```
-#
-# ```{solution} exercise-gaps
+# ```{solution-start} exercise-one-channel
 # :class: dropdown
-# The first attempt is refused with the unit that lacks a combination of levels. The second succeeds,
-# and `missing` in the table of effects counts the pairs that lack an image. That is acceptable when
-# images were lost by accident. If somebody removed what looked bad, the missing pairs are a
-# selection, and the bounds of [](10_matched_pairs) apply.
+# ```
+# A step in $S$ can. A step in $W^+$ goes through the layer's affine map, which spreads every coordinate of $w$ over all channels. To move one channel alone, it
+# would have to lie in the null space of all other rows of that map. With more channels than coordinates that space is usually empty.
+
+# %% tags=["solution"]
+name = [*styles][-1]
+shifted = {key: style.clone() for key, style in styles.items()}
+shifted[name][:, 3] += 1
+in_s = sum((shifted[key] != styles[key]).any(0).sum() for key in styles)
+in_w = (network.styles(ws + 0.1)[name] != styles[name]).any(0).sum()
+assert in_s == 1 and in_w > 1
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} A set with gaps (10 minutes, easy)
+# :label: exercise-gaps
+# Remove one row of `faces.csv` and load it again. Then load it with `whole=False`. What does the audit report, and when would you accept it?
+#
+# **Check:** the first attempt ends with a sentence that names the unit.
+# ```
+
+# %% [markdown]
+# ```{solution-start} exercise-gaps
+# :class: dropdown
+# ```
+# The first attempt is refused with the unit that lacks a combination of levels. The second succeeds, and `missing` in the table of effects counts the pairs that lack an image. Accept
+# this when images were lost by accident. If somebody removed what looked bad, the missing pairs are a selection, and the bounds of [](16_planning) apply.
+
+# %% tags=["solution"]
+gaps = stage.path("gaps.csv")
+table.iloc[:-1].to_csv(gaps, index=False)
+try:
+    ImageSet(gaps, WORDS, unit="person", device=device)
+except ValueError as error:
+    print(str(error).removeprefix(f"{gaps}: "))
+assert len(ImageSet(gaps, WORDS, unit="person", device=device, whole=False).codes) == len(table) - 1
+
+# %% [markdown]
+# ```{solution-end}
 # ```
 
 # %% [markdown]
 # ## Takeaways
 #
-# - A generator's file is a program until it has been converted. Read it as data, keep its licence and
-#   its hash in the card.
-# - Geometry can be checked without faces: the same step in three spaces gives the same image, and
-#   decision values are exact.
-# - Range, truncation and copies are looked at before raters are. A face that is not found is an
-#   outcome.
+# - A generator's file is a program until it has been converted. Read it as data, and keep its licence and its hash in the card.
+# - Geometry can be checked without faces: the same step in three spaces gives the same image.
+# - Look at range, truncation and copies before you pay raters. A face that is not found is an outcome.
 # - A folder and a table are enough for a full audit.
 
-# %% tags=["hide-input"]
+# %% tags=["remove-cell"]
+glue(
+    "answer",
+    Markdown(
+        with_minus(
+            f"The weights of a file can be read as data: its code stays asleep, and the images are the same bit by bit. Three checks need no "
+            f"raters. Most walks leave the sampled range from {half:.1f} standard deviations on. The check for copies flags "
+            f"{shares['copies']:.0%} of planted copies and {shares['fresh faces']:.1%} of fresh faces. A folder of images gives the same estimates as "
+            f"the generator that made them; {inside.sum()} of {len(inside)} intervals hold the truth."
+        )
+    ),
+    display=False,
+)
+
+# %% tags=["remove-cell"]
 kept_columns = ["attribute", "cell", "estimate", "low", "high", "effect"]
 off = {name: orthogonalization.off_target(matrix).mean for name, matrix in leakage.items()}
 _ = stage.finish(

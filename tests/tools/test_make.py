@@ -27,7 +27,7 @@ def make(repository, *arguments):
             "llama",
         ),
         (
-            "chapter STAGE=21_own_study GENERATOR=f.pkl",
+            "chapter STAGE=18_audit_your_model GENERATOR=f.pkl",
             '--generator "f.pkl" --model "llama"',
             "--crowd",
         ),
