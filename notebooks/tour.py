@@ -530,7 +530,7 @@ told(
 # faces, and their experiments have as many transects. In those runs each closing round of chapter 5 showed a quarter of the transects.
 
 # %% tags=["remove-cell"]
-record = json.loads((ROOT / "benchmarks" / "results" / "seeds.json").read_text(encoding="utf-8"))
+record = json.loads((ROOT / "benchmarks/results" / "seeds.json").read_text(encoding="utf-8"))
 runs = pd.Series({row["what"]: row["runs"] for row in record["rows"]})
 n_runs = record["facts"]["seeds"]
 

@@ -60,6 +60,8 @@ for paper, some in rows.groupby("paper"):
 # A row is *right* if a chapter does what the paper did, or if a script or an audit does it on the real files, and a
 # test runs that on files of their form. Three things are the same in all chapters, and so are no reason of a
 # row: the chapters draw their faces, simulate their raters, and train their models on drawn faces.
+
+# %% [markdown]
 # A step that is missing, or done by another method, is a reason. So is a data set or a network that
 # the row names and that no code here reads. Whether the result is the same does not count. *Number* is what the paper
 # prints, and sizes here are those of the paper profile. Where a paper is printed wrong, the [errata](errata) say so.

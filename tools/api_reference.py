@@ -83,7 +83,7 @@ def setup(app: object) -> dict:
     app.connect("autodoc-process-docstring", name_chapters, priority=950)
     app.connect("autodoc-skip-member", skip_field)
     app.connect("build-finished", link_code)
-    # One page of the whole book (`make pdf`) takes what all HTML takes, though an extension differs.
+    # One page of the whole book (`make pdf`) takes what all HTML takes.
     app.registry.translation_handlers["singlehtml"] = app.registry.translation_handlers["html"]
     gc.set_threshold(100_000, 50, 100)  # Python's own way takes a fifth of the time to build
     for extension in app.extensions.values():  # two do not say so, and are

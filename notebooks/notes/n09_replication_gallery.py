@@ -20,19 +20,26 @@
 # the paper's number stands beside ours where the paper prints one.
 
 # %% tags=["hide-cell"]
+import facerender
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
+import statsmodels.api as sm
 import torch
-
-from helpers import directions, figures
+from IPython.display import Markdown
+from helpers import annotations, directions, errors, figures, transects, verification
+from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
-from helpers.claims import claim
-from helpers.generators import load_generator
-import facerender
-from helpers import figures
-from helpers.artifacts import Stage
+from helpers.claims import claim, told
+from helpers.directions import Hyperplanes
 from helpers.errors import stratified_errors
+from helpers.figures import panels
+from helpers.generators import load_generator
+from helpers.pruning import PAPER_RULES
+from helpers.verification import figures as drawing, pairs as study
+from helpers.verification.people import render_heads
+from statsmodels.stats.proportion import proportion_confint
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -157,10 +164,6 @@ _ = figures.gallery(
 # paper allows. <!-- paper -->
 
 # %%
-from helpers import transects
-from helpers.directions import Hyperplanes
-from helpers.generators import load_generator
-
 generator = load_generator("known-truth", device=device)
 planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
 codes = generator.sample(200, seed + 3).cpu().numpy().astype(np.float64)
@@ -219,8 +222,6 @@ pace["people at work, slow"] = pace["answers per second"] * slow
 pace.round(1)
 
 # %% tags=["remove-input"]
-from IPython.display import Markdown
-
 columns = ["image_id", "annotator_id", "seconds"]
 visits = stage.load("06_annotation_ingestion", "annotations.parquet", columns).drop_duplicates()
 ours = visits["seconds"].median() / 8
@@ -243,8 +244,6 @@ Markdown(
 # from everybody. "Measured" was fitted to published ratings, "from agreement" to a published alpha.
 
 # %% tags=["remove-input"]
-from helpers.annotations import ATTRIBUTES, crowd
-
 noise = {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
 pd.DataFrame(noise).T
 
@@ -264,8 +263,7 @@ pd.DataFrame({name.replace("_", " "): vars(cue) for name, cue in crowd.CUES.item
 # for its raters, and the way from a tenth of the scale to nine tenths.
 
 # %% tags=["remove-cell"]
-import seaborn as sns
-import statsmodels.api as sm
+
 
 # %% tags=["remove-cell"]
 walked = stage.load("05_transect_generation", "lines.parquet")
@@ -380,14 +378,7 @@ _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
 # sets borrow only the proportions of the real ones.
 
 # %% tags=["hide-cell"]
-import torch
-from IPython.display import Markdown
-from statsmodels.stats.proportion import proportion_confint
 
-import facerender
-from helpers import errors
-from helpers.generators import load_generator
-from helpers.pruning import PAPER_RULES
 
 # %% tags=["hide-cell"]
 made = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
@@ -525,7 +516,7 @@ Markdown(
 
 # %% tags=["hide-cell"]
 answers = stage.load("08_stratified_errors", "audit.parquet")
-told = stage.load("08_stratified_errors", "results.json")
+counted = stage.load("08_stratified_errors", "results.json")
 answers["item"] = np.arange(len(answers))
 for name, score in {
     "perceived_gender": "gender",
@@ -603,7 +594,7 @@ aged = aged.assign(age_group=errors.age_group(aged["age"]))
 
 def by_age(model: str) -> None:
     """Errors by age and perceived gender at two thresholds (transects, Fig 16)."""
-    own = told["tuned_threshold_overall"][model]
+    own = counted["tuned_threshold_overall"][model]
     _, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 7), sharey=True)
     for ax, threshold in zip(axes, (0.5, own), strict=True):
         answer = aged[f"score_{model}"] > threshold
@@ -825,16 +816,7 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 # male stand for perceived gender.
 
 # %% tags=["hide-cell"]
-import torch
-from IPython.display import Markdown
 
-import facerender
-from helpers import annotations, verification
-from helpers.claims import told
-from helpers.figures import panels
-from helpers.verification import figures as drawing
-from helpers.verification import pairs as study
-from helpers.verification.people import render_heads
 
 # %% tags=["hide-cell"]
 GROUPS = list(verification.GROUPS)

@@ -14,7 +14,7 @@ from helpers.artifacts import lineage, manifests
 RECORD = "page.json"
 EXECUTOR = [lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py")]
 _OF_PAGE = {"code", "parameters", "shows", "sha256", "state", "study"}
-_NAMED = re.compile(r'"(audits|book)(?:/|" / ")([\w.-]+)"')
+_NAMED = re.compile(r'"(audits|book|benchmarks/results)(?:/|" / ")([\w.-]+)"')
 
 
 def executed(page: str, profile: str) -> Path:
@@ -24,16 +24,14 @@ def executed(page: str, profile: str) -> Path:
 
 def basis(page: str, profile: str) -> dict[str, Any]:
     """What a page is made from at this moment: code, and the profile's values."""
-    code = lineage.sources(page) | lineage.hashes(
-        [*EXECUTOR, *named_files(lineage.source_of(page))]
-    )
+    code = lineage.sources(page) | lineage.hashes([*EXECUTOR, *named(lineage.source_of(page))])
     return {"code": code, "parameters": vars(lineage.load_profile(profile))}
 
 
-def named_files(source: Path) -> list[Path]:
+def named(source: Path) -> list[Path]:
     """Files that are there and a notebook names, as "audits/own.yml" or "book" / "papers.csv"."""
-    named = {*_NAMED.findall(source.read_text(encoding="utf-8"))}
-    return sorted(path for name in named if (path := lineage.ROOT.joinpath(*name)).is_file())
+    names = {*_NAMED.findall(source.read_text(encoding="utf-8"))}
+    return sorted(path for name in names if (path := lineage.ROOT.joinpath(*name)).is_file())
 
 
 def record(page: str, profile: str, made_from: dict[str, Any], study: str | None = None) -> None:
