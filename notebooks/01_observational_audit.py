@@ -191,7 +191,7 @@ def paired_bars(tables, xlabel, title):
         for place, (skin, row) in zip(
             (-0.2, 0.2), table.iloc[:2].droplevel(0).iterrows(), strict=True
         ):
-            axis.text(place, row["high"], f"{skin} skin", ha="center", va="bottom", fontsize=11)
+            axis.text(place, row["high"], skin, ha="center", va="bottom", fontsize=11)
     axes[0].set(ylabel="error rate", ylim=(0, 1.12 * pd.concat(tables)["high"].max()))
     figure.suptitle(title, fontsize=12)
 
@@ -331,19 +331,62 @@ share = short.mean()
 # %% tags=["remove-cell"]
 assert share["female", "dark"] > share["female", "light"] + 0.3
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "Perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
-axis = figures.violins(frame, "hair_length", by="group", hue="skin")
-_ = axis.figure.suptitle(
-    f"Short hair: {percent(share['female', 'dark'], 0)} of dark-skinned and "
-    f"{percent(share['female', 'light'], 0)} of light-skinned women",
-    fontsize=12,
+# %% tags=["remove-input"]
+Markdown(
+    f"Raters call {percent(share['female', 'dark'], 0)} of the dark-skinned women short-haired, and "
+    f"{percent(share['female', 'light'], 0)} of the light-skinned ones. Of the men, it is "
+    f"{percent(share['male', 'dark'], 0)} and {percent(share['male', 'light'], 0)}."
 )
 
 # %% [markdown]
 # Among women, dark skin and short hair come together. The models learned from populations in which short hair
 # mostly means a man. So there is a second explanation. Perhaps the models take *short-haired* women for men, and more
 # of the dark-skinned women have short hair. We call hair a {term}`confounder`: it goes with skin and may itself
-# cause errors. Split the women by hair:
+# cause errors.
+
+# %% tags=["remove-cell"]
+by_hair = women.groupby("hair", observed=True)["error_fairface_like"].mean()
+BOXES = {
+    "who is in\nthe test set": (0.5, 0.92),
+    "skin colour": (0.14, 0.5),
+    "hair length": (0.86, 0.5),
+    "error": (0.5, 0.06),
+}
+top, left, right, bottom = BOXES.values()
+ARROWS = [(top, left, "-"), (top, right, "-"), (right, bottom, "-"), (left, bottom, "--")]
+tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "light")]
+rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. A solid arrow leads from 'hair length' to 'error', and a dashed arrow with a question mark from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two ways from skin to errors, for the women of the test set. The dashed arrow is the effect that we want to know. The other way goes through hair: the test set ties hair to skin, and hair may cause errors. A count takes both ways together."}}
+axis = plt.figure(figsize=(figures.WIDTH, 4.4)).gca()
+for start, end, line in ARROWS:
+    how = {"arrowstyle": "-|>", "lw": 2.5, "linestyle": line, "shrinkA": 26, "shrinkB": 26}
+    colour = figures.VERMILION if line == "--" else figures.BLACK
+    axis.annotate("", end, start, arrowprops=how | {"color": colour})
+for name, place in BOXES.items():
+    box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": figures.BLACK}
+    axis.text(*place, name, ha="center", va="center", fontsize=13, bbox=box)
+axis.text(
+    0.5,
+    0.5,
+    f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
+    ha="center",
+    va="center",
+    fontsize=11,
+)
+axis.text(0.74, 0.24, f"errors: {rates}", fontsize=11, va="center")
+axis.text(
+    0.22, 0.24, "effect of skin?", fontsize=12, color=figures.VERMILION, ha="right", va="center"
+)
+axis.set(xlim=(-0.02, 1.08), ylim=(-0.04, 1.04))
+axis.axis("off")
+_ = axis.set_title(
+    f"Two explanations of one gap ({LEADING[1]} model, n = {len(women):,})", fontsize=12
+)
+
+# %% [markdown]
+# Split the women by hair, to compare light and dark skin at one length. The groups become small, so look at their
+# counts under the bars and at the width of the intervals.
 
 # %%
 split = {
@@ -352,12 +395,11 @@ split = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
-by_hair = women.groupby("hair", observed=True)["error_fairface_like"].mean()
+few = split[LEADING[1]].loc[("short", "light"), "n"]
 paired_bars(
     split,
     "perceived hair length",
-    f"{LEADING[1]} model, all women: {percent(by_hair['short'])} errors with short hair, "
-    f"{percent(by_hair['long'])} with long",
+    f"Split by hair, the group of light skin and short hair has n = {few:,}",
 )
 
 # %% tags=["remove-input"]
@@ -525,13 +567,13 @@ glue(
 # Yes. Let dark skin and short hair both raise errors, and let dark-skinned women have longer hair. The two effects
 # can cancel in the raw rates. An audit that finds equal rates can therefore miss an effect of skin.
 
-# %%
+# %% tags=["solution"]
 groups = pd.DataFrame({"dark": [0, 0, 1, 1], "short": [0, 1, 0, 1], "n": [200, 800, 800, 200]})
 groups["rate"] = 0.04 + 0.06 * groups["dark"] + 0.10 * groups["short"]
 raw = groups.assign(errors=groups["rate"] * groups["n"]).groupby("dark")[["errors", "n"]].sum()
 raw["errors"] / raw["n"]
 
-# %%
+# %% tags=["solution"]
 at_equal_hair = groups.pivot_table("rate", "short", "dark")
 assert np.isclose(*(raw["errors"] / raw["n"])) and (at_equal_hair[1] > at_equal_hair[0]).all()
 at_equal_hair
@@ -558,18 +600,18 @@ at_equal_hair
 # At one half the label is a coin toss. It carries no information about hair, so the coefficient returns to its
 # unadjusted value, up to chance. A share of one only exchanges the names *short* and *long*.
 
-# %%
+# %% tags=["solution"]
 draws = seeding.uniforms(seed, "exercise", range(len(frame)), 1)[:, 0]
 shares = (0, 0.1, 0.2, 0.3, 0.5, 1)
 
-# %%
+# %% tags=["solution"]
 noisy = {s: (is_short ^ (draws < s)).astype(int).rename("noisy") for s in shares}
 curve = pd.DataFrame(
     {s: log_odds(LEADING[1], "dark + noisy", women.join(one)) for s, one in noisy.items()}
 ).T
 curve.rename_axis("share swapped").round(2)
 
-# %%
+# %% tags=["solution"]
 assert np.isclose(curve["estimate"][0], curve["estimate"][1], equal_nan=True)
 away = (curve["estimate"] - naive.loc[LEADING[1], "estimate"]).abs()
 told(

@@ -443,7 +443,7 @@ glue(
 #
 # A default is a decision, too. Skin colour, expression and pose keep theirs here.
 
-# %%
+# %% tags=["solution"]
 face = do(
     facerender.defaults(),
     gender=0.2,
@@ -460,7 +460,7 @@ f"{int(own_choice.sum(axis=1).iloc[0])} parameters set, {int((~own_choice).sum(a
 # Age turns hair grey in this world. So the colour of her hair hardly shows, and to set age is to change two
 # things that people see. The cell compares pictures with dark and with light hair.
 
-# %%
+# %% tags=["solution"]
 pairs = {a: [do(face, age=a, hair_colour=c) for c in (0.1, 0.9)] for a in (0.3, 0.95)}
 moved = {
     a: np.ptp([facerender.render(f, 64).image.numpy() for f in p], 0).mean()
@@ -491,7 +491,7 @@ pd.Series(moved, name="mean change of a pixel").rename_axis("age").round(3)
 # Equal shares and equal lengths remove the tie. Other attributes still go with skin: hair colour, ancestry and, in
 # the full table, hair style. Such a list is never known to be complete. This is the argument for experiments.
 
-# %%
+# %% tags=["solution"]
 populations.POPULATIONS["no-trap"] = replace(
     populations.POPULATIONS["ppb-like"],
     women_short=(0.4, 0.4),
@@ -500,7 +500,7 @@ populations.POPULATIONS["no-trap"] = replace(
 people = populations.sample("no-trap", 4000, seed)
 del populations.POPULATIONS["no-trap"]
 
-# %%
+# %% tags=["solution"]
 columns = ["hair_length", "hair_colour", "ancestry_x", "ancestry_y", "makeup"]
 parameters = facerender.to_frame(people.parameters)[people.frame["gender"] == 0]
 with_skin = parameters[columns].corrwith(parameters["skin_colour"])

@@ -290,7 +290,7 @@ comparison.round(2)
 # ## How close to the truth?
 #
 # Only a known world can answer this. We compute the angle between a fitted and an exact normal. In a space of so many
-# dimensions two random directions are nearly at a right angle, so a much smaller angle is knowledge. The table sets it beside
+# dimensions two random directions are nearly at a right angle, so a much smaller angle shows that the fit works. The table sets it beside
 # the cross-validated score, which needs no truth: the share of variance explained, $R^2$, or the balanced accuracy.
 
 # %%
@@ -504,14 +504,14 @@ glue(
 # left unexplained by the code and $r$ is the raters' noise. Divided by $N/k$ faces it is $(ku + r)/N$. This grows with
 # $k$, so one rater for each face is best *for directions*. Several raters are needed to measure agreement.
 
-# %%
+# %% tags=["solution"]
 k, u, r = np.arange(1, 10), 0.02, 0.03
 assert (np.diff((k * u + r) / n_directions) > 0).all()
 of_hair_length = ingest.frame[ingest.frame["attribute"] == "hair_length"]
 single = of_hair_length.groupby("image_id").head(1)
 one_rater = annotations.scores(single)["hair_length"].reindex(image_ids)
 
-# %%
+# %% tags=["solution"]
 known = one_rater.notna().to_numpy()
 fifth = n_directions // 5
 normal = directions.fit_ridge(w.cpu().numpy()[known], one_rater[known], folds=2).normal
@@ -549,7 +549,7 @@ told(
 # is $n_j^\top (\sigma^2 I)\, n_k = \sigma^2 \langle n_j, n_k\rangle$, and the variance of $s_j$ is $\sigma^2 \lVert n_j\rVert^2$. Their
 # correlation is the cosine. Entangled directions and correlated attributes are two views of one fact.
 
-# %%
+# %% tags=["solution"]
 random = np.random.default_rng(0).standard_normal((20_000, w.shape[1]))
 correlation = np.corrcoef(planes.decision_values(random).T)
 largest = np.abs(correlation - cosines.to_numpy()).max()
@@ -578,7 +578,7 @@ f"largest difference between correlation and cosine: {largest:.3f}"
 # Without the shift, the plane lies at the end of the scale: the predicted score is zero. Every face would become as short-haired
 # as the scale goes, and steps to both sides would miss the middle.
 
-# %%
+# %% tags=["solution"]
 hair = planes.select(["hair_length"])
 n, b, code = hair.normals[0], hair.intercepts[0], w[0].cpu().numpy().astype(float)
 predicted = {}

@@ -354,11 +354,11 @@ claim(
 )
 
 # %% [markdown]
-# The dual basis removes the leak between the *fitted* normals exactly. What is left in the faces has three sources: fitted normals differ
+# The dual basis removes the leak between the *fitted* normals exactly. The leakage that remains in the faces has three sources: fitted normals differ
 # from the true ones, attributes cause each other, and raters take one attribute for a sign of another.
 #
 # The third source is subtle. Raters judge gender by the shape of a face and also by beard, makeup and hair. The planes
-# follow the raters, so the dual basis holds *perceived* gender. If a beard grows, the shape must then turn more feminine at once.
+# follow the raters, so the dual basis holds *perceived* gender. If a beard grows, the shape has to turn more feminine to keep the raters' answer.
 
 # %% tags=["remove-input"]
 shape = leakage["dual"]["gender"]
@@ -375,7 +375,7 @@ claim(
 # away, and a linear direction cannot separate a cause from its effect.
 
 # %% [markdown]
-# ## What has no plane is not held
+# ## Attributes without a plane still move
 #
 # Look at the last two columns of the figure. Would better planes close these leaks? We compare five kinds of directions: raw normals, the dual basis of fitted
 # planes, the dual basis of the *exact* planes of the same attributes, the dual basis of everything that [](03_direction_fitting) asked and
@@ -517,7 +517,7 @@ glue(
 # $v_1 = (n_1 - \rho\, n_2) / (1 - \rho^2)$. Its squared length is $1 / (1 - \rho^2)$, the VIF of two predictors. With
 # more attributes, $\rho^2$ becomes the $R^2$ of one normal on all others, so the values of the table are at least as large.
 
-# %%
+# %% tags=["solution"]
 n_1, n_2 = normals[hair], normals[gender]
 v_1 = (n_1 - rho * n_2) / (1 - rho**2)
 assert np.allclose([v_1 @ n_1, v_1 @ n_2, v_1 @ v_1], [1, 0, 1 / (1 - rho**2)])
@@ -546,7 +546,7 @@ f"length {np.sqrt(v_1 @ v_1):.2f} for two attributes, {np.sqrt(vif[hair]):.2f} f
 # The others would move, and the audit would count their effects as effects of the axes. To hold them costs step
 # length. Whether it is *right* depends on the question: the total effect of looking male includes a beard more often.
 
-# %%
+# %% tags=["solution"]
 three = [names.index(name) for name in AXES]
 of_three = orthogonalization.dual_basis(normals[three])
 steps = np.linalg.norm(of_three, axis=1)
@@ -575,7 +575,7 @@ pd.DataFrame(of_three @ normals.T, AXES, names).drop(columns=[*AXES]).round(2)
 # Put hair length last. Its vector is then orthogonal to all other normals, so it is parallel to the dual vector. Only one attribute
 # can be last, so one order cannot serve all attributes, unless the normals are orthogonal already.
 
-# %%
+# %% tags=["solution"]
 order = [name for name in names if name != "hair_length"] + ["hair_length"]
 printed = orthogonalization.gram_schmidt(planes.select(order).normals)[-1]
 dual = bases["dual"][hair]
