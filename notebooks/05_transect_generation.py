@@ -178,11 +178,12 @@ _ = stage.save(
 )
 
 # %% tags=["remove-cell"]
-at = both.decision_values(adults[loose.index])[:, ::-1]  # skin, then hair
+friendly = pool[(plain & (faces["smiling"] > 0.5)).to_numpy()]
+at = both.decision_values(friendly)[:, ::-1]  # skin, then hair
 start = np.square(at - [-2.6, 0]).sum(axis=1).argmin()
-some = transects.grid(adults[loose.index[[start]]], *walk)[0, ::2, ::2]
+some = transects.grid(friendly[[start]], *walk)[0, ::2, ::2]
 spots = [at[start], *product(values[1][::2], values[0][::2])]  # the sampled face, then the grid
-codes = np.concatenate([adults[loose.index[[start]]], some.swapaxes(0, 1).reshape(9, -1)])
+codes = np.concatenate([friendly[[start]], some.swapaxes(0, 1).reshape(9, -1)])
 used = [0, 5, 1, 3, 7, 9]  # the sampled face, the neutral one, and the corners
 store = stage.path("anatomy.npy")
 portraits = render_to_store(parameters_of(codes[used]), figure_size, store, device=device)
@@ -198,7 +199,9 @@ arrow = {"arrowstyle": "-|>", "linewidth": 2, "shrinkA": 38, "shrinkB": 38, "mut
 for first, last in [(0, 1), *((1, k) for k in range(2, 6))]:
     colour = figures.VERMILION if first == 0 else figures.BLUE
     axis.annotate("", places[last], places[first], arrowprops=arrow | {"color": colour}, zorder=4)
-axis.text(places[0, 0] / 2, 0.12, "1 project", color=figures.VERMILION, ha="center", fontsize=12)
+axis.text(
+    *places[0] / 2 + [0, 0.14], "1 project", color=figures.VERMILION, ha="center", fontsize=12
+)
 axis.text(0.62, 0.18, "2 step", color=figures.BLUE, fontsize=12)
 axis.text(*places[0] + [0, 0.52], "sampled", ha="center", fontsize=11)
 axis.text(0.05, -0.62, "neutral", fontsize=11)
