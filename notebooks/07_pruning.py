@@ -344,8 +344,31 @@ Markdown(
 )
 
 # %% [markdown]
-# Complete pairs repair the balance, up to {term}`leakage`: both levels then show the same faces. The
-# selection remains. Faces whose two versions are *both* clear to raters are special faces, and an
+# Complete pairs repair the balance, up to {term}`leakage`: both levels then show the same faces. We keep
+# an image only if its partner along the axis is kept too, and take the largest standardised difference of
+# any other attribute in each set.
+
+# %%
+sets = {"all images": dict.fromkeys(axes, frame), "kept images": dict.fromkeys(axes, kept)}
+sets["complete pairs"] = {
+    axis: pruning.complete_pairs(kept, level, [other for other in levels if other != level])
+    for axis, level in zip(axes, levels, strict=True)
+}
+
+# %% tags=["remove-input"]
+others = {axis: np.array([name != axis for name in names]) for axis in axes}
+largest = {
+    which: max(np.abs(imbalance(rows[axis], axis)[0, others[axis]]).max() for axis in axes)
+    for which, rows in sets.items()
+}
+worded = ", ".join(f"{size:.2f} in {which}" for which, size in largest.items())
+Markdown(
+    f"In standard deviations, the largest difference is {worded}. The part that is left in complete "
+    "pairs is leakage."
+)
+
+# %% [markdown]
+# The selection remains. Faces whose two versions are *both* clear to raters are special faces, and an
 # effect that is estimated on them holds for them. For all faces it may be smaller or larger.
 
 # %% [markdown]

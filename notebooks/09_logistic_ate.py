@@ -421,9 +421,9 @@ Markdown(
 )
 
 # %% [markdown]
-# The largest errors belong to rare levels, and their size depends on the data. The solver
-# `newton-cholesky` with a small tolerance is exact and as fast at this size, so use it. All
-# regressions of this book converge to the last digit shown.
+# The size of the error depends on the data, so one has to compare. The solver `newton-cholesky` with a
+# small tolerance is exact and as fast at this size, so use it. All regressions of this book converge to
+# the last digit shown.
 
 # %% [markdown]
 # ## What would change our mind
