@@ -424,7 +424,6 @@ for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
     ax.set_title(model, fontsize=11)
 figure.supxlabel(f"← helped     share of pairs (%), n = {shares['n'].min():,} a cell     harmed →")
-axes[0].legend(loc="upper right")
 audited_skin = shares[shares["model"].isin(AUDITED)]
 mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
 title = f"In {mixed.sum()} of {len(mixed)} cells dark skin harms some faces and helps others"

@@ -909,7 +909,7 @@ answer = (
     f"estimates of the main arm by {main_bias:.1f} points and those of the paper's instrument by "
     f"{paper_bias:.1f}, less noise. The rule for a verdict is firm and wrong in at most "
     f"{worst:.1%} of "
-    f"simulated audits. The audit departed from its plan {len(departures)} times."
+    f"simulated audits. Departures from the plan: {len(departures)}."
 )
 glue("answer", Markdown(answer), display=False)
 
