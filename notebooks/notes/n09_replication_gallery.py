@@ -100,5 +100,4 @@ _ = ax.figure.suptitle(f"Dark skin: earrings on {dark[0]:.0%} as male, {dark[1]:
 # ## From chapter 15: Verification curves
 
 # %% tags=["remove-cell"]
-stage.save("results.json", {})
-stage.finish()
+_ = stage.finish({})
