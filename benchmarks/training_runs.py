@@ -4,8 +4,8 @@ Run `python benchmarks/training_runs.py` after `make reproduce`. Every compositi
 `helpers.verification.COMPOSITIONS` is trained `RUNS` times with the ArcFace loss, at the size of
 the laptop profile. A run draws other people for its sets, other first weights and another order of
 the pictures; all networks judge the pairs of chapter 14, each at a threshold that is set as there.
-What they accept is left beside `helpers.verification.composition`, from which chapter 15 and note N6 compute
-its intervals.
+What they accept is left beside `helpers.verification.composition`, from which chapter 15 and note
+N6 compute their intervals.
 
 What is trained is kept in `build/training_runs` and not trained again.
 """
