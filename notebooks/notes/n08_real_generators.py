@@ -480,7 +480,8 @@ shown = cell.replace({"skin_colour": "skin", "hair_length": "hair"}).set_index(
     ["attribute", "cell"]
 )
 inside = cell["effect"].between(cell["low"], cell["high"])
-axis = figures.forest(shown[["estimate", "low", "high", "n"]], shown["effect"])
+points = (100 * shown[["estimate", "low", "high"]]).assign(n=shown["n"])
+axis = figures.forest(points, 100 * shown["effect"], "change of the error rate (points)")
 text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth", pad=30)
 
 # %% tags=["remove-input"]
