@@ -30,6 +30,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 import facerender
 from helpers import annotations, errors, figures, models
 from helpers.annotations import crowd
+from helpers.figures import widgets
 from helpers.artifacts import Stage
 from helpers.claims import claim, told, with_minus
 from helpers.utils import seeding
@@ -411,6 +412,27 @@ Markdown(
     f"comparison rests on few portraits. The smallest group has {table['n'].min():,} ({hair}-haired, "
     f"{skin}-skinned women), and its interval is {100 * width:.0f} points wide. A few wrong labels also count "
     "for much in a small group. Adding portraits in the same proportions helps only slowly."
+)
+
+# %% [markdown]
+# ### Try it: a gap from hair alone
+#
+# Take a model on which skin has no effect, and only hair matters. Its error rates for short and long hair are those of the
+# figure above. Change how many of the dark-skinned women have short hair.
+
+# %% tags=["remove-input"]
+widgets.explorable(
+    "confounding",
+    "Two bars, the error rates of light- and dark-skinned women. The second one grows with the share of dark-skinned women with short hair.",
+    short=float(by_hair["short"]),
+    long=float(by_hair["long"]),
+    light=round(100 * share["female", "light"]),
+    guess={
+        "question": "Skin does nothing here. Can a gap between dark and light skin still appear?",
+        "options": ["Yes", "No"],
+        "right": 0,
+        "because": "Errors follow hair. The group with more short hair bears more errors.",
+    },
 )
 
 # %% [markdown]

@@ -206,6 +206,25 @@ deviation = np.abs(bases["dual"] @ normals.T - np.eye(len(names))).max()
 assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 
 # %% [markdown]
+# ### Try it: two normals and their dual vectors
+#
+# Two normals of length one meet at an angle that you choose. Dashed arrows are their
+# dual vectors. Watch how long each of them gets.
+
+# %% tags=["remove-input"]
+widgets.explorable(
+    "dual",
+    "Two normals at an angle that a slider changes, and their two dual vectors, which grow longer as the angle shrinks.",
+    names=["normal of gender", "normal of hair"],
+    guess={
+        "question": "The angle between two normals shrinks. What happens to their dual vectors?",
+        "options": ["They get longer", "They get shorter", "Their lengths stay"],
+        "right": 0,
+        "because": "A dual vector uses only the part of its normal that the other one lacks. So it must go further.",
+    },
+)
+
+# %% [markdown]
 # ### The price is a longer step
 #
 # A dual vector uses only the part of its normal that the other normals do not share. So it must go
@@ -460,8 +479,7 @@ _ = figure.suptitle(
 # %% [markdown]
 # ## Try it
 #
-# The slider moves the face of the first figure along the raw normal of hair length (left) and along its dual vector (right). All
-# frames are in the page, so it works offline. Compare chin and jaw at both ends.
+# The slider moves the face of the first figure along the raw normal of hair length (left) and along its dual vector (right). Compare chin and jaw at both ends.
 
 # %% tags=["remove-input"]
 FRAMES = np.linspace(-1.6, 1.6, 9)

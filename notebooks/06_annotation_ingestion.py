@@ -36,6 +36,7 @@ from scipy.stats import median_abs_deviation, norm
 import facerender
 from helpers import annotations, errors, figures
 from helpers.annotations import ATTRIBUTES, crowd
+from helpers.figures import widgets
 from helpers.artifacts import Stage
 from helpers.claims import claim, with_minus
 from helpers.generators import load_generator
@@ -136,15 +137,12 @@ asked.str.lower().to_frame("levels, from low to high").rename(lambda name: name.
 
 # %% [markdown]
 # The same questions set up the annotation tool. Label Studio takes a small XML file and shows one question
-# per `Choices` element beside the image. A class can do without a server: the last line writes
-# one HTML page with three transects. [](a-study-with-label-studio) sets up either.
+# per `Choices` element beside the image. A class can do without a server, with one
+# HTML page that holds questions and images. [](a-study-with-label-studio) sets up either.
 
 # %%
 config = annotations.labelling_config()
 stage.path("config.xml").write_text(config, encoding="utf-8")
-in_class = stage.load("05_transect_generation", "fitted_images.npy")[:24].transpose(0, 2, 3, 1)
-numbered = {f"face-{number:02}": picture for number, picture in enumerate(in_class)}
-annotations.write_page(numbered, ATTRIBUTES, stage.path("class.html"))
 
 # %% [markdown]
 # (erratum-attributes)=
@@ -177,7 +175,7 @@ Markdown(
 # All annotators share one habit. People name the gender of nearly all photographs without hair, beard and
 # makeup {cite:p}`burton-gender`, but hair alone calls up a gender {cite:p}`macrae-hair`. So these annotators
 # start from the shape of the face and add something for each {term}`cue`: a beard counts towards male, makeup
-# and long hair towards female. The strength of the cues is an assumption, and [](n01_truth_scorecard) varies
+# and long hair towards female. The strength of the cues is an assumption, and [](n02_when_transects_fail) varies
 # it.
 
 # %% tags=["remove-input"]
@@ -305,6 +303,24 @@ scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
 tidy = tidy[tidy["image_id"].isin(first)]
 spread = pd.DataFrame({name: annotations.standard_deviation(c) for name, c in counts.items()})
 _ = stage.save("spread.parquet", spread)
+
+# %% [markdown]
+# ### Try it: label ten faces
+#
+# Answer the question about age for ten of the images. Afterwards the annotators' answers
+# appear beside yours. The label of a face is what most people say.
+
+# %% tags=["remove-input"]
+ten = np.linspace(0, len(image_ids) - 1, 10).astype(int)
+rows = index.index.get_indexer(image_ids[ten])
+widgets.explorable(
+    "label",
+    "Ten made faces, one after the other, and six buttons for the age that you perceive.",
+    sheet=widgets.sheet(stage.load("05_transect_generation", "fitted_images.npy")[rows][None]),
+    scale=list(ATTRIBUTES["age"]),
+    crowd=counts["age"][ten].tolist(),
+    attribute="Age that you perceive",
+)
 
 # %% [markdown]
 # ## Do annotators agree?
@@ -474,8 +490,7 @@ Markdown(
 # %% [markdown]
 # Better agreement alone is a poor reason to leave raters out: it tends to rise when dissenters go, right or
 # wrong. Decide in the plan, before the answers arrive, by a rule that ignores the outcome. Report both
-# versions, and pay everybody ([](annotators-guide)). This book keeps all raters. [](n01_truth_scorecard) asks
-# how much of an effect's uncertainty comes from the choice of raters.
+# versions, and pay everybody ([](annotators-guide)). This book keeps all raters.
 
 # %% tags=["remove-cell"]
 n_flagged = int(screened["flagged"].sum())
@@ -595,9 +610,8 @@ claim(
 #
 # At the lowest level noise can only push an answer upwards, and at the highest only downwards. So noise draws
 # mean scores towards the middle. The eighth question guards against the generator: an image that looks fake
-# may upset a model for reasons that have little to do with the face. The same crowd rates a random sample of
-# faces for comparison. [](n09_replication_gallery) shows both distributions, the faces in order of their
-# fakeness, and one transect with the score above each image.
+# may upset a model for reasons that have little to do with the face. [](n09_replication_gallery)
+# shows more.
 
 # %%
 before = crowd.perceived(shown)["skin_colour"]

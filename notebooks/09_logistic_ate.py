@@ -27,6 +27,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from helpers import effects, errors, figures, models
+from helpers.figures import widgets
 from helpers.artifacts import Stage
 from helpers.claims import claim, with_minus
 from helpers.effects import labels
@@ -309,6 +310,25 @@ told[["main effects", "Female", "Male"]].rename(columns=names)
 # skin adds the same log odds for short and for long hair, and its effects are hard to translate into
 # errors. A regression with *all* interactions would be a table of cells. [](10_matched_pairs) looks at
 # the cells themselves.
+
+# %% [markdown]
+# ### Try it: what one coefficient reports
+#
+# Set what dark skin does to the errors on women and on men. The third bar is the effect that a regression with one
+# coefficient for skin reports, at equal numbers of women and men.
+
+# %% tags=["remove-input"]
+widgets.explorable(
+    "opposing",
+    "Three bars: the effect of dark skin on women, on men, and the one that a regression with one coefficient reports.",
+    rate=0.15,
+    guess={
+        "question": "Dark skin adds six points of errors on women and takes off six on men. What does one coefficient report?",
+        "options": ["About six points more", "About zero", "About six points less"],
+        "right": 1,
+        "because": "One coefficient averages both effects. Opposite effects of equal size cancel.",
+    },
+)
 
 # %% [markdown]
 # (erratum-bootstrap)=

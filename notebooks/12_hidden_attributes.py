@@ -31,6 +31,7 @@ from myst_nb import glue
 import facerender
 from helpers import annotations, directions, effects, errors, figures, models, transects
 from helpers.annotations import crowd, observers
+from helpers.figures import widgets
 from helpers.artifacts import Stage
 from helpers.claims import claim, told, with_minus
 from helpers.effects import audit_plan, labels
@@ -509,6 +510,29 @@ Markdown(
 )
 
 # %% [markdown]
+# ### Try it: what raters are asked about
+#
+# Each tick adds a question for raters. Its attribute then gets a plane, and the step along skin colour keeps it. All
+# others move with skin as their fitted normals say, in units of the decision value.
+
+# %% tags=["remove-input"]
+order = ["skin_colour", *(name for name in unit.names if name != "skin_colour")]
+rows = unit.normals[[list(unit.names).index(name) for name in order]]
+widgets.explorable(
+    "leakage",
+    "Boxes for six attributes, and a bar for each that shows how far it moves along the vector of skin colour.",
+    axis="skin colour",
+    names=[name.replace("_", " ") for name in order[1:]],
+    gram=(rows @ rows.T).round(4).tolist(),
+    guess={
+        "question": "Raters are asked about one more attribute. Do the others move less?",
+        "options": ["Always", "Sometimes, and others may move more", "Never"],
+        "right": 1,
+        "because": "The new step is another vector. It keeps the attribute, and may move a different one further.",
+    },
+)
+
+# %% [markdown]
 # ### New images: orthogonalise
 #
 # The attribute becomes the eighth of the dual basis. Base faces, planes and levels stay as they were. Only the
@@ -661,7 +685,7 @@ arms[ADJUSTED] = in_family(truth.stacked(tables, ["arm", "model", "attribute"]))
 
 # %% tags=["remove-cell"]
 ORDER, KEYS = [AUDITED, ADJUSTED, ORTHOGONAL, HELD], ["model", "attribute", "cell"]
-true_effects = stage.load("10_matched_pairs", "truth.parquet")
+true_effects = stage.load("11_who_was_right", "truth.parquet")
 estimates = pd.concat([arms[name] for name in ORDER], ignore_index=True)
 known_effects = true_effects[true_effects["model"].isin(MODELS)]
 
@@ -680,7 +704,7 @@ wide = 100 * cells.pivot_table("estimate", KEYS, "arm", sort=False)[ORDER]
 true_points = 100 * cells.groupby(KEYS, sort=False)["truth"].first()
 
 # %% tags=["remove-cell"]
-without_leaks = stage.load("10_matched_pairs", "matched_papers.parquet")
+without_leaks = stage.load("11_who_was_right", "matched_papers.parquet")
 without_leaks = without_leaks.query("arm == 'papers, doses'")
 all_held = 100 * without_leaks.set_index(KEYS)["estimate"].loc[wide.index]
 

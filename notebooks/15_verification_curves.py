@@ -26,8 +26,6 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from myst_nb import glue
 
@@ -38,7 +36,7 @@ from helpers.artifacts import Stage
 from helpers.effects import audit_plan, holm, score_interval
 from helpers.effects.labels import Z
 from helpers.figures import panels, widgets
-from helpers.figures.panels import lying, name_rows
+from helpers.figures.panels import lying
 from helpers.verification.composition import recorded_trainings, training_effects
 from helpers.verification.pairs import over_seeds
 
@@ -203,65 +201,46 @@ for ax, (rate, (kind, panel)) in zip(figure.axes, KINDS.items(), strict=True):
 glue("groups", figure, display=False)
 
 # %% [markdown]
-# ### Move the threshold yourself
+# ### Try it: move the threshold
 #
-# Guess first: does a higher threshold help all groups alike? The slider moves the thresholds of the first network
-# and of the control, the network with the balanced training set. The step named *set* is the one chosen above. The
-# axes leave more room for small rates.
+# The histograms hold pairs of the first network: above one person, below two persons. Move the threshold, and read how
+# many pairs get another answer than at the threshold that was set. The table shows who bears which error.
 
+# %% tags=["remove-input"]
+similarity, match, of_group, _ = judged(names[0], matches[T])
+fixed = thresholds[names[0]]
+half = max(fixed - similarity[~match].median(), similarity[match].quantile(0.9) - fixed)
+sampled = {
+    group: {
+        kind: similarity[(of_group == group) & (match == same)]
+        .sort_index()
+        .iloc[:150]
+        .round(5)
+        .tolist()
+        for kind, same in (("genuine", True), ("impostor", False))
+    }
+    for group in GROUPS
+}
 
-# %%
-def sweep(name: str) -> pd.DataFrame:
-    """Rates with intervals at the set threshold, in the middle, and at lower and higher ones."""
-    some, fixed = judged(name, matches[T]), thresholds[name]
-    similarity, match, *_ = some
-    low = min(similarity[~match].median(), fixed)  # accepts half of the negatives
-    high = max(similarity[match].quantile(0.9), fixed)  # rejects nine in ten positives
-    points = np.append(np.linspace(low, fixed, 8), np.linspace(fixed, high, 8)[1:])
-    return verification.vertex_bootstrap(*some, **boot, thresholds=points).curves
-
-
-# %% tags=["hide-input"]
-def draw_frames(rates: pd.DataFrame) -> np.ndarray:
-    """Rates of every group with 95 % intervals, a frame per threshold, on square-root scales."""
-    figure = Figure(figsize=(3.4, 3.3), dpi=130, layout="constrained")
-    canvas, axes = FigureCanvasAgg(figure), figure.subplots(1, 2, sharey=True)
-    root = lambda x: np.sign(x) * np.sqrt(np.abs(x)), lambda x: np.sign(x) * np.square(x)
-    for ax, (rate, (kind, _)) in zip(axes, KINDS.items(), strict=True):
-        ax.set_xscale("function", functions=root)
-        ax.set(xlim=(root[1](-0.6), root[1](10.6)), title=f"{rate.upper()} (%)")
-        ax.set_xticks(ticks := (0, 5, 25, 50, 100), map(str, ticks), fontsize=10)
-        people = {"fnmr": "genuine pairs", "fmr": "other pairs"}[rate]
-        ax.set_xlabel(f"{rates[kind].min():,} to {rates[kind].max():,}\n{people}", fontsize=10)
-        name_rows(ax, ["\n".join(group.rsplit(" ", 1)) for group in GROUPS])
-        ax.tick_params(axis="y", labelsize=10)
-    heading, frames = figure.suptitle(" ", fontsize=11), []
-    canvas.draw()
-    figure.set_layout_engine("none")  # all frames share one layout
-    for threshold, own in rates.groupby("threshold"):
-        heading.set_text(f"threshold {threshold:.4f}")
-        drawn = []
-        for (group, row), (place, rate) in product(own.groupby("group"), enumerate(KINDS)):
-            part = row[[f"{rate}{end}" for end in ("", "_low", "_high")]].set_axis(ENDS, axis=1)
-            at, look = [GROUPS.index(group)], figures.look(group)
-            drawn.append(lying(axes[place], at, part, look, "", markersize=7, capsize=3))
-        canvas.draw()
-        frames.append(np.asarray(canvas.buffer_rgba())[..., :3].transpose(2, 0, 1).copy())
-        for bar in drawn:
-            bar.remove()
-    return np.stack(frames)
-
-
-# %% tags=["hide-input"]
-swept = {name: sweep(name) for name in (names[0], verification.CONTROL)}
-frames = {name: draw_frames(table) for name, table in swept.items()}
-
-# %% tags=["hide-input"]
-values = [table["threshold"].dropna().unique() for table in swept.values()]
-steps = [" / ".join(f"{value:.4f}" for value in both) for both in zip(*values, strict=True)]
-steps[len(steps) // 2] += " (set)"
-shown = "Error rates of six groups at thresholds of the first recogniser / the control"
-widgets.side_by_side(frames, steps, "threshold", shown, width=340, charts=True)
+# %% tags=["remove-input"]
+widgets.explorable(
+    "threshold",
+    "Two histograms of similarity with a movable threshold, and a table of both error rates for six groups.",
+    groups=sampled,
+    fixed=fixed,
+    low=fixed - half,
+    high=fixed + half,
+    guess={
+        "question": "The threshold rises. Which pairs get another answer?",
+        "options": [
+            "Pairs of one person are rejected",
+            "Pairs of two persons are accepted",
+            "Both",
+        ],
+        "right": 0,
+        "because": "A stricter threshold rejects more pairs of every kind. Of those, pairs of one person become errors.",
+    },
+)
 
 # %% [markdown]
 # A higher threshold lowers false matches and raises false non-matches, in all groups at once. The amounts differ.

@@ -33,6 +33,7 @@ from scipy.stats import t as student
 import facerender
 from helpers import annotations, effects, errors, figures
 from helpers.annotations import crowd
+from helpers.figures import widgets
 from helpers.artifacts import Stage
 from helpers.claims import with_minus
 from helpers.effects import audit_plan, labels, planning
@@ -160,6 +161,27 @@ pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 # The second row shows the price of {term}`pruning`. A pair survives only with both its images. So the pairs shrink with
 # the *square* of the share that is kept. The refined formula also takes the number of surviving pairs as random, and lets a
 # difficult face tie the pairs of its transect together.
+
+# %% [markdown]
+# ### Try it: the chance of finding an effect
+#
+# The sliders set an effect, the error rate without it, the number of transects and how many images pruning keeps. The
+# curve is the plain formula with the correlation of a pair from above and $\rho_d = 0$.
+
+# %% tags=["remove-input"]
+widgets.explorable(
+    "power",
+    "A curve of the chance to find an effect by the number of transects, with sliders for effect, error rate, transects and images kept.",
+    within=PLANNED.within,
+    pairs=PLANNED.pairs,
+    raters=n_raters,
+    guess={
+        "question": "Pruning keeps seven images in ten. How many pairs keep both of their images?",
+        "options": ["Seven in ten", "About half", "Nearly all"],
+        "right": 1,
+        "because": "Both images must survive: 0.7 times 0.7 is 0.49. The slider for pruning shows what that costs.",
+    },
+)
 
 # %% [markdown]
 # ### One cell, one family
@@ -608,7 +630,7 @@ Markdown(
 
 # %% tags=["remove-cell"]
 KEYS = ["model", "attribute", "gender"]
-truth = stage.load("10_matched_pairs", "truth.parquet").query("scope == 'partial average'")
+truth = stage.load("11_who_was_right", "truth.parquet").query("scope == 'partial average'")
 truth = 100 * truth.dropna(subset="gender").set_index(KEYS)["effect"]
 
 # %%

@@ -227,8 +227,9 @@ const KINDS = {
   },
 
   threshold({ groups, fixed, low, high }) {
-    const told = (value) => value.toFixed(2);
-    const [cut, label] = range("Threshold of similarity", { low, high, step: 0.01, value: fixed, told });
+    const told = (value) => value.toFixed(4);
+    const step = (high - low) / 100;
+    const [cut, label] = range("Threshold of similarity", { low, high, step, value: fixed, told });
     const kinds = ["genuine", "impostor"];
     const every = kinds.map((kind) => Object.values(groups).flatMap((one) => one[kind]));
     const bins = 32;
@@ -237,7 +238,8 @@ const KINDS = {
       some.reduce((sum, value) => { sum[bin(value)] += 1; return sum; }, Array(bins).fill(0)));
     const most = counts.map((some) => Math.max(...some));
     return [[label], () => {
-      const now = Number(cut.value);
+      const moved = Number(cut.value);
+      const now = Math.abs(moved - fixed) < step / 2 ? fixed : moved;
       const columns = counts.flatMap((some, k) => some.map((n, j) => drawn("rect", {
         x: 10 + (300 * j) / bins, y: k ? 110 : 100 - (90 * n) / most[k], width: 300 / bins - 1,
         height: (90 * n) / most[k], fill: COLOURS[k] })));
@@ -252,7 +254,7 @@ const KINDS = {
       const flips = all.filter((value) => value >= now !== value >= fixed).length;
       return [[picture(320, 215, "Similarities of pairs, and the threshold", ...columns, line, ...words),
         table(["group", "rejected, one person (FNMR)", "accepted, two persons (FMR)"], rates)],
-        `${flips} of ${all.length} pairs get another answer than at ${fixed.toFixed(2)}.`];
+        `${flips} of ${all.length} pairs get another answer than at ${told(fixed)}.`];
     }];
   },
 

@@ -94,7 +94,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 
 # %%
 TRAINED = MODELS[:3]
-pool = {name: stage.load("10_matched_pairs", f"under_do_{name}.npy") for name in TRAINED}
+pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
 audits = {name: draw(answers, n_transects, n_audits, seed) for name, answers in pool.items()}
 
 # %% [markdown]
@@ -1021,7 +1021,7 @@ known = scores.xs("matched pairs", level="estimator")
 in_parts = verdicts["part"]
 missed = in_parts.loc[("plantskin", "matched pairs"), "missed"]
 alarms = in_parts.loc[("null", "matched pairs"), "false_alarm"]
-outside = stage.load("10_matched_pairs", "results.json")["missed_cells"]["C crowd"].values()
+outside = stage.load("11_who_was_right", "results.json")["missed_cells"]["C crowd"].values()
 of_instrument = len(outside) * len(one)
 Markdown(
     f"Averaged over cells, the intervals of matched pairs hold the truth in at least "

@@ -61,7 +61,7 @@ figures.style()
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 AXES = ["skin_colour", "hair_length", "gender"]
 networks = models.load_all(stage, "02_face_world", TRAINED)
-pool = {name: stage.load("10_matched_pairs", f"under_do_{name}.npy") for name in TRAINED}
+pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
 
 # %% [markdown]
 # ## Question
@@ -612,7 +612,7 @@ pd.crosstab(judged["arm"], judged["verdict"]).reindex(ARMS).dropna(how="all")
 KEYS = ["model", "attribute", "cell"]
 wide = 100 * judged.pivot_table("estimate", KEYS, "arm", sort=False)[ARMS]
 true_points = 100 * judged.groupby(KEYS, sort=False)["truth"].first()
-without_leaks = stage.load("10_matched_pairs", "matched_papers.parquet")
+without_leaks = stage.load("11_who_was_right", "matched_papers.parquet")
 without_leaks = without_leaks.query("arm == 'papers, doses'").set_index(KEYS)["estimate"]
 off = (100 * without_leaks.loc[wide.index] - true_points).abs() > (
     wide[ARMS[0]] - true_points

@@ -117,7 +117,7 @@ def grid(outcome: str) -> np.ndarray:
 
 
 errors_found = {model: grid(f"error_{model}") for model in MODELS}
-errors_true = {model: stage.load("10_matched_pairs", f"under_do_{model}.npy") for model in TRAINED}
+errors_true = {model: stage.load("11_who_was_right", f"under_do_{model}.npy") for model in TRAINED}
 label_found = grid("label")
 
 # %% [markdown]
@@ -308,7 +308,7 @@ true_between = {axis: asked(intervened(axis), f"true_{axis}") for axis in MOVED}
 
 # %%
 cells = (n_scored, *[2] * len(AXES))
-pictures = stage.load("10_matched_pairs", "truth.npy")[: np.prod(cells)]
+pictures = stage.load("11_who_was_right", "truth.npy")[: np.prod(cells)]
 score_true = {m: models.predict(net, pictures).reshape(cells) for m, net in networks.items()}
 label_true = (score_true[TRAINED[0]] > 0.5) != errors_true[TRAINED[0]][:n_scored]
 
@@ -826,7 +826,7 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 
 # %% tags=["hide-cell"]
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
-verdict_there = stage.load("10_matched_pairs", "results.json")
+verdict_there = stage.load("11_who_was_right", "results.json")
 
 
 # %%

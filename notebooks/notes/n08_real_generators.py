@@ -463,8 +463,8 @@ ours = effects.all_matched_effects(frame, "error", [*WORDS], "transect")
 
 # %%
 ROW = "model == 'celeba-like'"
-before = stage.load("10_matched_pairs", "matched.parquet").query(f"{ROW} and arm == 'A exact'")
-truth = stage.load("10_matched_pairs", "truth.parquet").query(ROW)
+before = stage.load("11_who_was_right", "matched.parquet").query(f"{ROW} and arm == 'A exact'")
+truth = stage.load("11_who_was_right", "truth.parquet").query(ROW)
 KEYS = ["attribute", *WORDS]
 both = ours.merge(before, on=KEYS, suffixes=("", "_before")).merge(
     truth[[*KEYS, "effect"]], on=KEYS

@@ -101,7 +101,8 @@ def style() -> None:
 
     A table shows 0.0 where rounding left -0.0.
     """
-    if "inline" in plt.get_backend():
+    if "inline" in (backend := plt.get_backend()):
+        plt.switch_backend(backend)  # the first figure would, and forget how figures are shown
         # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
         # them. Only the layout is needed twice: the second one starts from the first.
         plt.draw_all = _lay_out_figures
