@@ -56,8 +56,7 @@ def source_of(stage: str) -> Path:
     module = STUDIES.get(stage, "").replace(".", "/")
     path = PACKAGE / f"{module}.py" if module else notebooks().get(stage)
     if path is None:
-        known = ", ".join(stages())
-        raise ValueError(f"no stage {stage}: no file {stage}.py in {NOTEBOOKS}; there are {known}")
+        raise ValueError(f"no stage {stage} in {NOTEBOOKS}; there are {', '.join(stages())}")
     return path
 
 

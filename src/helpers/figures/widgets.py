@@ -119,7 +119,7 @@ def sheet(faces: ArrayLike) -> str:
     down, across, *_, height, width = np.shape(faces)
     pixels = as_pixels(np.reshape(faces, (-1, 3, height, width)))
     rows = pixels.reshape(down, across, height, width, 3).swapaxes(1, 2)
-    return encode(np.ascontiguousarray(rows).reshape(down * height, across * width, 3))
+    return encode(rows.reshape(down * height, across * width, 3))
 
 
 def _stack(
