@@ -395,7 +395,7 @@ Markdown(
 # are. Which of the two narrows the interval of a composition more? Use `by_set`, and approximate the variance that
 # all trainings share by the variance of the mean, less that between trainings.
 #
-# **Check:** both choices narrow the interval, and the two shares of the variance sum to one.
+# **Check:** the two shares of the variance sum to one, and a share of zero leaves the interval as it is.
 # ```
 
 # %% [markdown]
