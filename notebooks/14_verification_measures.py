@@ -500,7 +500,9 @@ counts = pd.DataFrame({name: table["kind"].value_counts() for name, table in cou
 same = as_printed["first"] == as_printed["second"]
 every_count = counts.assign(**{"of one picture": as_printed.loc[same, "kind"].value_counts()})
 words = {"positive": "genuine pairs", "negative": "pairs of strangers"}
-every_count.fillna(0).astype(int).T[list(words)].rename(columns=words)
+rows = ["here", "as the paper prints them", "of these, a picture with itself"]
+table = every_count.fillna(0).astype(int).T[list(words)].set_axis(rows)
+table.rename(columns=words).rename_axis(columns=None).style.format("{:,}")
 
 # %% [markdown]
 # Nine simulated raters answer for each pair, on five levels from *likely same* to *likely different*. A rater sees

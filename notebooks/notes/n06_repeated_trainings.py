@@ -297,8 +297,8 @@ paired = paired.loc["recogniser"]
 of_fmr = by_set.loc["FMR"]
 claims.told(
     "Over trainings, the effect on the gap in false matches is {kept:points} points on average of the "
-    "sets that were kept for the audit, and {without:points} of the one that was left out. The first is "
-    "higher by {paired:points} points. Is the difference smaller than the tolerance of {tolerance:.0f} "
+    "sets that were kept for the audit, and {without:points} of the one that was left out. The first "
+    "minus the second is {paired:points} points. Is the difference smaller than the tolerance of {tolerance:.0f} "
     "points? The tolerance is wide: it is larger than the effects themselves.",
     margin=TOLERANCE - abs(paired["estimate"]),
     error=(paired["high"] - paired["low"]) / (2 * 1.96),
@@ -395,7 +395,7 @@ Markdown(
 # are. Which of the two narrows the interval of a composition more? Use `by_set`, and approximate the variance that
 # all trainings share by the variance of the mean, less that between trainings.
 #
-# **Check:** both choices narrow the interval, and the two shares of the variance sum to one.
+# **Check:** the two shares of the variance sum to one, and a share of zero leaves the interval as it is.
 # ```
 
 # %% [markdown]
