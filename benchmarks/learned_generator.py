@@ -3,7 +3,7 @@
 Run `python benchmarks/learned_generator.py FOLDER [--device cuda]`; it takes over an hour on two
 cores, goes on where it was interrupted, and leaves `wgan.safetensors` and `wgan.json` in the
 folder, beside a sheet of samples that shows how far it is. Copied into `src/helpers/generators`
-they are the weights that chapter 15 audits. With `--photographs FOLDER` it learns from aligned
+they are the weights that chapter 13 audits. With `--photographs FOLDER` it learns from aligned
 pictures of yours, and no gate is asked.
 
 The critic learns to tell renders from samples as well as a function of slope one can, the generator

@@ -1,7 +1,7 @@
 """How often intervals of FNMR and FMR hold the true rate, ours and those that are recommended.
 
 Run `python benchmarks/verification_intervals.py`. Identities with random effects are compared as in
-chapter 16: each with 16 pictures of itself, and with 17 of each of the next three in a ring. A pair
+chapter 14: each with 16 pictures of itself, and with 17 of each of the next three in a ring. A pair
 errs where a normal variable falls beyond a threshold, so the rates are known. Three intervals are
 held against them: the book's (`helpers.verification.vertex_bootstrap`), the one that Fogliato,
 Patil & Perona (IJCV 132 (2024)) recommend, and Wilson's for so many independent pairs. They are

@@ -342,12 +342,12 @@ AXES = list(DISTANCES)
 # Facial hair and makeup are held low. A step in perceived gender keeps them, so a bearded man would become
 # a bearded woman, whom few people see as a woman. The design therefore asks a narrow question: the effect
 # of gendered *shape*, and of what leaks. A second set of transects keeps both *as drawn*, and
-# [](10_matched_pairs) compares them.
+# [](n10_direct_effects) compares them.
 
 # %% [markdown]
 # Who takes part? We sample faces, keep adults, and project them onto the planes of the three axes. We
 # also hold each face at its own decision value of age, so that every face stays as old as it was. This
-# recipe *is* the population of every effect that follows. [](10_matched_pairs) calls it again for the
+# recipe *is* the population of every effect that follows. [](11_who_was_right) calls it again for the
 # true effects.
 
 

@@ -237,7 +237,7 @@ told(
 # %% [markdown]
 # So an analyst has two options. One insists on complete transects and has fewer of them. The other
 # keeps all images that pass the rules and compares different faces. The first costs precision, and
-# the second may cost the match. [](10_matched_pairs) gives the average effect of skin both ways.
+# the second may cost the match. [](n10_direct_effects) gives the average effect of skin both ways.
 
 # %% [markdown]
 # (erratum-pruning)=
@@ -413,7 +413,7 @@ claim(
 # ### The file for later chapters
 #
 # Later chapters read one row of decisions for each image. [](08_stratified_errors) counts errors
-# among kept and among dropped images. [](10_matched_pairs) gives the average effect of skin for all
+# among kept and among dropped images. [](n10_direct_effects) gives the average effect of skin for all
 # pairs, for kept pairs, and for complete transects, beside the truth. If the three agree, pruning
 # did little harm to that number.
 
@@ -521,7 +521,7 @@ claim(
 #   precision only.
 # - If images were ambiguous because of artefacts of the generator, dropping them would be right. A
 #   broken image is a failure of the instrument.
-# - If the effects for all pairs, kept pairs and complete transects agree in [](10_matched_pairs), the
+# - If the effects for all pairs, kept pairs and complete transects agree in [](n10_direct_effects), the
 #   selection is real but does little to the audited models.
 
 # %% [markdown]

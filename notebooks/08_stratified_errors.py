@@ -121,7 +121,7 @@ del index, scores, kept  # of a long study each takes hundreds of megabytes
 # %% [markdown]
 # Three networks from [](02_face_world) now see the images for the first time. A score above one half
 # means "perceived as male". An {term}`error` is an answer that differs from the raters' majority. So the
-# crowd is the referee here, and [](10_matched_pairs) asks about the cost of that choice.
+# crowd is the referee here, and [](11_who_was_right) asks about the cost of that choice.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")

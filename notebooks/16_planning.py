@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Planning
 #
-# *You need chapter 10 (pairs, families of tests) and chapter 6 (raters). Reading: {{minutes}}.*
+# *You need chapter 10 (pairs, families of tests) and chapter 6 (raters). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from dataclasses import replace

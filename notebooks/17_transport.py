@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Carrying results elsewhere
 #
-# *You need chapter 1 (the counted gap) and chapter 10 (effects on made faces). Reading: {{minutes}}.*
+# *You need chapter 1 (the counted gap) and chapter 10 (effects on made faces). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 import matplotlib.pyplot as plt

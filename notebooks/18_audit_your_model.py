@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Audit your own model
 #
-# *You need chapter 10 (pairs and verdicts) and chapter 16 (power). Reading: {{minutes}}.*
+# *You need chapter 10 (pairs and verdicts) and chapter 16 (power). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell", "study"]
 from textwrap import fill

@@ -566,7 +566,7 @@ for name, cuts in CUTS.items():
 found["swapped hair"] = (found["hair"] == "short") ^ (draws < SWAPPED)
 
 # %% [markdown]
-# The estimator is the one of [](10_matched_pairs). A logit predicts every woman's risk with light and with
+# The estimator is the one of [](n10_direct_effects). A logit predicts every woman's risk with light and with
 # dark skin at her own covariates, and the two mean risks are subtracted. Without covariates that is the plain
 # difference of two rates. One table holds the samples of many audits, and its column `audit` keeps them apart:
 # each has a regression of its own.

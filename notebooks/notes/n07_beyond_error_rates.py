@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Doses, scores, thresholds, harm and help
 #
-# *This note belongs to chapter 10. You need its matched effects and its truth. Reading: {{minutes}}.*
+# *This note belongs to chapter 10. You need its matched effects and its truth. Reading: {{minutes}} minutes.*
 
 # %% [markdown]
 # ## Question
@@ -147,7 +147,7 @@ def beside_truth(found: pd.DataFrame, true_values: pd.DataFrame) -> pd.DataFrame
 # %% [markdown]
 # The truth is computed on samples of faces, so it has an error too. `holds` says whether an interval contains the estimated truth. `agrees` says
 # whether the two differ by no more than both errors allow. A miss can come from the method or from the pictures. Repeated ideal audits at the
-# end test the method. [](10_matched_pairs) took the errors of the pictures apart.
+# end test the method. [](11_who_was_right) took the errors of the pictures apart.
 
 # %% [markdown]
 # ## Doses
@@ -272,7 +272,7 @@ Markdown(
 
 # %% [markdown]
 # The steps are equal in the latent space, and less equal to the eye. The truth takes the same doses, as the renderer counts them. We set each
-# dose by intervention on new base faces, the first ones of the truth of [](10_matched_pairs), and change only that.
+# dose by intervention on new base faces, the first ones of the truth of [](11_who_was_right), and change only that.
 
 # %% tags=["hide-cell"]
 recipe = stage.load("05_transect_generation", "results.json")
@@ -303,7 +303,7 @@ def intervened(axis: str) -> torch.Tensor:
 true_between = {axis: asked(intervened(axis), f"true_{axis}") for axis in MOVED}
 
 # %% [markdown]
-# We ask for the scores at the ends once more, on the pictures that [](10_matched_pairs) left, for a quarter of its faces. The next section needs them
+# We ask for the scores at the ends once more, on the pictures that [](11_who_was_right) left, for a quarter of its faces. The next section needs them
 # too. The right answer to a picture follows from the errors that were noted there.
 
 # %%

@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Real generators
 #
-# *This note belongs to chapter 5 and to the manual page [](bring-your-generator). You need directions, the dual basis and transects. Reading: {{minutes}}.*
+# *This note belongs to chapter 5 and to the manual page [](bring-your-generator). You need directions, the dual basis and transects. Reading: {{minutes}} minutes.*
 
 # %% [markdown]
 # ## Question

@@ -161,7 +161,7 @@ def _compared_in(
 def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """How much the effect of one axis differs between the levels of another, by Student's t.
 
-    Units are matched faces with all their images (chapter 10 compares the genders so).
+    Units are matched faces with all their images (note N10 compares the genders so).
 
     Args:
         frame: of `Audited`.
@@ -377,7 +377,7 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
 
     FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is at
     most the one asked for; ratios are to the reference. Intervals are those of the vertex bootstrap
-    (chapter 17), which takes identities as the units. Where the threshold is set by this sample,
+    (chapter 15), which takes identities as the units. Where the threshold is set by this sample,
     the intervals take it as given.
 
     Args:

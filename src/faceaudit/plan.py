@@ -33,7 +33,7 @@ of the model's error rate, for the sizes only."""
 FLOOR = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
 LITTLE, MOST = 0.2, 0.8
-"""Shares of a gap among portraits: the rule of chapter 10 for what an effect explains of it."""
+"""Shares of a gap among portraits: the rule of chapter 11 for what an effect explains of it."""
 LEAK, SPREAD = 0.15, 0.03
 """Most that an axis may move what is held, in standard deviations of sampled faces, and that faces
 may lie apart within a level, in scores: upper limits of a calibration's gate."""

@@ -283,7 +283,7 @@ def target_population(specification: Specification) -> pd.DataFrame:
 def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
     """Error rates that an audit predicts for the target, and gaps between its groups.
 
-    The rates of the combinations of levels are weighted as the population has them (chapter 13).
+    The rates of the combinations of levels are weighted as the population has them (chapter 17).
     It holds if those combinations take in all that differs between the images and the population
     and matters for errors. Rows are those of `helpers.effects.transport`.
     """

@@ -54,7 +54,7 @@ def test_consensus_is_the_mean_of_the_middle_five():
 
 @pytest.mark.parametrize("t", [0.2, 0.3, 0.4])
 def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_way(t):
-    """The erratum of chapter 16: every consensus of five ratings, in both precisions."""
+    """The erratum of note N9: every consensus of five ratings, in both precisions."""
     sums = np.arange(21)
     middle = np.stack([sums // 5 + (k < sums % 5) for k in range(5)], axis=1)
     ratings = np.column_stack([np.zeros((21, 2), int), np.sort(middle), np.full((21, 2), 4)])

@@ -1,4 +1,4 @@
-"""How strong something not annotated would have to be to change a conclusion (chapter 14)."""
+"""How strong something not annotated would have to be to change a conclusion (note N2)."""
 
 import numpy as np
 import pandas as pd

@@ -254,7 +254,7 @@ def ratio_interval(
 def share_of_gap(
     effect: Sequence[float], gap: Sequence[float], little: float, most: float
 ) -> dict[str, float | str]:
-    """What an effect is of a counted gap between two groups, by the rule of chapter 10.
+    """What an effect is of a counted gap between two groups, by the rule of chapter 11.
 
     Args:
         effect: estimate, low and high of the effect.

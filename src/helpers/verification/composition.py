@@ -34,7 +34,7 @@ def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
 
     A network is one draw of what its training set can lead to: another training of the same
     composition sees other people, in another order, from other weights. The pairs are those of
-    chapter 16 in the laptop profile.
+    chapter 14 in the laptop profile.
 
     Returns:
         A row per pair with kind, group, seed_first, seed_second and match (whether people hold both
