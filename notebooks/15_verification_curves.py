@@ -207,12 +207,12 @@ glue("groups", figure, display=False)
 # many pairs get another answer than at the threshold that was set. The table shows who bears which error.
 
 # %% tags=["remove-input"]
-similarity, match, of_group, _ = judged(names[0], matches[T])
-fixed = thresholds[names[0]]
-half = max(fixed - similarity[~match].median(), similarity[match].quantile(0.9) - fixed)
+alike, same_person, of_group, _ = judged(names[0], matches[T])
+common = thresholds[names[0]]
+half = max(common - alike[~same_person].median(), alike[same_person].quantile(0.9) - common)
 sampled = {
     group: {
-        kind: similarity[(of_group == group) & (match == same)]
+        kind: alike[(of_group == group) & (same_person == same)]
         .sort_index()
         .iloc[:150]
         .round(5)
@@ -227,9 +227,9 @@ widgets.explorable(
     "threshold",
     "Two histograms of similarity with a movable threshold, and a table of both error rates for six groups.",
     groups=sampled,
-    fixed=fixed,
-    low=fixed - half,
-    high=fixed + half,
+    fixed=common,
+    low=common - half,
+    high=common + half,
     guess={
         "question": "The threshold rises. Which pairs get another answer?",
         "options": [

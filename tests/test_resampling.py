@@ -7,11 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 from helpers import resampling
-from helpers.resampling import (
-    cluster_codes,
-    draw_weights,
-    resampled_sums,
-)
+from helpers.resampling import cluster_codes, draw_weights, resampled_sums
 
 
 def test_weights_are_multinomial_counts():

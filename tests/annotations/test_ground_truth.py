@@ -51,7 +51,7 @@ def test_answers_belong_to_the_item_of_their_number(tmp_path):
     }
     frame, report = read_ground_truth(job(tmp_path, items, responses))
     assert frame[["image_id", "level"]].to_numpy().tolist() == [
-        *(["0000", 0], ["0000", 4], ["0002", 4], ["0002", 2], ["0010", 3]),
+        *(["0000", 0], ["0000", 4], ["0002", 4], ["0002", 2], ["0010", 3])
     ]
     assert set(frame["attribute"]) == {"gender"}
     assert set(frame["seconds"]) == {40.543}

@@ -18,10 +18,7 @@ PUBLISHED = {
     **{"makeup": 4, "facial-hair": 5},
 }
 
-LEVELS = {
-    "gender": np.array([[0, 4, 2], [1, 1, 9]]),
-    "skin_color": np.array([[5, 5], [0, -1]]),
-}
+LEVELS = {"gender": np.array([[0, 4, 2], [1, 1, 9]]), "skin_color": np.array([[5, 5], [0, -1]])}
 
 
 def write(tmp_path, content: object, protocol: int = 4) -> Path:

@@ -22,6 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 import book
+from helpers.artifacts import pages
 from helpers.claims import CONTRADICTED
 
 ROOT = Path(__file__).parents[2]
@@ -138,18 +139,35 @@ def lost_links(html: Path) -> list[str]:
     return found
 
 
+def test_old_addresses_lead_to_pages():
+    old = [path.read_text() for path in (book.BOOK / "_extra").glob("*.html")]
+    goals = [re.findall(r"\b(?:url=|href=\")([\w-]+)\.html", text) for text in old]
+    assert len(old) == 13 and {page for some in goals for page in some} <= {*book.contents()}
+
+
 UNBUILT = "the smoke book is not built: run `make smoke`"
 SMOKE_ONLY = pytest.mark.skipif(not SMOKE.is_dir(), reason=UNBUILT)
 
 
 @SMOKE_ONLY
 def test_every_chapter_leads_to_the_reference():
-    chapters = list(SMOKE.glob("[0-9]*.html"))
-    assert chapters
+    chapters = [SMOKE / f"{page}.html" for page in book.contents() if page[:2].isdigit()]
+    assert len(chapters) == 18
     counts = {path.stem: len(links_to_api(path.read_text())) for path in chapters}
     assert [name for name, count in counts.items() if count < 5] == []
     assert [page.name for page in SMOKE.glob("*.html") if "Warning: " in page.read_text()] == []
     assert lost_links(SMOKE) == []
+
+
+@SMOKE_ONLY
+def test_chapters_show_few_tables():
+    for page in (page for page in book.contents() if page[:2].isdigit()):
+        cells = json.loads(pages.executed(page, "smoke").read_text())["cells"]
+        shown = [
+            c for c in cells if not {"remove-cell", "solution"} & {*c["metadata"].get("tags", [])}
+        ]
+        found = json.dumps([c.get("outputs") for c in shown]).count("<table")
+        assert found <= 4, f"{page} shows {found} tables"
 
 
 @SMOKE_ONLY
@@ -215,7 +233,8 @@ def site(request):
 
 def names(html: Path) -> list[str]:
     """Every page there is to read; of the pages of source, which are alike, the first and last."""
-    own = [path for folder in (".", "api") for path in html.glob(f"{folder}/*.html")]
+    every = [path for folder in (".", "api") for path in html.glob(f"{folder}/*.html")]
+    own = [path for path in every if 'http-equiv="refresh"' not in path.read_text()]
     source = sorted(html.glob("_modules/**/*.html"))
     some = [*own, *source[:1], *source[-1:]]
     return sorted(str(path.relative_to(html)) for path in some)

@@ -115,6 +115,9 @@ HIDDEN = ' tags=["remove-input"]'
         ([("n = 4\n", "n = 4\n" * 20)], "words of prose per line of code, expected"),
         ([after_parameters("\n# %% [markdown]\n# Too short.\n")], "2 words of prose, expected 25"),
         ([after_parameters(f"\n# %% [markdown]\n# {WORDS * 9}\n")], "135 words of prose, expected"),
+        ([after_parameters(code(1) * 20)], "23 visible cells of code, over 20"),
+        ([after_parameters(f"\n# %% [markdown]\n# {WORDS * 7}\n" * 21)], "words of prose, over"),
+        ([("{solution} ex-think\n# Done.", f"{{solution}} ex-think\n# {WORDS * 200}")], ""),
         ([("## Question", "## Something else")], "has no section 'question'"),
         ([("## Takeaways", "## Something else")], "has no section 'takeaways'"),
         (

@@ -75,8 +75,7 @@ def ring(n, rng, rates, shared, dyad, images=17):
 
 
 @pytest.mark.parametrize(
-    ("dependence", "rates"),
-    [((0.2, 0.2), [0.01] * 6), ((0.1, 0.6), [0.01] * 5 + [0.05])],
+    ("dependence", "rates"), [((0.2, 0.2), [0.01] * 6), ((0.1, 0.6), [0.01] * 5 + [0.05])]
 )
 def test_rare_false_matches_of_six_groups_are_covered(dependence, rates):
     """At the size of the laptop profile, where a few pairs of seeds make all the errors."""
