@@ -231,14 +231,10 @@ widgets.explorable(
     low=common - half,
     high=common + half,
     guess={
-        "question": "The threshold rises. Which pairs get another answer?",
-        "options": [
-            "Pairs of one person are rejected",
-            "Pairs of two persons are accepted",
-            "Both",
-        ],
+        "question": "The threshold rises. Which error becomes more frequent?",
+        "options": ["Rejecting pairs of one person", "Accepting pairs of two persons", "Both"],
         "right": 0,
-        "because": "A stricter threshold rejects more pairs of every kind. Of those, pairs of one person become errors.",
+        "because": "A stricter threshold rejects more pairs of both kinds. Only for pairs of one person is that an error.",
     },
 )
 

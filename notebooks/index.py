@@ -177,7 +177,7 @@ keep("checked", figure)
 # :::{grid-item-card} Counting misleads
 # :link: 01_observational_audit
 # :link-type: doc
-# ```{glue:image} counting
+# ```{glue:figure} counting
 # :alt: Four portraits of women, two with light skin and hair to the chin, two with dark skin and short hair.
 # ```
 # Dark skin and short hair come together in collected portraits. A count of errors blames skin for both.
@@ -186,7 +186,7 @@ keep("checked", figure)
 # :::{grid-item-card} Make matched faces
 # :link: 05_transect_generation
 # :link-type: doc
-# ```{glue:image} made
+# ```{glue:figure} made
 # :alt: Two made women, each with light and with dark skin. The rest of each face stays.
 # ```
 # A generator makes faces to order. Each pair is meant to differ in one attribute.
@@ -195,7 +195,7 @@ keep("checked", figure)
 # :::{grid-item-card} Check against the truth
 # :link: 11_who_was_right
 # :link-type: doc
-# ```{glue:image} checked
+# ```{glue:figure} checked
 # :alt: Intervals of the effect of dark skin on errors in four cells, each with a diamond for the true effect.
 # ```
 # Bars are found by the experiment. Diamonds are true effects, which the drawn world knows.
@@ -259,21 +259,23 @@ claim(
 # ::::{grid-item-card} 1 Counting errors
 # :link: 01_observational_audit
 # :link-type: doc
-# :img-top: _01_observational_audit.png
+# :img-top: _01_observational_audit.*
 # :img-alt: First picture of chapter 1
 # What does a count of errors on portraits tell us?
-# +++
+# :::{card-footer}
 # {{minutes 01_observational_audit}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 2 A world with a known answer
 # :link: 02_face_world
 # :link-type: doc
-# :img-top: _02_face_world.png
+# :img-top: _02_face_world.*
 # :img-alt: First picture of chapter 2
 # Where do faces, portraits and models come from?
-# +++
+# :::{card-footer}
 # {{minutes 02_face_world}} minutes
+# :::
 # ::::
 # :::::
 
@@ -286,51 +288,56 @@ claim(
 # ::::{grid-item-card} 3 Direction fitting
 # :link: 03_direction_fitting
 # :link-type: doc
-# :img-top: _03_direction_fitting.png
+# :img-top: _03_direction_fitting.*
 # :img-alt: First picture of chapter 3
 # Where among the codes does an attribute grow?
-# +++
+# :::{card-footer}
 # {{minutes 03_direction_fitting}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 4 Orthogonalization
 # :link: 04_orthogonalization
 # :link-type: doc
-# :img-top: _04_orthogonalization.png
+# :img-top: _04_orthogonalization.*
 # :img-alt: First picture of chapter 4
 # How does one attribute change without the others?
-# +++
+# :::{card-footer}
 # {{minutes 04_orthogonalization}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 5 Transects on a GPU
 # :link: 05_transect_generation
 # :link-type: doc
-# :img-top: _05_transect_generation.png
+# :img-top: _05_transect_generation.*
 # :img-alt: First picture of chapter 5
 # How are groups of matched faces made?
-# +++
+# :::{card-footer}
 # {{minutes 05_transect_generation}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 6 Annotation ingestion
 # :link: 06_annotation_ingestion
 # :link-type: doc
-# :img-top: _06_annotation_ingestion.png
+# :img-top: _06_annotation_ingestion.*
 # :img-alt: First picture of chapter 6
 # What do people see, and how far do they agree?
-# +++
+# :::{card-footer}
 # {{minutes 06_annotation_ingestion}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 7 Pruning
 # :link: 07_pruning
 # :link-type: doc
-# :img-top: _07_pruning.png
+# :img-top: _07_pruning.*
 # :img-alt: First picture of chapter 7
 # Which images may be dropped, and at what price?
-# +++
+# :::{card-footer}
 # {{minutes 07_pruning}} minutes
+# :::
 # ::::
 # :::::
 
@@ -343,51 +350,56 @@ claim(
 # ::::{grid-item-card} 8 Stratified errors
 # :link: 08_stratified_errors
 # :link-type: doc
-# :img-top: _08_stratified_errors.png
+# :img-top: _08_stratified_errors.*
 # :img-alt: First picture of chapter 8
 # Where does the model err on matched faces?
-# +++
+# :::{card-footer}
 # {{minutes 08_stratified_errors}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 9 Logistic ATE
 # :link: 09_logistic_ate
 # :link-type: doc
-# :img-top: _09_logistic_ate.png
+# :img-top: _09_logistic_ate.*
 # :img-alt: First picture of chapter 9
 # What does the paper's regression say?
-# +++
+# :::{card-footer}
 # {{minutes 09_logistic_ate}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 10 Cell by cell: matched pairs
 # :link: 10_matched_pairs
 # :link-type: doc
-# :img-top: _10_matched_pairs.png
+# :img-top: _10_matched_pairs.*
 # :img-alt: First picture of chapter 10
 # What changes the answer within a pair?
-# +++
+# :::{card-footer}
 # {{minutes 10_matched_pairs}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 11 Who was right?
 # :link: 11_who_was_right
 # :link-type: doc
-# :img-top: _11_who_was_right.png
+# :img-top: _11_who_was_right.*
 # :img-alt: First picture of chapter 11
 # Did the experiment find the true effects?
-# +++
+# :::{card-footer}
 # {{minutes 11_who_was_right}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 12 What leaked
 # :link: 12_hidden_attributes
 # :link-type: doc
-# :img-top: _12_hidden_attributes.png
+# :img-top: _12_hidden_attributes.*
 # :img-alt: First picture of chapter 12
 # Which other attributes moved along?
-# +++
+# :::{card-footer}
 # {{minutes 12_hidden_attributes}} minutes
+# :::
 # ::::
 # :::::
 
@@ -400,31 +412,34 @@ claim(
 # ::::{grid-item-card} 13 Sensitivity flips
 # :link: 13_sensitivity_flips
 # :link-type: doc
-# :img-top: _13_sensitivity_flips.png
+# :img-top: _13_sensitivity_flips.*
 # :img-alt: First picture of chapter 13
 # What besides a smile flips a smile detector?
-# +++
+# :::{card-footer}
 # {{minutes 13_sensitivity_flips}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 14 Same face?
 # :link: 14_verification_measures
 # :link-type: doc
-# :img-top: _14_verification_measures.png
+# :img-top: _14_verification_measures.*
 # :img-alt: First picture of chapter 14
 # How alike are two pictures of one person?
-# +++
+# :::{card-footer}
 # {{minutes 14_verification_measures}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 15 Verification curves
 # :link: 15_verification_curves
 # :link-type: doc
-# :img-top: _15_verification_curves.png
+# :img-top: _15_verification_curves.*
 # :img-alt: First picture of chapter 15
 # Whom does a recogniser fail?
-# +++
+# :::{card-footer}
 # {{minutes 15_verification_curves}} minutes
+# :::
 # ::::
 # :::::
 
@@ -437,31 +452,34 @@ claim(
 # ::::{grid-item-card} 16 Planning
 # :link: 16_planning
 # :link-type: doc
-# :img-top: _16_planning.png
+# :img-top: _16_planning.*
 # :img-alt: First picture of chapter 16
 # How many faces does an audit need?
-# +++
+# :::{card-footer}
 # {{minutes 16_planning}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 17 Carrying results elsewhere
 # :link: 17_transport
 # :link-type: doc
-# :img-top: _17_transport.png
+# :img-top: _17_transport.*
 # :img-alt: First picture of chapter 17
 # What does an audit say about other people?
-# +++
+# :::{card-footer}
 # {{minutes 17_transport}} minutes
+# :::
 # ::::
 #
 # ::::{grid-item-card} 18 Audit your own model
 # :link: 18_audit_your_model
 # :link-type: doc
-# :img-top: _18_audit_your_model.png
+# :img-top: _18_audit_your_model.*
 # :img-alt: First picture of chapter 18
 # How does one file become a report?
-# +++
+# :::{card-footer}
 # {{minutes 18_audit_your_model}} minutes
+# :::
 # ::::
 # :::::
 

@@ -54,7 +54,7 @@ def assemble(executed: Path, source: Path, book: Path = BOOK) -> None:
         text = told(notebook.read_text(encoding="utf-8"))
         text = MINUTES.sub(lambda found, page=page: str(minutes(found[1] or page, executed)), text)
         (source / notebook.name).write_text(text, encoding="utf-8")
-        keep_picture(text, source / f"_{page}.png")
+        keep_picture(text, source / f"_{page}")
 
 
 def keep_picture(executed: str, path: Path) -> None:
@@ -63,6 +63,7 @@ def keep_picture(executed: str, path: Path) -> None:
     Raises:
         ValueError: a picture without an alt text or a caption.
     """
+    pictures = []
     for cell in json.loads(executed)["cells"]:
         shown = {k: v for one in cell.get("outputs", []) for k, v in one.get("data", {}).items()}
         about = cell["metadata"].get("mystnb", {})
@@ -70,8 +71,11 @@ def keep_picture(executed: str, path: Path) -> None:
         told = len(alt) >= MIN_ALT and about.get("figure", {}).get("caption")
         if not told and {"image/png", "image/svg+xml"} & {*shown}:
             raise ValueError(f"{path.stem}: a picture needs mystnb.image.alt and figure.caption")
-        if "image/png" in shown and not path.is_file():
-            path.write_bytes(base64.b64decode(shown["image/png"]))
+        # The kind of a figure that is glued elsewhere begins with other words.
+        pictures += [(k[-3:], v) for k, v in shown.items() if k.endswith(("image/png", "svg+xml"))]
+    for kind, drawn in pictures[:1]:
+        content = base64.b64decode(drawn) if kind == "png" else "".join(drawn).encode()
+        path.with_suffix(".png" if kind == "png" else ".svg").write_bytes(content)
 
 
 def minutes(page: str, executed: Path) -> int:
