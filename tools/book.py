@@ -69,13 +69,13 @@ def keep_picture(executed: str, path: Path) -> None:
         about = cell["metadata"].get("mystnb", {})
         alt = about.get("image", {}).get("alt", "")
         told = len(alt) >= MIN_ALT and about.get("figure", {}).get("caption")
-        if not told and {"image/png", "image/svg+xml"} & {*shown}:
+        if not told and {"image/jpeg", "image/svg+xml"} & {*shown}:
             raise ValueError(f"{path.stem}: a picture needs mystnb.image.alt and figure.caption")
         # The kind of a figure that is glued elsewhere begins with other words.
-        pictures += [(k[-3:], v) for k, v in shown.items() if k.endswith(("image/png", "svg+xml"))]
+        pictures += [(k[-3:], v) for k, v in shown.items() if k.endswith(("jpeg", "svg+xml"))]
     for kind, drawn in pictures[:1]:
-        content = base64.b64decode(drawn) if kind == "png" else "".join(drawn).encode()
-        path.with_suffix(".png" if kind == "png" else ".svg").write_bytes(content)
+        content = "".join(drawn).encode() if kind == "xml" else base64.b64decode(drawn)
+        path.with_suffix(".svg" if kind == "xml" else ".jpg").write_bytes(content)
 
 
 def minutes(page: str, executed: Path) -> int:

@@ -30,7 +30,6 @@ def side_by_side(
     description: str,
     alt: str,
     width: int = 320,
-    charts: bool = False,
     below: Sequence[Sequence[str]] | None = None,
     start: int = 0,
 ) -> VBox:
@@ -43,8 +42,6 @@ def side_by_side(
         description: what the slider changes; also its name for screen readers.
         alt: what the frames show; a frame's text is `alt`, then the caption, then its label.
         width: of each stack on the page, in CSS pixels; a phone shows it smaller.
-        charts: the frames are drawings. They keep every pixel, which takes less space than it does
-            for faces, and stand below each other where the page is too narrow for their text.
         below: for every frame, texts that stand under it, each in the middle of an equal share.
         start: the frame that is shown first.
 
@@ -58,11 +55,11 @@ def side_by_side(
     options = {"options": list(labels), "index": start, "description": description}
     slider = SelectionSlider(**options, **_WHOLE, layout=wide)
     # Two columns of faces fit beside each other on a phone.
-    share = "48%" if len(frames) > 1 and not charts else "100%"
+    share = "48%" if len(frames) > 1 else "100%"
     columns = []
     for caption, images in frames.items():
         shown = f"{alt}, {caption}" if caption else alt
-        stack = _stack(as_pixels(images), labels, shown, charts, below or [()] * len(labels))
+        stack = _stack(as_pixels(images), labels, shown, below or [()] * len(labels))
         stack.selected_index = start
         jslink((slider, "index"), (stack, "selected_index"))
         parts = [HTML(escape(caption)), stack] if caption else [stack]
@@ -88,9 +85,7 @@ def attribute_explorer(
     """
     texts = below or dict.fromkeys(frames)
     sliders = [
-        side_by_side(
-            {"": images}, labels[name], name, f"{alt}, {name}", width, False, texts[name], start
-        )
+        side_by_side({"": images}, labels[name], name, f"{alt}, {name}", width, texts[name], start)
         for name, images in frames.items()
     ]
     menu = Dropdown(options=list(frames), description="attribute", **_WHOLE)
@@ -122,23 +117,21 @@ def sheet(faces: ArrayLike) -> str:
     return encode(rows.reshape(down * height, across * width, 3))
 
 
-def _stack(
-    pixels: np.ndarray, labels: Sequence[str], alt: str, lossless: bool, texts: Sequence
-) -> Stack:
+def _stack(pixels: np.ndarray, labels: Sequence[str], alt: str, texts: Sequence) -> Stack:
     """Frames of which one is shown, each with its alt text and what stands below it."""
     # An img element rather than ipywidgets.Image, which has no alt text.
     shown, wide = [], Layout(width="100%")
     for frame, label, text in zip(pixels, labels, texts, strict=True):
         told = f'alt="{escape(f"{alt}: {label}")}" style="width: 100%"'
-        source = encode(frame, lossless)
+        source = encode(frame)
         shown.append(HTML(f'<img src="{source}" {told}>{_in_shares(text)}', layout=wide))
     return Stack(shown, selected_index=0, layout=wide)
 
 
-def encode(image: np.ndarray, lossless: bool = False) -> str:
+def encode(image: np.ndarray) -> str:
     """One image, uint8 (h, w, 3), as the data address of a WebP file."""
     stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "webp", quality=QUALITY, method=4, lossless=lossless)
+    Image.fromarray(image).save(stream, "webp", quality=QUALITY, method=4)
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
