@@ -211,8 +211,8 @@ keep("checked", figure)
 # %% tags=["remove-input"]
 share = experiment["share_on_counted"]
 claim(
-    "To change only the skin of the counted women changes their errors by {one:.0%} of the gap for "
-    "the {audited} model, and by {two:.0%} for the {other} one. Both estimates are below the whole gap.",
+    "If we change only the skin of the counted women, their errors change by {one:.0%} of the gap for the "
+    "{audited} model and by {two:.0%} for the {other} model. Both estimates are below the whole gap.",
     holds=max(one["estimate"] for one in share.values()) < 1,
     title="Counts overstate what skin does",
     one=share[audited],
@@ -498,3 +498,6 @@ claim(
 # make reproduce
 # make serve
 # ```
+#
+# Cite the book as `CITATION.cff` says, together with the [papers](references.md) that it implements. The text is under CC BY 4.0, the
+# code under BSD 3-Clause.

@@ -27,7 +27,6 @@ BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
 TOOLS = lineage.ROOT / "tools"
 RECORD = "made_from.json"
 IN_CELL = re.compile(r"(?<=>)[^<>]+(?=</t[dh]>)")  # of a table
-MIN_ALT = 20
 MINUTES = re.compile(r"\{\{minutes(?: (\w+))?\}\}")  # of the page itself, or of the one named
 # Heads of a benchmark's columns, where they are not what the record calls them.
 HEADS = {"seconds": "CPU seconds, least of three", "ratio": "times the first of its size"}
@@ -68,7 +67,7 @@ def keep_picture(executed: str, path: Path) -> None:
         shown = {k: v for one in cell.get("outputs", []) for k, v in one.get("data", {}).items()}
         about = cell["metadata"].get("mystnb", {})
         alt = about.get("image", {}).get("alt", "")
-        told = len(alt) >= MIN_ALT and about.get("figure", {}).get("caption")
+        told = len(alt) >= 20 and about.get("figure", {}).get("caption")
         if not told and {"image/jpeg", "image/svg+xml"} & {*shown}:
             raise ValueError(f"{path.stem}: a picture needs mystnb.image.alt and figure.caption")
         # The kind of a figure that is glued elsewhere begins with other words.
@@ -79,14 +78,16 @@ def keep_picture(executed: str, path: Path) -> None:
 
 
 def minutes(page: str, executed: Path) -> int:
-    """How long a page takes to read: its words, figures, tables and lines of code."""
+    """How long a page takes to read slowly: its words, figures, tables and lines of code."""
     from check import HIDDEN, Notebook, words  # with jupytext, which the runner does without
 
     notebook = Notebook(lineage.source_of(page))
+    cells = json.loads((executed / page / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    shown = [one.get("data", {}) for cell in cells for one in cell.get("outputs", [])]
+    told = sum(len("".join(data.get("text/markdown", "")).split()) for data in shown)
+    seen = sum(bool(cell.caption) for cell in notebook.code) + str(shown).count("<table")
     lines = sum(cell.lines for cell in notebook.code if not cell.tags & HIDDEN)
-    figures = sum(bool(cell.caption) for cell in notebook.code)
-    tables = (executed / page / f"{page}.ipynb").read_text(encoding="utf-8").count("<table")
-    return round(words(notebook) / 200 + (figures + tables) / 2 + lines / 20)
+    return round((words(notebook) + told) / 150 + seen / 2 + lines / 20)
 
 
 def told(executed: str) -> str:
@@ -208,8 +209,8 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     if sphinx([*words, str(source), str(work / "html")]):
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
-    # No page leads to the list of all source pages, which no screen reader can read out; and maps of
-    # scripts are for those who write them.
+    # No page leads to the list of all source pages, which no screen reader can read out, and maps
+    # of scripts are for those who write them.
     for extra in [*work.glob("html/_modules/index.html"), *work.glob("html/**/*.map")]:
         extra.unlink()
     (work / "html").rename(html)

@@ -81,5 +81,4 @@ def rest(name: str, waits: dict[str, list[str]], seconds: dict[str, float]) -> f
 
 def known_seconds(profile: str) -> dict[str, float]:
     """Step → seconds that it takes on two cores, as measured once."""
-    path = lineage.PROFILES / "seconds.json"
-    return json.loads(path.read_text(encoding="utf-8")).get(profile, {})
+    return json.loads((lineage.PROFILES / "seconds.json").read_text("utf-8")).get(profile, {})
