@@ -50,5 +50,4 @@ def test_counts_add_up_and_every_row_is_on_the_page():
     cells = re.findall(r"<td[^>]*><p>(.*?)</p></td>", html)
     assert [cell for cell in cells if re.fullmatch(r"[A-Z]\d+", cell)] == [r["id"] for r in ROWS]
     counts = cells[cells.index("all") + 1 :][: len(STATES) + 1]
-    found = [sum(row["state"] == state for row in ROWS) for state in STATES]
-    assert [*map(int, counts)] == [*found, 175]
+    assert [*map(int, counts)] == [*(sum(r["state"] == s for r in ROWS) for s in STATES), 175]
