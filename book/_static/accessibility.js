@@ -4,10 +4,14 @@ const label = (nodes, text) => nodes.forEach((node) => node.setAttribute("aria-l
 
 function nameParts(root) {
   // pandas leaves the corner of a table empty.
-  root.querySelectorAll("table.dataframe th:empty").forEach((th) => {
+  root.querySelectorAll("table.dataframe th:empty, table th.blank").forEach((th) => {
     const cell = document.createElement("td");
     th.replaceWith(cell);
   });
+  // The theme leaves the book's title outside of all landmarks.
+  const side = root.querySelector(".bd-sidebar-primary:not([role])");
+  side?.setAttribute("role", "navigation");
+  side?.setAttribute("aria-label", "Book");
   label(root.querySelectorAll(".search-button:not([aria-label])"), () => "Search");
   // The theme gives no name to the arrows that unfold pages in the table of contents.
   label(
