@@ -426,7 +426,7 @@ Markdown(
 # ### Try it: a gap from hair alone
 #
 # Take a model on which skin has no effect, and only hair matters. Its error rates for short and long hair are those of the
-# figure above. Change how many of the dark-skinned women have short hair.
+# diagram with the arrows ([](#fig-confounding)). Change how many of the dark-skinned women have short hair.
 
 # %% tags=["remove-input"]
 widgets.explorable(

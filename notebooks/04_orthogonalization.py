@@ -150,10 +150,9 @@ Markdown(f"A step of one along hair length moves {', '.join(listed[:-1])} and {l
 #
 # We want directions $v_1, \dots, v_K$ that each move their own decision value by one and the others by zero:
 #
-# $$\langle v_j, n_k\rangle = \begin{cases}1 & j = k\\ 0 & j \ne k\end{cases}
-# \qquad\text{or}\qquad V N^\top = I.$$
+# $$\langle v_j, n_k\rangle = \begin{cases}1 & j = k\\ 0 & j \ne k\end{cases}$$
 #
-# The rows of $V$ and $N$ are the directions and the normals. In a large space many $V$ do this. The shortest one lies
+# In one equation of matrices, $V N^\top = I$. The rows of $V$ and $N$ are the directions and the normals. In a large space many $V$ do this. The shortest one lies
 # in the span of the normals and is called their {term}`dual basis`, $V = (N N^\top)^{-1} N$. The drawing shows it for
 # two attributes.
 
@@ -208,14 +207,14 @@ assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 # %% [markdown]
 # ### Try it: two normals and their dual vectors
 #
-# Two normals of length one meet at an angle that you choose. Dashed arrows are their
+# Two normals of length one, of gender and of hair, meet at an angle that you choose. Dashed arrows are their
 # dual vectors. Watch how long each of them gets.
 
 # %% tags=["remove-input"]
 widgets.explorable(
     "dual",
     "Two normals at an angle that a slider changes, and their two dual vectors, which grow longer as the angle shrinks.",
-    names=["normal of gender", "normal of hair"],
+    names=["gender", "hair"],
     guess={
         "question": "The angle between two normals shrinks. What happens to their dual vectors?",
         "options": ["They get longer", "They get shorter", "Their lengths stay"],
@@ -438,7 +437,7 @@ leaks = pd.DataFrame(
         for axis, name in LEAKS.items()
     }
 )
-(leaks.loc[[*bases_known]].T.round(2) + 0.0).style.format("{:.2f}")
+(leaks.loc[[*bases_known]].round(2) + 0.0).style.format("{:.2f}")
 
 # %% tags=["remove-input"]
 fitted_exact = ["dual, fitted", "dual, exact"]

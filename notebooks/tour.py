@@ -474,8 +474,8 @@ told(
     "By the paper's recipe a step along one axis also changes other parts of the face. If all of these are "
     "set back, the effects found change. The effect on the probability of the wrong answer changes by an estimated "
     "{planted:.1f} points for the model with the planted bias (root mean square over the cells), by "
-    "{one:.1f} for the {audited} model and by {two:.1f} for the {other} one; on 0/1 errors by {errors[plantskin]:.1f}, {one_error:.1f} and "
-    "{two_error:.1f}. Is the change of the probability largest for the planted bias?",
+    "{one:.1f} for the {audited} model and by {two:.1f} for the {other} one. The effects on counted errors change by {errors[plantskin]:.1f}, {one_error:.1f} and "
+    "{two_error:.1f} points. Is the change of the probability largest for the planted bias?",
     margin=together["plantskin"] - together[most],
     error=np.hypot(unsure["plantskin"], unsure[most]),
     planted=together["plantskin"],
