@@ -152,7 +152,7 @@ Markdown(f"A step of one along hair length moves {', '.join(listed[:-1])} and {l
 #
 # $$\langle v_j, n_k\rangle = \begin{cases}1 & j = k\\ 0 & j \ne k\end{cases}$$
 #
-# In one equation of matrices, $V N^\top = I$. The rows of $V$ and $N$ are the directions and the normals. In a large space many $V$ do this. The shortest one lies
+# As matrices, $V N^\top = I$. The rows of $V$ and $N$ are the directions and the normals. In a large space many $V$ do this. The shortest one lies
 # in the span of the normals and is called their {term}`dual basis`, $V = (N N^\top)^{-1} N$. The drawing shows it for
 # two attributes.
 
@@ -207,8 +207,8 @@ assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 # %% [markdown]
 # ### Try it: two normals and their dual vectors
 #
-# Two normals of length one, of gender and of hair, meet at an angle that you choose. Dashed arrows are their
-# dual vectors. Watch how long each of them gets.
+# Normals of length one meet at an angle that you choose. Dashed arrows are their
+# dual vectors. Watch how long they get.
 
 # %% tags=["remove-input"]
 widgets.explorable(
