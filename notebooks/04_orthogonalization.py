@@ -207,8 +207,8 @@ assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 # %% [markdown]
 # ### Try it: two normals and their dual vectors
 #
-# Normals of length one meet at an angle that you choose. Dashed arrows are their
-# dual vectors. Watch how long they get.
+# Two normals of length one meet at an angle that you choose. Dashed arrows are their
+# dual vectors. Watch how long each of them gets.
 
 # %% tags=["remove-input"]
 widgets.explorable(
