@@ -192,8 +192,10 @@ def paired_bars(tables, xlabel, title):
         for place, (skin, row) in zip(
             (-0.2, 0.2), table.iloc[:2].droplevel(0).iterrows(), strict=True
         ):
-            axis.text(place, row["high"], skin, ha="center", va="bottom", fontsize=11)
-    axes[0].set(ylabel="error rate", ylim=(0, 1.12 * pd.concat(tables)["high"].max()))
+            above = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": 11}
+            clear = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+            axis.annotate(skin, (place, row["high"]), ha="center", va="bottom", bbox=clear, **above)
+    axes[0].set(ylabel="error rate", ylim=(0, 1.15 * pd.concat(tables)["high"].max()))
     figure.suptitle(title, fontsize=12)
 
 
@@ -270,8 +272,8 @@ worst = {
 }
 times = systems["female", "dark"] / systems["female", "light"]
 Markdown(
-    f"In {sum(one == worst['IBM, 2017'] for one in worst.values())} of the {len(worst)} rows the most "
-    f"errors are on {worst['IBM, 2017']}. The systems of 2017 err at least {times[[*PUBLISHED]].min():.1f} "
+    f"In {sum(one == worst['IBM, 2017'] for one in worst.values())} of {len(worst)} rows the highest "
+    f"error rate is that of {worst['IBM, 2017']}. The systems of 2017 err at least {times[[*PUBLISHED]].min():.1f} "
     f"times as often on dark-skinned as on light-skinned women. For our models it is at least "
     f"{times[[*ours]].min():.1f} times."
 )
@@ -312,7 +314,12 @@ def association(row):
     return f"{number}, {'more' if row['low'] > 0 else 'fewer'} errors with dark skin."
 
 
-Markdown("\n".join(f"- **{name}**: {association(row)}" for name, row in naive.iterrows()))
+SPOKEN = {"plantskin": "plantskin, with the planted bias", "null": "null control"}
+Markdown(
+    "\n".join(
+        f"- **{SPOKEN.get(name, name)}**: {association(row)}" for name, row in naive.iterrows()
+    )
+)
 
 # %% [markdown]
 # The last row is our yardstick. Its errors are independent of the face, so any difference there is chance. An interval above zero
@@ -396,11 +403,12 @@ split = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
-few = split[LEADING[1]].loc[("short", "light"), "n"]
+at_short = split[LEADING[1]].loc["short"]
 paired_bars(
     split,
     "perceived hair length",
-    f"Split by hair, the group of light skin and short hair has n = {few:,}",
+    f"Short hair, {LEADING[1]}: {percent(at_short['rate']['light'])} errors with light skin, "
+    f"{percent(at_short['rate']['dark'])} with dark",
 )
 
 # %% tags=["remove-input"]
@@ -418,7 +426,7 @@ Markdown(
 # ### Try it: a gap from hair alone
 #
 # Take a model on which skin has no effect, and only hair matters. Its error rates for short and long hair are those of the
-# figure above. Change how many of the dark-skinned women have short hair.
+# diagram with the arrows ([](#fig-confounding)). Change how many of the dark-skinned women have short hair.
 
 # %% tags=["remove-input"]
 widgets.explorable(
@@ -484,7 +492,7 @@ _ = axes[1].set_xlabel(f"log odds ratio of an error, dark against light skin (n 
 # %% [markdown]
 # Read the upper three rows of a panel from below: labels as rated, labels partly swapped, no labels. Hair
 # is measured worse from row to row. The part that hair then fails to explain can fall to skin. The data give no
-# warning: upper and lower rows look equally respectable.
+# warning: all rows look equally trustworthy.
 
 # %% tags=["remove-input"]
 SAY = {
@@ -554,8 +562,8 @@ glue(
         f"**Counting cannot tell.** The {LEADING[1]} model errs on {percent(asked['rate']['dark'])} of "
         f"dark-skinned and on {percent(asked['rate']['light'])} of light-skinned women. But "
         f"{percent(share['female', 'dark'], 0)} of the dark-skinned and "
-        f"{percent(share['female', 'light'], 0)} of the light-skinned women have short hair, so the gap "
-        "may come from either. A regression that adjusts for hair moves the coefficient of dark skin "
+        f"{percent(share['female', 'light'], 0)} of the light-skinned women have short hair, so skin or "
+        "hair may cause the gap. A regression that adjusts for hair moves the log odds ratio of dark skin "
         f"from {first:+z.2f} to {with_minus(f'{last:+z.2f}')}, and the size of the move depends on how "
         "well hair was measured."
     ),

@@ -157,7 +157,7 @@ kinds = {
 }
 pictures = draw(np.concatenate([np.concatenate(one) for one in kinds.values()]), "scene")
 figure = figures.gallery(pictures, 4, row_labels=[*kinds])
-_ = figure.suptitle("Everything else about a face can be set as well", fontsize=13)
+_ = figure.suptitle("Hair style, ancestry, pose and light can be set as well", fontsize=13)
 
 # %% [markdown]
 # ## A latent space that ties attributes together
@@ -200,7 +200,8 @@ assert np.abs(drawn_codes - planted).to_numpy().max() < 0.1, "codes do not follo
 #
 # A data set is a habit of choosing faces. Each of our populations copies *which attributes go together* in a well-known data
 # set, and uses none of its images. Three serve for training. One imitates the Pilot Parliaments Benchmark (PPB)
-# {cite}`gender-shades`, on which chapter 1 counts. One imitates the photographs behind StyleGAN2.
+# {cite}`gender-shades`, on which chapter 1 counts. The last one imitates FFHQ, the
+# photographs behind StyleGAN2.
 
 # %%
 samples = {name: populations.sample(name, 6, seed) for name in populations.POPULATIONS}
@@ -238,8 +239,8 @@ assert dark_length < light_length
 # ## The models that we audit
 #
 # We train one gender classifier on each training population, as {cite:t}`transects` do. It sees an image and answers
-# with a probability that the face is perceived as male. Women and men are drawn equally often, so that both answers are equally likely
-# at the start. Some faces are held out of the training to measure errors.
+# with a probability that the face is perceived as male. The share of men is that of the population, so it is not always one
+# half. Some faces are held out of the training to measure errors.
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
@@ -350,7 +351,8 @@ titles = [f"male: {p:.2f}" for p in male.ravel()]
 figure = figures.gallery(draw(grid, "synopsis"), 4, titles, ["light", "", "", "dark"])
 _ = figure.suptitle(
     with_minus(
-        f"Longest less shortest hair: {by_hair:+.2f}. Darkest less lightest skin: {by_skin:+.2f}"
+        f"Shortest to longest hair changes the answer by {by_hair:+.2f},\n"
+        f"lightest to darkest skin by {by_skin:+.2f} (means over this grid)"
     ),
     fontsize=13,
 )
@@ -399,8 +401,8 @@ glue(
     Markdown(
         f"**A renderer draws each face from {len(facerender.PARAMETERS)} numbers, so one attribute can be set alone.** "
         "The true effect of an attribute is then a difference of two answers of the same model. For example, "
-        f"one classifier gives a light-skinned woman with short hair a probability of male of {row[0]:.2f}, and "
-        f"{row[-1]:.2f} with long hair. Five populations and four audited models complete the world, and every "
+        f"one classifier takes a light-skinned woman with short hair for male with probability {row[0]:.2f}, and "
+        f"with long hair with probability {row[-1]:.2f}. Five populations and four audited models complete the world, and every "
         "estimate of the book is compared with such a truth."
     ),
     display=False,

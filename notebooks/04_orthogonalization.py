@@ -150,10 +150,9 @@ Markdown(f"A step of one along hair length moves {', '.join(listed[:-1])} and {l
 #
 # We want directions $v_1, \dots, v_K$ that each move their own decision value by one and the others by zero:
 #
-# $$\langle v_j, n_k\rangle = \begin{cases}1 & j = k\\ 0 & j \ne k\end{cases}
-# \qquad\text{or}\qquad V N^\top = I.$$
+# $$\langle v_j, n_k\rangle = \begin{cases}1 & j = k\\ 0 & j \ne k\end{cases}$$
 #
-# The rows of $V$ and $N$ are the directions and the normals. In a large space many $V$ do this. The shortest one lies
+# As matrices, $V N^\top = I$. The rows of $V$ and $N$ are the directions and the normals. In a large space many $V$ do this. The shortest one lies
 # in the span of the normals and is called their {term}`dual basis`, $V = (N N^\top)^{-1} N$. The drawing shows it for
 # two attributes.
 
@@ -215,7 +214,7 @@ assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 widgets.explorable(
     "dual",
     "Two normals at an angle that a slider changes, and their two dual vectors, which grow longer as the angle shrinks.",
-    names=["normal of gender", "normal of hair"],
+    names=["gender", "hair"],
     guess={
         "question": "The angle between two normals shrinks. What happens to their dual vectors?",
         "options": ["They get longer", "They get shorter", "Their lengths stay"],
@@ -347,13 +346,14 @@ leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
+KINDS = {"raw": "raw normals", "printed": "printed algorithm", "dual": "dual basis"}
 figure, axes = plt.subplots(3, 1, figsize=(figures.WIDTH, 8.4), sharex=True)
 for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
     shown = matrix.where(matrix.index.to_numpy()[:, None] != matrix.columns.to_numpy())
     limits = {"cmap": "PuOr", "vmin": -0.6, "vmax": 0.6}
     mesh = axis.pcolormesh(shown[::-1], **limits, edgecolors="white", linewidth=1)
     axis.set_title(
-        f"{kind}: mean leakage {off[kind].mean:.3f} (n = {HELD_OUT:,} faces)", fontsize=12
+        f"{KINDS[kind]}: mean leakage {off[kind].mean:.3f} (n = {HELD_OUT:,} faces)", fontsize=12
     )
     axis.axvline(len(names), color=figures.BLACK, linewidth=1.5)
     axis.grid(visible=False)
@@ -396,7 +396,7 @@ claim(
 # %% [markdown]
 # ## Attributes without a plane still move
 #
-# Look at the last two columns of the figure. Would better planes close these leaks? We compare five kinds of directions: raw normals, the dual basis of fitted
+# Look at the last two columns of the three matrices above. Would better planes close these leaks? We compare five kinds of directions: raw normals, the dual basis of fitted
 # planes, the dual basis of the *exact* planes of the same attributes, the dual basis of everything that [](03_direction_fitting) asked and
 # measured, and directions that know every coordinate of this world.
 
@@ -437,7 +437,7 @@ leaks = pd.DataFrame(
         for axis, name in LEAKS.items()
     }
 )
-leaks.loc[[*bases_known]].T.round(2) + 0.0
+(leaks.loc[[*bases_known]].round(2) + 0.0).style.format("{:.2f}")
 
 # %% tags=["remove-input"]
 fitted_exact = ["dual, fitted", "dual, exact"]
@@ -464,6 +464,8 @@ kinds = {"dual": bases["dual"], "all known": bases_known["all known"]}
 rows = {kind: walk(few, "gender", basis, SPAN) for kind, basis in kinds.items()}
 worn = facerender.to_frame(parameters_of(rows["dual"]))[["earrings", "hair_length"]].to_numpy()
 worn, length = worn.T.reshape(2, len(few), len(SPAN))
+kept = facerender.to_frame(parameters_of(rows["all known"]))["earrings"].to_numpy()
+kept = np.ptp(kept.reshape(worn.shape), axis=1)
 best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of five faces of one person whose perceived gender changes from female to male. In the upper row earrings are there at one end and gone at the other; in the lower row they stay as they are."}, "figure": {"name": "fig-earrings", "caption": "Perceived gender changed along the dual vector of the annotated attributes (upper row) and along the direction that knows earrings as well (lower row). A clear case: of the new faces with hair that leaves the ears free, the one whose earrings change most. After Fig. 19 of the transects paper."}}
@@ -472,12 +474,15 @@ cells = parameters_of(np.concatenate([row[best] for row in rows.values()]))
 pictures = render_to_store(cells, figure_size, store, device=device)
 figure = figures.gallery(pictures, 5, [with_minus(f"{value:+.1f}") for value in SPAN], list(kinds))
 _ = figure.suptitle(
-    with_minus(f"Earrings along gender: {worn[best, -1] - worn[best, 0]:+.2f} in the upper row"),
+    with_minus(
+        f"Earrings change by {worn[best, -1] - worn[best, 0]:+.2f} in the upper row, "
+        f"by {kept[best]:.2f} in the lower"
+    ),
     fontsize=12,
 )
 
 # %% [markdown]
-# ## Try it
+# ## Try it: raw normal against dual vector
 #
 # The slider moves the face of the first figure along the raw normal of hair length (left) and along its dual vector (right). Compare chin and jaw at both ends.
 
@@ -569,7 +574,8 @@ three = [names.index(name) for name in AXES]
 of_three = orthogonalization.dual_basis(normals[three])
 steps = np.linalg.norm(of_three, axis=1)
 assert (steps <= np.linalg.norm(bases["dual"][three], axis=1) + 1e-12).all()
-pd.DataFrame(of_three @ normals.T, AXES, names).drop(columns=[*AXES]).round(2)
+moved = pd.DataFrame(of_three @ normals.T, AXES, names).drop(columns=[*AXES])
+moved.rename(index=spoken, columns=spoken).round(2)
 
 # %% [markdown]
 # ```{solution-end}

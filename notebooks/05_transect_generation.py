@@ -118,17 +118,17 @@ _ = figure.suptitle(title, fontsize=11)
 # :::{admonition} Design contract
 # :class: dropdown
 #
-# | | |
+# | Part | In this chapter |
 # |---|---|
-# | Population | adult faces of the generator with loose hair, clean-shaven and lightly made up |
-# | Unit | a transect: one base face at every combination of levels, eight images |
-# | Intervention | steps in skin colour, hair length and perceived gender, the same for all transects |
-# | Held fixed | the rest of the latent code; by the paper's recipe the decision values of facial hair, makeup, age and smiling; in the main arm the cell means of all that is asked or measured |
-# | Outcome and who labels it | images; raters label them in [](06_annotation_ingestion) |
-# | Estimand | a leak: the mean change of a held attribute along an axis; a dose: the level that faces reach |
-# | Tolerance and n | the limits of the gate below, set by hand; the number of transects is the profile's |
-# | Decision at stake | whether a model may be asked about these images |
-# | Known failure | fitted directions miss, and attributes that we neither ask about nor measure can leak |
+# | **Population** | adult faces of the generator with loose hair, clean-shaven and lightly made up |
+# | **Unit** | a transect: one base face at every combination of levels, eight images |
+# | **Intervention** | steps in skin colour, hair length and perceived gender, the same for all transects |
+# | **Held fixed** | the rest of the latent code; by the paper's recipe the decision values of facial hair, makeup, age and smiling; in the main arm the cell means of all that is asked or measured |
+# | **Outcome and who labels it** | images; raters label them in [](06_annotation_ingestion) |
+# | **Estimand** | a leak: the mean change of a held attribute along an axis; a dose: the level that faces reach |
+# | **Tolerance and n** | the limits of the gate below, set by hand; the number of transects is the profile's |
+# | **Decision at stake** | whether a model may be asked about these images |
+# | **Known failure** | fitted directions miss, and attributes that we neither ask about nor measure can leak |
 # :::
 
 # %% [markdown]
@@ -220,8 +220,8 @@ axis.grid(visible=False)
 # $$P(w) = w - N^{+}(N w + b),$$
 #
 # with the matrix $N$ of {term}`normals <normal>`, its pseudoinverse $N^{+}$ and the intercepts $b$.
-# [](n09_replication_gallery) compares both. The paper calls the result a single point. It is a whole
-# flat: every face keeps the part of its code that lies outside the span of the normals.
+# [](n09_replication_gallery) compares both. The paper calls the result a single point. It is a space
+# of many points: every face keeps the part of its code that lies outside the span of the normals.
 
 # %%
 some = generator.sample(200, seed + 3).cpu().numpy().astype(np.float64)
@@ -310,6 +310,9 @@ _ = stage.save("lines.parquet", walked)
 labels = [name.replace("_", "\n") for name in SPANS]
 ends = ["low end", "", "", "", "high end"]
 gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, ends, row_labels=labels)
+_ = gallery.suptitle(
+    f"One attribute grows in each row: dual vectors of {len(SPANS)} attributes", fontsize=12
+)
 
 # %% [markdown]
 # The slider has the same transects in finer steps. Choose an attribute, then move it. Look for what else
@@ -628,9 +631,16 @@ instruments = measured(fresh[:, None] + steps, "gate")
 leaked = pd.concat([calibration.leaks(one, CELLS) for one in (said, instruments)])
 leaked = leaked.drop([(name, name) for name in AXES])  # an axis is to move itself
 
+
 # %% tags=["hide-input"]
+def in_words(name: str) -> str:
+    """A column's name in words."""
+    return name.replace("_", " ")
+
+
 limits = leaked.pivot_table("upper", "attribute", "axis")[AXES]
-limits.loc[limits.max(axis=1).nlargest(4).index].round(3)
+largest = limits.loc[limits.max(axis=1).nlargest(4).index].rename(index=in_words, columns=in_words)
+largest.rename_axis(index="upper limit of the leak", columns="along").round(3)
 
 # %%
 faces, again = parameters_of(cells).cpu(), {"seed": seed, "stage": f"{stage.name}/gate"}
@@ -640,15 +650,17 @@ spread = calibration.dose_spread(scores, error, CELLS)
 # %% tags=["hide-input"]
 true = facerender.to_frame(faces)[AXES]
 spread["true sd"] = calibration.dose_spread(true, 0 * true, CELLS)["sd"]
-spread.round(3)
+shown = spread.rename(columns={"sd": "SD of scores", "upper": "upper limit", "true sd": "SD, true"})
+shown.index = [f"{in_words(name)}: {LEVELS[name][level]}" for name, level in shown.index]
+shown.round(3)
 
 # %%
 passed = bool(leaked["upper"].max() <= LEAK and spread["upper"].max() <= SPREAD)
 
 # %% [markdown]
-# The first table has one-sided upper limits of the largest leaks. The second has the same for doses. All
-# of them must lie below the limits. The last column is known in this world alone, in units of the true
-# parameter. The gate is blind to attributes that are neither asked about nor measured, such as the style
+# The first table has one-sided upper limits of the largest leaks. The second has the spread of doses, with
+# the same kind of limit. All of them must lie below the limits that we set. The last column is known in this
+# world alone, in units of the true parameter. The gate is blind to attributes that are neither asked about nor measured, such as the style
 # of hair, and to changes that cancel between cells. An arm that fails should get more rounds. This book
 # goes on in any case, and prints the result. [](16_planning) has the bill of all answers.
 
@@ -966,11 +978,12 @@ _ = stage.finish(
 # %% tags=["remove-cell"]
 wide, narrow = (spreads.loc["gender", arm] for arm in ("papers", "fitted"))
 answer = (
-    "Move each sampled face to the point where all axes are neutral, then add one step along the dual vector "
-    "of each axis. Decision values are then exact, and faces are not: by the paper's recipe, images of one "
+    "**Move each sampled face to the point where all axes are neutral, then add one step along the dual vector "
+    "of each axis.** Decision values are then exact, and faces are not: by the paper's recipe, images of one "
     f"level of gender differ by a standard deviation of {wide[0]:.2f} and {wide[1]:.2f} on a scale from zero "
-    f"to one. So raters see all {n_transects} transects of the main arm in {len(GAINS)} rounds, each cell is "
-    f"corrected, and the deviations fall to {narrow[0]:.2f} and {narrow[1]:.2f} in this run. A gate then tests "
-    f"leaks and doses before any model is asked, and this run {'passes' if passed else 'does not pass'} it."
+    f"to one. So raters see all {n_transects} transects in {len(GAINS)} rounds, we correct each of the eight "
+    f"combinations of levels, and the deviations fall to {narrow[0]:.2f} and {narrow[1]:.2f} in this run. A test, the *gate*, "
+    f"then asks whether other attributes moved and whether levels are met, before any model is asked. This run "
+    f"{'passes' if passed else 'does not pass'} it."
 )
 glue("answer", Markdown(answer), display=False)

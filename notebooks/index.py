@@ -69,11 +69,12 @@ scores = {k: np.char.mod("%.2f", v).reshape(STEPS, STEPS) for k, v in asked(ever
 
 # %% [markdown]
 # **Is it the skin, or the hair?** Two models guess the gender that people perceive in a face. Guess
-# first: which slider will move their answers more?
+# first: which slider will move their answers more? A score near one
+# means *male*.
 
 # %% tags=["remove-input"]
 ends = {"skin colour": ("light", "dark"), "length of hair": ("short", "long")}
-heads = ("model", "its score for “male”")
+heads = ("model", "score: male")
 widgets.explorable(
     "face",
     "A made face whose skin colour and length of hair two sliders change, with both models' scores.",
@@ -127,9 +128,8 @@ carried = artifacts.load("17_transport", "results.json", profile)
 # %% tags=["remove-cell"]
 ladder = artifacts.load("11_who_was_right", "ladder.parquet", profile)
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
-pictures = artifacts.load("01_observational_audit", "ppb.npy", profile)
+sitters = artifacts.load("01_observational_audit", "ppb_parameters.npy", profile)
 index = artifacts.load("05_transect_generation", "fitted_index.parquet", profile).reset_index()
-images = artifacts.load("05_transect_generation", "fitted_images.npy", profile)
 
 # %% tags=["remove-cell"]
 kinds = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
@@ -148,8 +148,9 @@ def keep(name, figure):
     plt.close(figure)
 
 
-def square(pictures):
+def square(parameters):
     """Four faces in two rows."""
+    pictures = facerender.render(torch.from_numpy(parameters), SIZE).image
     figure, axes = plt.subplots(2, 2, figsize=(3.2, 3.2))
     for ax, picture in zip(axes.flat, figures.as_pixels(pictures), strict=True):
         ax.imshow(picture)
@@ -158,8 +159,8 @@ def square(pictures):
 
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Portraits as they come, and made faces in pairs."}, "figure": {"caption": "Portraits and made faces."}}
-keep("counting", square(pictures[counted]))
-keep("made", square(images[pairs]))
+keep("counting", square(sitters[counted]))
+keep("made", square(made[pairs]))
 of_model = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
 cells = of_model[(of_model["attribute"] == "skin_colour") & of_model["cell"].str.contains(",")]
 
@@ -198,7 +199,7 @@ keep("checked", figure)
 # ```{glue:figure} checked
 # :alt: Intervals of the effect of dark skin on errors in four cells, each with a diamond for the true effect.
 # ```
-# Bars are found by the experiment. Diamonds are true effects, which the drawn world knows.
+# Bars show what the experiment found. Diamonds show the true effects, which the drawn world knows.
 # :::
 # ::::
 
@@ -235,8 +236,8 @@ claim(
 missed = carried["transport_misses_by_network"]["PPB-like"]["three attributes"]
 missed = [part["women, dark − light"] for part in missed.values()]
 claim(
-    "Give the groups of the experiment the shares that they have among the portraits. The gap of women that the "
-    "experiment then predicts is off by {mean:.1f} points on average over three models, one of them with a planted bias.",
+    "We give each group of the experiment the weight that it has among the portraits, and predict the gap of women. "
+    "The prediction is off by {mean:.1f} points on average over three models, one of them with a planted bias.",
     holds=np.mean(missed) > 5,
     title="Made faces do not carry to portraits by reweighting",
     mean=np.mean(missed),
@@ -342,7 +343,7 @@ claim(
 # :::::
 
 # %% [markdown]
-# **Results.** Five chapters read it, and look up the truth.
+# **Results.** Five chapters analyse the experiment and look up the truth.
 #
 # :::::{grid} 2 2 3 3
 # :gutter: 2
@@ -484,7 +485,7 @@ claim(
 # :::::
 
 # %% [markdown]
-# Do you have four hours? Read the [tour](tour) and chapters 1, 2, 4, 5, 8, 9, 10, 11, 13 and 15. The [advanced notes](notes) go further: which
+# Do you have less time? Read the [tour](tour) and chapters 1, 2, 4, 5, 8, 9, 10, 11, 13 and 15. The [advanced notes](notes) go further: which
 # estimators can be trusted, when transects fail, how real generators are read. The [manual](manual) leads through an audit with files of yours,
 # and the [glossary](glossary.md) explains the terms.
 
