@@ -252,8 +252,8 @@ widgets.explorable(
 #
 # We compare each group with European-looking men. Both groups are resampled together, so the part that they share
 # through seeds cancels. There are three measures: FNMR and FMR at one threshold for all, and FNMR with each group at
-# its own threshold for one FMR. The last compares ability. At the door nobody knows the group, so people meet the
-# first two.
+# its own threshold for one FMR. The last compares ability. A gate at an airport does not know the group, so people
+# meet the first two.
 
 
 # %%
