@@ -311,8 +311,8 @@ at_own = gaps[gaps["measure"] == "FNMR at FMR"]["verdict"].astype(str).value_cou
 skewed_rows = gaps[gaps["recogniser"] != verification.CONTROL]
 smallest = skewed_rows.loc[skewed_rows["p_holm"].idxmin()]
 Markdown(
-    f"With each group at its own threshold, we see of {at_own.sum()} differences: "
-    + ", ".join(f"{count} {verdict}" for verdict, count in at_own.items())
+    f"With each group at its own threshold, of {at_own.sum()} differences "
+    + ", ".join(f"{count} are {verdict}" for verdict, count in at_own.items())
     + f". The smallest p after Holm in the family is {smallest['p_holm']:.2f} ({smallest['recogniser']}, "
     f"{smallest['group']}, {smallest['measure']}). [Note N9](n09_replication_gallery) draws them all."
 )
