@@ -934,7 +934,8 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 # :class: dropdown
 # ```
 # There are fewer faces than numbers in a code, so the fit leans on its penalty. A step along noisy normals
-# changes its own attribute less, and others more.
+# changes its own attribute less, and others more. Read the step cost with care: noise pulls normals towards
+# random directions, which are nearly orthogonal. So a low cost is no sign of good directions.
 
 # %% tags=["solution", "study"]
 if study == EXAMPLE:
