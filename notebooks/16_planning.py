@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Planning
 #
-# *You need chapter 10 (pairs, families of tests) and chapter 6 (raters). Reading: {{minutes}} minutes.*
+# *You need chapter [10](10_matched_pairs) (pairs, families of tests) and chapter [6](06_annotation_ingestion) (raters). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 from dataclasses import replace
@@ -166,7 +166,7 @@ pd.DataFrame(needed).rename_axis("at least").style.format("{:,.0f}")
 # ### Try it: the chance of finding an effect
 #
 # The sliders set an effect, the error rate without it, the number of transects and how many images pruning keeps. The
-# curve is the plain formula with the correlation of a pair from above and $\rho_d = 0$.
+# curve is the plain formula for one test of the average, with the correlation of a pair from above and $\rho_d = 0$.
 
 # %% tags=["remove-input"]
 widgets.explorable(
@@ -186,7 +186,7 @@ widgets.explorable(
 # %% [markdown]
 # ### One cell, one family
 #
-# The table is for one test of an average. The audit asks more: [](10_matched_pairs) tests every cell of both models in one
+# The table is for one test of an average. The audit asks more: [](10_matched_pairs) tests every cell of two models in one
 # {term}`family of comparisons`, by {term}`Holm's procedure`. In the worst case a cell must then pass the level divided by
 # the size of the family. And a cell has one pair a transect where the average has four. Both together multiply the price:
 
@@ -284,7 +284,7 @@ keys = [grid["within"].rename("correlation"), grid["retention"]]
 gap = gap.groupby(keys).max()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark a design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark for each design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
 def draw_check(grid: pd.DataFrame, within: float) -> None:
     """Power by both formulas against the power of simulated audits."""
     ax = plt.figure(figsize=(figures.WIDTH, 5)).gca()
@@ -402,7 +402,7 @@ def draw_reach(reach: pd.DataFrame) -> None:
     ax.set(xlabel="smallest detectable effect (points); dotted: the tolerance", xlim=(0, None))
     ax.set_ylim(len(rows) - 0.4, -1.5)
     over = (reach["all", "in family"] > 100 * plan.tolerance).sum()
-    title = f"In {over} of {len(rows)} rows a cell in its family needs more than the tolerance"
+    title = f"In {over} of {len(rows)} rows, a cell in its family needs over {100 * plan.tolerance:g} points"
     ax.set_title(title, loc="left", fontsize=12)
 
 
@@ -584,7 +584,7 @@ def draw_attenuation(left: pd.DataFrame) -> None:
             name, at, (0, shift), textcoords="offset points", color=look.colour, va="center"
         )
     ax.axhline(100, color=figures.BLACK, linewidth=1, linestyle=":")
-    ax.set(xlabel="raters an image", ylabel="% of the slope of many raters", xticks=left.index)
+    ax.set(xlabel="raters per image", ylabel="% of the slope of many raters", xticks=left.index)
     ax.set_xlim(0.8, left.index[-1] + 1.1)
     one = left.iloc[0]
     title = f"One rater: {one['as measured']:.0%} of the slope is left, {one['corrected']:.0%} after the correction"
@@ -795,7 +795,8 @@ glue(
             f"{two['nothing pruned']:,} transects, and {two['two thirds kept']:,} if pruning leaves two thirds of the images. One cell in its "
             f"family of tests needs {for_family['cell, in its family']['the difference above']:,}. With its "
             f"{audit['transect'].nunique():,} transects the audit of this book can overlook effects of "
-            f"{worst['all', 'in family']:.1f} points in a cell, in one audit of five."
+            f"{worst['all', 'in family']:.1f} points in a cell, in one audit of five. At a fee of {PRICE:g} for an answer, labels for the "
+            f"{PLANNED.difference * 100:g} points in a cell cost at least {money:,.0f}, with {'one rater' if cheapest == 1 else f'{cheapest} raters'} per image."
         )
     ),
     display=False,

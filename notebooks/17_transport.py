@@ -15,7 +15,7 @@
 # %% [markdown]
 # # Carrying results elsewhere
 #
-# *You need chapter 1 (the counted gap) and chapter 10 (effects on made faces). Reading: {{minutes}} minutes.*
+# *You need chapter [1](01_observational_audit) (the counted gap) and chapter [10](10_matched_pairs) (effects on made faces). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 import matplotlib.pyplot as plt
@@ -170,7 +170,7 @@ draw_gap(parliament)
 mixes = {"transects": audit, "PPB-like": ppb}
 shares = {name: frame.value_counts([*STRATA]) for name, frame in mixes.items()}
 shares = pd.DataFrame(shares).fillna(0)
-(shares / shares.sum()).style.format("{:.1%}")
+(shares / shares.sum()).rename_axis(["seen as", "hair", "skin"]).style.format("{:.1%}")
 
 # %% [markdown]
 # The function `effects.transport` takes the rates from one frame and the shares from another. Given one frame for both, it returns that frame's own
@@ -216,7 +216,7 @@ Markdown(with_minus("\n".join(lines)))
 # ### A few labels from the target
 #
 # Photographs may simply be harder there than here. Then all log odds shift alike, and a small labelled sample of the target can estimate the
-# shift. This one number, a calibrated intercept, can repair the level of the error rate. A disparity it can only stretch.
+# shift. This one number, a calibrated intercept, can repair the level of the error rate. It can only stretch a disparity.
 
 # %%
 LABELLED = 200
@@ -229,9 +229,9 @@ gone = {k: (t["estimate"] - parliament["observed"]["estimate"]).abs() for k, t i
 nearer = (gone["calibrated"] < gone["plain"]).groupby("quantity", sort=False).sum()
 means = {k: 100 * v.loc[[*TRAINED]].groupby("quantity", sort=False).mean() for k, v in gone.items()}
 Markdown(
-    "Models for which calibration brings the prediction nearer, and the mean miss of the trained ones:\n\n"
+    "How often calibration brings a prediction nearer, and the mean miss of the trained models:\n\n"
     + "\n".join(
-        f"- {name}: {count} of {len(MODELS)}; {means['plain'][name]:.1f} points before, "
+        f"- {name}: nearer for {count} of {len(MODELS)} models; {means['plain'][name]:.1f} points before, "
         f"{means['calibrated'][name]:.1f} after."
         for name, count in nearer.items()
     )
@@ -244,7 +244,7 @@ Markdown(
 # %% [markdown]
 # ### A second population
 #
-# The FairFace-like faces come from the other end: balanced skin colours, all ages, more poses, and hair that goes with gender only. Raters see
+# The FairFace-like faces differ from the portraits in many ways: balanced skin colours, all ages, more poses, and hair that goes with gender only. Raters see
 # their held-out images, and all models judge them. Below we compare three predictions by their miss: as the transects are, with the three attributes, and with one more attribute that the next section explains.
 
 # %%
@@ -310,10 +310,12 @@ def draw_misses(apart: pd.DataFrame) -> None:
             ax.plot(means, y, look.marker, **style)
         women = 100 * apart[target].xs(WOMEN, level="quantity").mean()
         ax.set_title(
-            f"{target}\nwomen: {women.iloc[0]:.1f} points, then {women.iloc[1]:.1f}", fontsize=11
+            f"{target}\nwomen: {women.iloc[0]:.1f} points, reweighted {women.iloc[1]:.1f}",
+            fontsize=11,
         )
         ax.set_yticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
-        ax.set(ylim=(len(names) - 0.5, -0.5), xscale="symlog", xlim=(0, 40))
+        ax.set_xscale("symlog", linthresh=1, linscale=0.5)
+        ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.15, 45))
         ax.set_xticks([0, 1, 3, 10, 30], ["0", "1", "3", "10", "30"])
         ax.minorticks_off()
     figure.supxlabel("miss (points, log scale above one)", fontsize=12)
@@ -342,7 +344,7 @@ Markdown(
 # %% [markdown]
 # ## Where it fails
 #
-# Take a prediction that misses apart by stratum. The shares are known, so the rates must be wrong: faces of a stratum err at another rate
+# Look at a prediction that misses, stratum by stratum. The shares are known, so the rates must be wrong: faces of a stratum err at another rate
 # there than here. The scatter compares them for one model. On the dashed line the assumption of transport is right. The miss of the
 # overall rate is a sum over strata, so each stratum's part has a number.
 
@@ -352,7 +354,7 @@ here, there = (
 )
 adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; Wilson intervals. On the dashed line a stratum errs alike in both."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
 both = pd.concat(mixes, names=["data"]).reset_index("data")
 both["data"] = pd.Categorical(both["data"], list(mixes))
 pairs = errors.matched_groups(both, "data", STRATA, "error_fairface-like")
@@ -392,7 +394,7 @@ clarity = pd.concat(clarity, axis=1).swaplevel(axis=1)
 clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; Wilson intervals, n images."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
 def draw_clarity(clarity: pd.DataFrame) -> None:
     """Error rate by clarity of the face, one mark a data set."""
     ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
@@ -463,7 +465,7 @@ Markdown(
 # predicts what comes with *these* attributes among faces like *its own*. The share of an observed disparity has to be counted, model by model.
 
 # %% [markdown]
-# There is a moral side. A prediction may say *fair enough* because the experiment left out the very faces that suffer. Always count errors as well among the people whom a system will meet. So quote the share of faces that the estimate covers whenever
+# There is a moral side. A prediction may say *fair enough* because the experiment left out the very faces that suffer. Always count errors also among the people whom a system will meet. And quote the share of faces that the estimate covers whenever
 # you quote the estimate.
 
 # %% [markdown]
@@ -537,7 +539,7 @@ pd.DataFrame(sizes).loc[[*TRAINED]]
 # ## Takeaways
 #
 # - Error rates travel by stratum, as far as strata hold what matters. Name what they leave out.
-# - A few labels from the target can repair the level of a prediction. A disparity they only stretch.
+# - A few labels from the target can repair the level of a prediction. They only stretch a disparity.
 # - Report the share of faces that are missing in the experiment.
 #
 # **Next:** [](18_audit_your_model) puts all steps into one file and one report, for a model of your own.
@@ -548,7 +550,7 @@ answer = (
     + ", ".join(f"{in_points(said['estimate'][m])} points for {m}" for m in TRAINED)
     + ", and the counted gap is "
     + ", ".join(f"{in_points(found['estimate'][m])}" for m in TRAINED)
-    + f". The mean miss is {misses.loc[('PPB-like', 'three attributes'), WOMEN]:.1f} points, and "
+    + f" points. The mean miss is {misses.loc[('PPB-like', 'three attributes'), WOMEN]:.1f} points, and "
     f"{misses.loc[('PPB-like', 'no reweighting'), WOMEN]:.1f} without reweighting. "
 )
 
