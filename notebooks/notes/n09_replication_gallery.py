@@ -673,7 +673,7 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
     ax.set_title(f"{model}\ndark skin: {dark}", fontsize=11)
 
 # %% [markdown]
-# ## From chapter 10 and 11: effects
+# ## From chapters 10 and 11: effects
 #
 # The paper's Figure 15 has one coefficient for each attribute and classifier, and prints no numbers. Here is the
 # same question in points of the error rate, cell by cell, for the effects that chapter 10 leaves out: those of
