@@ -338,7 +338,8 @@ exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.form
 others = exact.drop(index="Smiling")
 axis = figures.forest(others, others["truth"], f"change of the smile score, n = {len(few)} codes")
 _ = axis.set_title(
-    f"Without smiling, {int(others['holds'].sum())} of {len(others)} intervals hold the truth", pad=34
+    f"Without smiling, {int(others['holds'].sum())} of {len(others)} intervals hold the truth",
+    pad=34,
 )
 
 # %% [markdown]
@@ -371,7 +372,7 @@ missed = exact.index[~exact["holds"].astype(bool)]
 hold = beside.mean(axis=1)
 claims.told(
     "With smiling, {held} of {n} intervals along exact directions hold the truth, where {expected:.0%} can be "
-    "expected. Those that miss it: {missed}. All come from the same few codes, so they can miss in "
+    "expected. These miss it: {missed}. All come from the same few codes, so they can miss in "
     "company: of audits drawn again {unlucky:.0%} hold no more. Held against the mean of all faces, "
     "{again:.0%} of their intervals hold. Do fewer hold here than in audits drawn again?",
     margin=hold.mean() - exact["holds"].mean(),
@@ -822,7 +823,11 @@ split = all(table.loc["rest"].notna().all() for table in explained.values())
 if split:
     axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=3)
 found = f"{apart[0]} of {len(explained)} totals "
-found += f"and {apart[2]} rests are clear of zero" if split else "are clear of zero; rests cannot be estimated"
+found += (
+    f"and {apart[2]} rests are clear of zero"
+    if split
+    else "are clear of zero; rests cannot be estimated"
+)
 _ = axis.set_title(found, pad=34 if split else 8)
 
 # %% [markdown]
