@@ -147,7 +147,7 @@ last = curves[curves["λ"] == LAMBDAS[-1]].set_index(["measure", "vector"])
 measures = ("score sensitivity", "stability", "near the boundary")
 told = {name: with_interval(last.loc[name].loc[[*directions]], "+z.3f") for name in measures}
 near = last.loc["near the boundary", "n"]
-assert near.nunique() == 1  # all vectors start at the same codes
+assert (near == near.iloc[0]).all()  # all vectors start at the same codes
 title = f"near ({NEAR[0]} to {NEAR[1]}), n = {near.iloc[0]:.0f}"
 pd.DataFrame(told).rename(spoken).rename(columns={"near the boundary": title})
 
