@@ -338,7 +338,7 @@ exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.form
 others = exact.drop(index="Smiling")
 axis = figures.forest(others, others["truth"], f"change of the smile score, n = {len(few)} codes")
 _ = axis.set_title(
-    f"Without smiling, {int(others['holds'].sum())} of {len(others)} intervals hold the truth",
+    f"Apart from smiling, {int(others['holds'].sum())} of {len(others)} intervals hold the truth",
     pad=34,
 )
 
