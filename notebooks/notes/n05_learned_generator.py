@@ -63,8 +63,8 @@ def with_interval(table, form):
 
 # %% [markdown]
 # In short: from afar the faces look right. Many of them lack a clear eye or mouth, and the codes say little
-# about smiles. So the generator does not pass the gate that was set for it, and [](13_sensitivity_flips)
-# shows the bias that it invents.
+# about smiles. We fixed a test for the generator beforehand, which we call *the gate*. The generator does not pass it,
+# and [](13_sensitivity_flips) shows the bias that it invents.
 
 # %% [markdown]
 # (erratum-penalty)=
@@ -78,13 +78,14 @@ def with_interval(table, form):
 # %% [markdown]
 # It saw renders of the CelebA-like population, and only their pixels. Its code has 128 coordinates, all standard
 # normal. The penalty keeps the critic smooth. It is *subtracted* from what the critic maximises. The paper
-# prints it added, which would reward a critic that breaks the constraint. The card below travels with the
-# weights and says how they came about.
+# prints it added, which would reward a critic that breaks the constraint. The card below is stored with the
+# weights and says how they were made.
 
 # %%
 generator = generators.WGANGenerator(device, image_size)
 card = dict(generator.card)
 gate = card.pop("gate")
+card = {key.replace("_", " "): value for key, value in card.items()}
 pd.DataFrame({"the weights' card": card}).style.set_properties(**{"text-align": "left"})
 
 # %% [markdown]
@@ -95,7 +96,7 @@ pd.DataFrame({"the weights' card": card}).style.set_properties(**{"text-align": 
 z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below), none of them selected."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
 _ = figures.gallery(
     np.concatenate([renders[:16], samples[:16]]),
     ncol=8,
@@ -247,7 +248,7 @@ with_interval(table, ".1%").rename("share").to_frame().assign(n=table["n"].astyp
 # ## The vectors
 #
 # Chapter 13 fits the attribute vectors to codes that the encoder reads off renders. A fifth of the codes is held out. How
-# many of them lie on the right side of the boundary? An interval that holds one half means that the vector may be no
+# many of them lie on the right side of the boundary? An interval that contains one half means that the vector may be no
 # better than a random direction.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance. After Figure 8 of the paper."}}
@@ -261,7 +262,7 @@ _ = axis.set_title(f"{above} of {len(ranked)} vectors tell held-out codes apart 
 # %% tags=["remove-input"]
 blind = accuracy.index[accuracy["low"] <= 0.5]
 Markdown(
-    f"For {listed(blind)} the interval holds one half. Changes along these vectors say little about their names."
+    f"For {listed(blind)} the interval contains one half. Changes along these vectors say little about their names."
     + " The gate asked about more codes, and found smiling above chance, but too little to pass."
     * ("Smiling" in blind and gate["smiling"]["low"] > 0.5)
     if len(blind)

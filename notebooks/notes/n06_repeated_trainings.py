@@ -73,7 +73,8 @@ TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
 # The four audited networks judge the same pairs. *Rare* groups are those that a network's training set shows less
 # often than the average group, *familiar* groups the others. The control, trained on a balanced set, has rare and
 # familiar groups only by name. So the difference of the two gaps compares the two networks on the same faces. Each
-# group counts the same, however many pairs it has.
+# group counts the same, however many pairs it has. The table has the error rates ({term}`FNMR and FMR`) and their
+# differences in points. *Estimate* is the rate of rare groups minus that of familiar ones.
 
 # %%
 accepted = pd.DataFrame({name: pairs[f"similarity_{name}"] >= thresholds[name] for name in names})
@@ -104,7 +105,7 @@ points = 100 * effects[["rare", "familiar", "estimate", "low", "high"]]
 forms = dict.fromkeys(points, "{:z.1f}") | {"p": "{:.3f}"}
 points.assign(p=effects["p"]).style.format(forms, na_rep="not estimable")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between groups it hardly saw and groups it knows, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of groups hardly seen in training minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
 by_fmr = points.xs("FMR", level="measure")
 clear = ((by_fmr["low"] > 0) | (by_fmr["high"] < 0)).xs("difference", level="row")
 ax = figures.forest(by_fmr, xlabel="difference in false match rate (points)")
@@ -113,14 +114,14 @@ _ = ax.set_title(f"{clear.sum()} of {len(clear)} differences to the control excl
 # %% [markdown]
 # Read the rows named *recogniser* first. An interval to the right of zero says that the network takes strangers of
 # rare groups for one person more often. Then read the control. If its interval lies away from zero, the test faces
-# themselves differ. The last row compares two networks, each trained once. Its interval holds other faces. It holds no
-# other trainings, and no adjustment for the number of rows.
+# themselves differ. The last row compares two networks, each trained once. Its interval covers the choice of faces only. It
+# leaves out the training, and it is not adjusted for the number of rows.
 
 # %% tags=["remove-input"]
 known_rows = by_fmr.dropna(subset=["low", "high"])
 verdict = pd.Series("no clear gap", known_rows.index)
-verdict[known_rows["low"] > 0] = "**more false matches in the groups hardly seen**"
-verdict[known_rows["high"] < 0] = "fewer false matches in the groups hardly seen"
+verdict[known_rows["low"] > 0] = "**more false matches in the rare groups**"
+verdict[known_rows["high"] < 0] = "fewer false matches in the rare groups"
 verdict = verdict.reindex(by_fmr.index, fill_value="not estimable")
 Markdown(
     "In this run, of these networks:\n\n"
@@ -184,8 +185,8 @@ shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
 # %% [markdown]
 # Each row is the gap of a skewed set minus that of the balanced one, in points: the effect of the composition.
 # *Within* is the standard error of an audit of one network. *Between* is the standard deviation of networks around
-# their mean, if there were faces without number. An audit of one network cannot see it. Where both are equal, the
-# variance of a statement on the composition is twice the printed one.
+# their mean if we could test them on all faces. An audit of one network cannot see it. If both are equal, the
+# variance of a statement on the composition is twice the one that such an audit prints.
 
 
 # %%
@@ -201,7 +202,7 @@ def alone(rate: str, name: str) -> pd.DataFrame:
 labels = {key: f"{key[0]}, {key[1]}" for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A row per error rate and composition. On the left a mark for every trained network, and the mean over trainings with an interval; on the right two bars, the standard error of one network's audit and the standard deviation between trainings."}, "figure": {"name": "fig-trainings-each", "caption": "Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR). Left: each trained network, and the mean over trainings with a 95 % interval over faces and trainings. Right: the error that an audit of one network states, beside the spread between trainings. There is no bar where the faces explain all of it."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "A row per error rate and composition. On the left a mark for every trained network, and the mean over trainings with an interval; on the right two bars, the standard error of one network's audit and the standard deviation between trainings."}, "figure": {"name": "fig-trainings-each", "caption": "Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR). Left: each trained network, and the mean over trainings with a 95 % interval over faces and trainings. Right: the error that an audit of one network states, beside the spread between trainings. A missing bar means that the faces explain all of the spread."}}
 grid = {"figsize": (figures.WIDTH, 1.9 + 0.72 * len(labels)), "width_ratios": [3, 2]}
 figure, (left, right) = plt.subplots(1, 2, sharey=True, **grid)
 means = 100 * by_set[["estimate", "low", "high"]]
@@ -237,7 +238,7 @@ def told(label: str, row: pd.Series) -> str:
     held = "**holds**" if row["p_holm"] < plan.level else "does not hold"
     return (
         f"- *{label}*: {single} of {len(own)} networks are clear of zero one by one. Over trainings "
-        f"{estimate:+z.1f} points, from {low:+z.1f} to {high:+z.1f}, which {held} after Holm."
+        f"the effect is {estimate:+z.1f} points ({low:+z.1f} to {high:+z.1f}), which {held} after Holm's adjustment."
     )
 
 
@@ -247,8 +248,8 @@ least, most = spreads.min(), spreads.max()
 Markdown(
     "In the record:\n\n"
     + "\n".join(told(label, by_set.loc[key]) for key, label in labels.items())
-    + f"\n\nBetween trainings lie {least['between']:.1f} to {most['between']:.1f} points, beside a "
-    f"standard error of {least['within']:.1f} to {most['within']:.1f} of one network's audit."
+    + f"\n\nThe standard deviation between trainings is {least['between']:.1f} to {most['between']:.1f} points. The "
+    f"standard error of one network's audit is {least['within']:.1f} to {most['within']:.1f} points."
 )
 
 # %% [markdown]
@@ -367,23 +368,21 @@ compared_cells = (
 )
 
 # %% tags=["hide-input"]
-columns = 100 * compared_cells[["walked", "do", "estimate", "low", "high"]]
-columns.style.format("{:z.1f}", na_rep="no seed differs")
+estimable = compared_cells.dropna(subset=["low", "high"])
+(100 * estimable[["walked", "do", "estimate", "low", "high"]]).style.format("{:z.1f}")
 
 # %% tags=["remove-input"]
-estimable = compared_cells.dropna(subset=["low", "high"])
 apart = (estimable["low"] > 0) | (estimable["high"] < 0)
 Markdown(
-    f"In {len(estimable)} of {len(compared_cells)} comparisons some seed differs. In "
-    f"{int(apart.sum())} of these the interval of *walked* minus *do*, over seeds and each by "
-    "itself, excludes zero."
+    f"The table shows {len(estimable)} of {len(compared_cells)} comparisons. In the others all seeds differ equally, so there is "
+    f"no interval. In {int(apart.sum())} of those shown the interval of *walked* minus *do* excludes zero. The "
+    "intervals are not adjusted for their number."
 )
 
 # %% [markdown]
 # *Do* is the truth of the groups in these poses, as a false non-match rate in per cent. *Walked* is the rate of the
 # prototypes in the same poses, with known identity. *Estimate* is the difference, taken within seeds. If its interval
-# holds zero, the walk may have done as it was meant to, as far as so many seeds can show. Else something moved along
-# with the group.
+# contains zero, these seeds show no fault of the walk. Otherwise something moved along with the group.
 
 # %% [markdown]
 # ## Exercise
@@ -406,7 +405,7 @@ Markdown(
 # %% [markdown]
 # The variance of the mean has two parts: the one between trainings, divided by their number, and the one that all
 # trainings share. Twice as many trainings halve the first part, twice as many faces halve the second. The code prints
-# the share of the first part. Below one half, more faces help more.
+# the width that is left, as a part of the present width. The smaller number of a row shows which of the two helps more.
 
 # %% tags=["solution"]
 half_width = (by_set["high"] - by_set["low"]) / 2

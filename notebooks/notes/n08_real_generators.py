@@ -39,7 +39,7 @@
 # | Held fixed | decision values of the other measured attributes; for the audit, every other parameter of a face |
 # | Outcome and who labels it | numbers measured on an image; for the audit, error against the level that was set, and whether a face was found |
 # | Estimand | for the audit, [the true effect on transects](estimands) |
-# | Tolerance and n | none is set: no verdict is made |
+# | Tolerance and n | not set, because the note makes no verdict |
 # | Decision at stake | whether a generator, or a set of images, is fit for an audit |
 # | Known failure | random weights show no faces: the machinery is checked here, and a trained network would show more |
 # :::
@@ -177,7 +177,7 @@ claim(
 # channel of its input. All styles together are the space $S$ {cite:p}`stylespace`. There one number changes one channel of one layer.
 
 # %% [markdown]
-# A change in one space has a copy in the next space. The way back is closed. So a step in $w$ must give the same image as the same step at every layer of
+# A change in one space has a copy in the next space. You cannot go back, because most points of a larger space have no counterpart in the smaller one. So a step in $w$ must give the same image as the same step at every layer of
 # $W^+$, and as the styles that follow. You can put any implementation to this check, even without knowing what it shows.
 
 # %%
@@ -311,7 +311,7 @@ def leaks(basis: np.ndarray) -> pd.DataFrame:
 
 base_codes = generator.sample(max(40, SAMPLES // 20), seed + 2).cpu().numpy().astype(float)
 leakage = {"normals": leaks(planes.normals), "dual basis": leaks(dual)}
-pd.concat(leakage, names=["along"]).round(2)
+pd.concat(leakage, names=["along"]).style.format("{:.2f}")
 
 # %% [markdown]
 # ## Before raters are asked
@@ -420,7 +420,7 @@ pd.Series(shares, name="flagged").to_frame().style.format("{:.1%}")
 
 # %% [markdown]
 # Is anything lost on that way? We write the exact transects of [](05_transect_generation) as files, each with a row in a table, and read them back. Their effects are known
-# twice: as [](10_matched_pairs) found them on the same images, and as the truth by intervention.
+# twice: as [](11_who_was_right) found them on the same images, and as the truth by intervention.
 
 # %%
 WORDS = {
@@ -486,7 +486,7 @@ text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth
 
 # %% tags=["remove-input"]
 claim(
-    "The folder of files gives the same estimates as chapter 10 on the same images. {inside} of {n} "
+    "The folder of files gives the same estimates as chapter 11 on the same images. {inside} of {n} "
     "intervals hold the truth.",
     holds=np.allclose(both["estimate"], both["estimate_before"], atol=1e-12),
     inside=int(inside.sum()),
@@ -496,7 +496,7 @@ claim(
 # %% [markdown]
 # ### A face that is not found
 #
-# Real models look for a face first, and may miss one. Leaving such images out hides the model's worst errors, and they may be spread unevenly. So
+# Real models look for a face first, and may miss one. If you leave such images out, you hide the model's worst errors. One group may have more of them than another. So
 # *not found* is an outcome of its own. Estimate its effect on all images, and then compare errors among found faces.
 
 # %% [markdown]
@@ -517,7 +517,7 @@ skin = {
     for name in OUTCOMES
 }
 skin = pd.DataFrame(skin).T
-skin[["estimate", "low", "high", "n", "missing"]]
+skin[["estimate", "low", "high", "n", "missing"]].rename(lambda name: name.replace("_", " "))
 
 # %% [markdown]
 # The second row alone would be an audit of the faces that the detector let pass. Pairs with a missing face drop out of it, and the first row
@@ -537,7 +537,7 @@ claim(
 # %% [markdown]
 # ### A face that looks fake
 #
-# Fakeness is treated alike. Raters say how fake a face looks, and we estimate the effect of each axis on that score as if it were an error. If dark-skinned faces look more
+# We treat fakeness in the same way. Raters say how fake a face looks, and we estimate the effect of each axis on that score as if it were an error. If dark-skinned faces look more
 # artificial than their light-skinned twins, an effect of skin is partly an effect of artefacts. The raters of [](06_annotation_ingestion) saw the transects of
 # fitted directions.
 
@@ -547,7 +547,8 @@ fake = {
     name: effects.matched_effects(audit, "fakeness", f"{name}_level", [], "transect").iloc[0]
     for name in WORDS
 }
-pd.DataFrame(fake).T[["estimate", "low", "high", "n"]]
+fake = pd.DataFrame(fake).T.rename({"skin_colour": "skin", "hair_length": "hair"})
+fake[["estimate", "low", "high", "n"]].style.format("{:z.3f}").format("{:.0f}", subset="n")
 
 # %% [markdown]
 # The scale goes from zero (real) to one (fake). Differences are high minus low level. [](07_pruning) drops the images that look most fake. So an effect on fakeness shows
@@ -580,7 +581,7 @@ assert np.abs(other.astype(int) - store[:60]).max() <= 1
 # ## What would change our mind
 #
 # - If images from $W$, $W^+$ and $S$ differed, we could trust no direction of this implementation.
-# - If the audit of the folder differed from that of [](10_matched_pairs), the table would have lost or mixed up something on the way.
+# - If the audit of the folder differed from that of [](11_who_was_right), the table would have lost or mixed up something on the way.
 # - If copies passed the check, its silence about other images would be worthless.
 
 # %% [markdown]

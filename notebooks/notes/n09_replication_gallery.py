@@ -17,7 +17,9 @@
 #
 # The chapters show each of the papers' figures once, for the model or group that says most. This note has the
 # rest: the same figure for other models, groups and attributes. Each caption names the paper's figure, and
-# the paper's number stands beside ours where the paper prints one.
+# we print the paper's number beside ours if there is one. Look up a figure here, and read its chapter first.
+#
+# *This note belongs to all chapters. Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 import facerender
@@ -227,7 +229,7 @@ pace = pd.DataFrame({"answers per second": [10.0, 20.0]})
 pace["hours for all"] = total / pace["answers per second"] / 3600
 pace["people at work, fast"] = pace["answers per second"] * fast
 pace["people at work, slow"] = pace["answers per second"] * slow
-pace.round(1)
+pace.style.format(precision=1).hide(axis="index")
 
 # %% tags=["remove-input"]
 columns = ["image_id", "annotator_id", "seconds"]
@@ -252,8 +254,10 @@ Markdown(
 # from everybody. "Measured" was fitted to published ratings, "from agreement" to a published alpha.
 
 # %% tags=["remove-input"]
-noise = {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
-pd.DataFrame(noise).T
+noise = pd.DataFrame(
+    {name.replace("_", " "): vars(one) for name, one in crowd.DISAGREEMENT.items()}
+).T
+noise.assign(**{column: noise[column].str.replace("_", " ") for column in ["origin"]})
 
 # %% [markdown]
 # A {term}`cue` adds its *strength* to the score of perceived gender, from zero (female) to one (male), between
@@ -673,7 +677,7 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
     ax.set_title(f"{model}\ndark skin: {dark}", fontsize=11)
 
 # %% [markdown]
-# ## From chapter 10 and 11: effects
+# ## From chapters 10 and 11: effects
 #
 # The paper's Figure 15 has one coefficient for each attribute and classifier, and prints no numbers. Here is the
 # same question in points of the error rate, cell by cell, for the effects that chapter 10 leaves out: those of
