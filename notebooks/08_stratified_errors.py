@@ -469,7 +469,8 @@ worst_fairface = worst_errors("fairface-like")
 ordinary = ["celeba-like", "fairface-like"]
 wrong = {name: adults.loc[adults[f"error_{name}"] == 1, BY] for name in ordinary}
 wrong = pd.concat(wrong, names=["model", "image_id"]).reset_index()
-pd.crosstab([wrong["model"], wrong["perceived_gender"]], [wrong["hair"], wrong["skin"]])
+wrong = wrong.rename(columns={"perceived_gender": "perceived gender"})
+pd.crosstab([wrong["model"], wrong["perceived gender"]], [wrong["hair"], wrong["skin"]])
 
 # %% [markdown]
 # ## What would change our mind
