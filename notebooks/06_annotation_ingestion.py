@@ -76,7 +76,7 @@ mean = chosen @ range(top + 1) / (9 * top)
 curve = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
 strip = stage.load("05_transect_generation", "lines.npy")[:, :, ::2, ::2]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper; the gallery has hair and skin."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper. Note N9 has hair and skin."}}
 figure, (above, below) = plt.subplots(2, 1, figsize=(figures.WIDTH, 3.7), height_ratios=[1, 2])
 every = np.flatnonzero(walked["attribute"] == "gender")[::2]
 above.imshow(np.hstack(figures.as_pixels(strip[every])), aspect="auto")
@@ -137,12 +137,12 @@ asked.str.lower().to_frame("levels, from low to high").rename(lambda name: name.
 
 # %% [markdown]
 # The same questions set up the annotation tool. Label Studio takes a small XML file and shows one question
-# per `Choices` element beside the image. A class can do without a server, with one
+# per `Choices` element beside the image. A class can work without a server, with one
 # HTML page that holds questions and images. [](a-study-with-label-studio) sets up either.
 
 # %%
 config = annotations.labelling_config()
-stage.path("config.xml").write_text(config, encoding="utf-8")
+_ = stage.path("config.xml").write_text(config, encoding="utf-8")
 
 # %% [markdown]
 # (erratum-attributes)=
@@ -297,7 +297,7 @@ scores = annotations.scores(tidy).reindex(index.index)
 scores["label"] = errors.majority(scores["gender"])
 stage.save("scores.parquet", scores)
 kept = len(tidy)
-scores.head(3).T.style.format("{:.2g}").format_index(escape="html", axis=1)
+scores.head(3).T.rename(spoken).style.format("{:.2g}").format_index(escape="html", axis=1)
 
 # %% tags=["remove-cell"]
 tidy = tidy[tidy["image_id"].isin(first)]
@@ -683,7 +683,7 @@ k, r = n_raters, agreement["icc"]
 alone = pd.DataFrame({"all": r, "one": r / (k - (k - 1) * r)})
 alone["loss"], alone["share kept"] = alone["all"] - alone["one"], alone["one"] / alone["all"]
 assert np.allclose(k * alone["one"] / (1 + (k - 1) * alone["one"]), r, equal_nan=True)
-alone.sort_values("all").round(3)
+alone.rename(spoken).sort_values("all").round(3)
 
 # %% [markdown]
 # The formula rises with $r$, and its slope $k / (k - (k - 1)\,r)^2$ rises too. So the attribute with the lowest
@@ -698,7 +698,7 @@ slope, turn = k / (k - (k - 1) * grid) ** 2, np.sqrt(k) / (1 + np.sqrt(k))
 assert (np.diff(one / grid) > 0).all() and (np.diff(slope) > 0).all()
 assert abs(grid[(grid - one).argmax()] - turn) < 0.001
 assert ((slope < 1) == (grid < turn)).mean() > 0.998
-order = alone["loss"].dropna().sort_values()
+order = alone["loss"].rename(spoken).dropna().sort_values()
 print(f"The loss is largest where all have an ICC of {turn:.2f}.")
 print(
     f"Here it is largest for {order.index[-1]} ({order.iloc[-1]:.2f}), least for {order.index[0]}."
@@ -730,7 +730,12 @@ print(
 nominal = annotations.agreement_table(counts, metric="nominal", n_boot=10, seed=seed)["alpha"]
 lower = nominal < agreement["alpha"]
 print(f"Nominal alpha is lower for {lower.sum()} of {len(lower)} attributes:")
-print(pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal}).round(2).to_string())
+print(
+    pd.DataFrame({"ordinal": agreement["alpha"], "nominal": nominal})
+    .rename(spoken)
+    .round(2)
+    .to_string()
+)
 
 # %% [markdown]
 # ```{solution-end}

@@ -110,6 +110,7 @@ for ax, (name, state, keeps, role) in zip(pair, kinds, strict=True):
 axes = ["skin_colour", "hair_length", "gender"]
 levels = [f"{axis}_level" for axis in axes]
 shown = frame[["transect", *levels, *axes, "fakeness"]].head(4).T
+shown = shown.rename(lambda name: name.replace("_", " "))
 shown.style.format("{:g}").format_index(escape="html", axis=1)
 
 # %% [markdown]
@@ -120,13 +121,14 @@ shown.style.format("{:g}").format_index(escape="html", axis=1)
 
 # %%
 kept, report = pruning.prune(frame, PAPER_RULES)
-report.drop(columns="reason")
+shown = report.drop(columns="reason").rename(columns={"dropped_here": "dropped here"})
+shown.replace({"attribute": "_"}, {"attribute": " "}, regex=True)
 
 # %% tags=["remove-cell"]
 stage.save("report.parquet", report)
 
 # %% [markdown]
-# `dropped` counts the images that match a rule. `dropped_here` leaves out those that an earlier rule
+# *Dropped* counts the images that match a rule. *Dropped here* leaves out those that an earlier rule
 # had removed, so it depends on the order of the rules. The next cell keeps one column of decisions
 # for each rule beside each image. Dropped images stay in the file, so a later chapter can combine
 # the rules in another way.
@@ -200,7 +202,8 @@ _ = figures.gallery(
 table = pruning.completeness(frame, kept, levels)
 exponent = table["unit"].map({"image": 1, "pair": 2, "transect": 8})
 independent = table["share"].iloc[0] ** exponent
-table.assign(if_independent=independent).set_index(["unit", "axis"]).round(2)
+shown = table.assign(**{"if independent": independent}).replace("_", " ", regex=True)
+shown.set_index(["unit", "axis"]).round(2)
 
 # %% tags=["remove-cell"]
 share = table.groupby("unit")["share"].max()
@@ -235,9 +238,9 @@ told(
 )
 
 # %% [markdown]
-# So an analyst has two options. One insists on complete transects and has fewer of them. The other
-# keeps all images that pass the rules and compares different faces. The first costs precision, and
-# the second may cost the match. [](n10_direct_effects) gives the average effect of skin both ways.
+# So an analyst has two options: to use complete transects only, or to use all images that pass the
+# rules. The first option leaves fewer images and costs precision. The second option compares partly
+# different faces, and may cost the match. [](n10_direct_effects) gives the average effect of skin both ways.
 
 # %% [markdown]
 # (erratum-pruning)=
@@ -324,7 +327,7 @@ changes = {
 upset = pd.concat(changes, names=["axis", "attribute"])
 upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]), method="holm")[1]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects. Each interval is for one change alone. The title counts the changes after Holm's correction for all of them, which is stricter."}}
 level = stage.load("audit_plan", "plan.json")["level"]
 clear = (upset["p, Holm"] <= level).sum()
 spans = upset.rename(columns={"change": "estimate"}).reset_index().replace("_", " ", regex=True)
@@ -491,7 +494,7 @@ for (population, gender), rows in both.groupby(["population", "seen as"], observ
     gaps[population, gender] = gap | {"n": len(rows)}
 gaps = pd.DataFrame(gaps).T.astype({"n": int})
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. Those of the transects ignore the match and are too wide if anything."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
 ax = figures.forest(gaps, xlabel="hair length, dark − light skin")
 title = (
@@ -550,7 +553,7 @@ Markdown(
 )
 
 # %% [markdown]
-# If the observed share is higher than the column `if_independent` of the table, the images of one face
+# If the observed share is higher than the column *if independent* of the table, the images of one face
 # tend to be kept or dropped together.
 
 # %% [markdown]
@@ -638,9 +641,10 @@ glue(
     Markdown(
         f"The rules keep {count['image']:.0%} of the images, but only {count['transect']:.0%} of the transects keep "
         "all eight of theirs. One lost image is enough to break a transect. "
-        f"The cells of the design lose {losses['rate'].min():.0%} to {losses['rate'].max():.0%} of their images, and "
-        f"{clear} of {len(upset)} checks of the match find that pruning upset it. Later chapters "
-        "therefore give the average effect with and without pruning."
+        f"The eight combinations of skin, hair and gender lose {losses['rate'].min():.0%} to {losses['rate'].max():.0%} of their images, and "
+        f"{clear} of {len(upset)} checks of the match find that pruning upset it. "
+        "The rules read scores that a change of skin, hair or gender moves. So [note N10](n10_direct_effects) gives the "
+        "average effect with and without pruning."
     ),
     display=False,
 )

@@ -72,9 +72,10 @@ _ = ax.set_title(title, pad=32, fontsize=12)
 # ## Question
 #
 # {cite:t}`transects` predicts a classifier's errors by one logistic regression on all annotated
-# attributes, and reads the coefficient of dark skin as its effect. Does that coefficient find the bias
-# of a model that we biased on purpose? The plantskin model was trained on faces where dark skin
-# predicts men.
+# attributes, and reads the coefficient of dark skin as its average effect ({term}`ATE`). Does that
+# coefficient find the bias of a model that we biased on purpose? The plantskin model was trained on
+# faces where dark skin predicts men. The unit here is the {term}`log odds ratio`. It is positive if dark
+# skin goes with more errors.
 #
 # ```{glue:md} answer
 # :format: myst
@@ -115,6 +116,7 @@ X = effects.paper_columns(pruned)
 levels = X.sum().astype(int).to_frame("images").reset_index()
 cuts = {name: " and ".join(map(str, cut)) for name, (cut, _) in effects.PAPER_LEVELS.items()}
 levels["cut at"] = levels["attribute"].map(cuts).fillna("nearest answer")
+levels = levels.replace({"attribute": "_"}, {"attribute": " "}, regex=True)
 levels.set_index(["attribute", "level"])
 
 # %% tags=["remove-cell"]
@@ -175,6 +177,7 @@ largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
 skin = logit.xs(("skin_colour", "Dark skin"), level=["attribute", "level"]).loc[list(MODELS)]
 place = largest.groupby("model").rank(ascending=False).xs("skin_colour", level="attribute")
 shown = skin[["estimate", "sd_image"]].assign(**{"place among 7": place})
+shown = shown.rename(columns={"estimate": "coefficient", "sd_image": "bar"})
 shown.style.format("{:z.2f}").format("{:.0f}", "place among 7")
 
 # %% tags=["remove-input"]
@@ -225,7 +228,7 @@ several = X.columns.get_level_values("attribute").isin(["smiling", "age"])
 pairs = logit["estimate"]["fairface-like"][X.columns[~several]].groupby("attribute", sort=False)
 mirror = pd.DataFrame({"first": pairs.first(), "second": pairs.last(), "sum": pairs.sum()})
 mirror["log odds ratio"] = mirror["second"] - mirror["first"]
-mirror
+mirror.rename(lambda name: name.replace("_", " "))
 
 # %% tags=["remove-cell"]
 assert abs(dark_b + light_b) < 1e-6 and abs(dark_b - light_b - 1) < 0.1
@@ -392,7 +395,7 @@ ax.grid(axis="y", visible=False)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
 off = f"images {beyond['resampling images']}, transects {beyond['resampling transects']}"
 _ = ax.set_title(
-    f"Off by more than the margin, of {(~twin).sum()}: {off}", pad=32, loc="right", fontsize=12
+    f"Bars off by more than the margin, of {(~twin).sum()}: {off}", pad=32, loc="right", fontsize=12
 )
 
 # %% tags=["remove-input"]

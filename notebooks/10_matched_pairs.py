@@ -135,7 +135,7 @@ _ = drawing.suptitle(
 cell = audit.query("gender_level == 0 and hair_length_level == 0")
 errors = cell.pivot_table("error_celeba-like", "transect", "skin_colour_level")
 change = errors[1] - errors[0]
-change.astype(int).value_counts().rename("pairs").to_frame()
+change.astype(int).value_counts().rename_axis("change").rename("pairs").to_frame()
 
 # %% [markdown]
 # Plus one means that the answer is right with light skin and wrong with dark skin. We call this face
@@ -232,7 +232,7 @@ shown.rename_axis([None, None])
 # %%
 alarms = {name: table.loc["null", ["raises", "lowers"]] for name, table in flagged.items()}
 null_flags = {name: int(table.to_numpy().sum()) for name, table in alarms.items()}
-print("flags of the null model:", null_flags)
+print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_flags.items()))
 
 # %% [markdown]
 # ## Clear, negligible or undecided
@@ -271,13 +271,14 @@ def in_words(cells: pd.Series) -> list[str]:
     return plain.str.replace(", ", ",\n").tolist()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels: effects of dark skin above and of long hair below, for two models side by side. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. Positive values mean more errors with dark skin, or with long hair."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels: effects of dark skin above and of long hair below, for two models side by side. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. Positive values mean more errors with dark skin, or with long hair."}}
 figure, axes = plt.subplots(2, 2, figsize=(figures.WIDTH, 6.6), sharex=True, sharey="row")
 for row, axis in zip(axes, AXES[:2], strict=True):
     for ax, model in zip(row, AUDITED, strict=True):
         draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
         ax.set_title(f"{model}\n{labels.CONTRASTS[axis]}", fontsize=11)
-figure.supxlabel(f"change in the error rate (points), n = {judged['n'].min():,} pairs a cell")
+label = f"change in the error rate (points), n = {judged['n'].min():,} pairs a cell"
+figure.supxlabel(label, fontsize=12)
 handles = {
     name: handle
     for ax in axes.flat
@@ -319,7 +320,7 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # ## Averages hide opposite effects
 #
-# One model serves as a *positive control*. Its training data were composed so that it errs more often on
+# The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
 # dark-skinned women and less often on dark-skinned men. Such a bias is the hardest one for a method that
 # averages. The figure shows its four cells beside their average, and the null model on the same scale.
 
@@ -423,7 +424,8 @@ figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.4), sharex=True, sha
 for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
     ax.set_title(model, fontsize=11)
-figure.supxlabel(f"← helped     share of pairs (%), n = {shares['n'].min():,} a cell     harmed →")
+label = f"← helped     share of pairs (%), n = {shares['n'].min():,} a cell     harmed →"
+figure.supxlabel(label, fontsize=12)
 audited_skin = shares[shares["model"].isin(AUDITED)]
 mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
 title = f"In {mixed.sum()} of {len(mixed)} cells dark skin harms some faces and helps others"
@@ -477,7 +479,7 @@ glue("answer", Markdown(with_minus(answer)), display=False)
 # - Equal effects in all cells would make one average sufficient.
 # - Other verdicts after pruning would show that the choice of images matters.
 # - A truth outside the intervals would speak against the directions, the raters or the draw of faces.
-#   Chapter 11 looks it up.
+#   [](11_who_was_right) looks it up.
 
 # %% [markdown]
 # ## Exercises
@@ -569,13 +571,13 @@ assert ends[1][1] - ends[1][0] > ends[0][1] - ends[0][0]
 #
 # **Next:** [](11_who_was_right) takes the effects of this chapter and holds each one against the truth.
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 matched_table = pd.concat(
     [crowd.assign(arm="C crowd"), after_pruning.assign(arm="D pruned")], ignore_index=True
 )
 _ = stage.save("matched.parquet", matched_table)
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 of_hair_and_skin = crowd.query("scope == 'cell' and attribute != 'gender'")
 size = of_hair_and_skin["estimate"].abs()
 largest = of_hair_and_skin.loc[
@@ -583,7 +585,7 @@ largest = of_hair_and_skin.loc[
 ]
 
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 def records(table: pd.DataFrame) -> dict:
     """Rows of effects as {model: [{attribute, cell, estimate, low, high, p_holm}]}."""
     columns = ["attribute", "cell", "estimate", "low", "high", "p_holm"]
