@@ -226,10 +226,10 @@ def against_two(name):
     """Whether a model errs twice as often on dark-skinned women, as far as chance lets us say."""
     low, high = interval[name]
     if low > 2:
-        return "The data exclude a factor of 2 or less."
+        return "By its interval the true ratio is above 2."
     if high < 2:
-        return "The data exclude a factor of 2 or more."
-    return "The data do not exclude a factor of 2."
+        return "By its interval the true ratio is below 2."
+    return "By its interval the true ratio may be above or below 2."
 
 
 Markdown(
@@ -523,7 +523,7 @@ claim(
 # %% [markdown]
 # Tied hair looks shorter than it is, and covered hair has no visible length. So "short" means different looks
 # in the two groups. Adjusting for length does not adjust for the look that a model sees. Hair colour and other
-# things that go with skin are left out altogether. One coefficient has to sum up all of this.
+# things that go with skin are left out altogether. So the coefficient for dark skin mixes all these things.
 
 # %% [markdown]
 # ## Impact and cause

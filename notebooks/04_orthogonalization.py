@@ -192,8 +192,8 @@ _ = axis.set_title(
 )
 
 # %% [markdown]
-# The formula is right, but to invert $N N^\top$ directly squares rounding errors. A QR factorisation
-# $N^\top = Q R$ avoids this: $Q$ has orthonormal columns, $R$ is triangular, and $V = R^{-1} Q^\top$. The package does
+# Computers find the dual basis without inverting $N N^\top$, which would lose digits. They factorise
+# $N^\top = Q R$ instead: $Q$ has orthonormal columns, $R$ is triangular, and $V = R^{-1} Q^\top$. The package does
 # the same in `orthogonalization.dual_basis`.
 
 # %%
@@ -268,7 +268,7 @@ assert np.allclose(bases["printed"][0], normals[0])
 
 # %% [markdown]
 # Each printed vector respects the attributes that are listed *before* it, and the first one is its normal unchanged. So the result depends on
-# the order of the list. We apply the algorithm to all orders of four attributes of the knot. How much does
+# the order of the list. We apply the algorithm to all orders of four attributes that are strongly linked. How much does
 # gender move when hair length changes by one unit? There should be one answer.
 
 

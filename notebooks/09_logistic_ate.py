@@ -71,7 +71,7 @@ _ = ax.set_title(title, pad=32, fontsize=12)
 # %% [markdown]
 # ## Question
 #
-# {cite:t}`transects` predicts a classifier's errors by one logistic regression on all annotated
+# {cite:t}`transects` predict a classifier's errors by one logistic regression on all annotated
 # attributes, and reads the coefficient of dark skin as its average effect ({term}`ATE`). Does that
 # coefficient find the bias of a model that we biased on purpose? The plantskin model was trained on
 # faces where dark skin predicts men. The unit here is the {term}`log odds ratio`. It is positive if dark
@@ -170,7 +170,7 @@ for ax, model in zip(axes, ORDINARY, strict=True):
 # %% [markdown]
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
 # table answers for all four models. Attributes are ranked by the largest coefficient of their levels.
-# A place near the end would tell a reader of the paper that skin is negligible.
+# By its place near the end a reader of the paper would call skin negligible. The place differs between the models.
 
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
@@ -309,7 +309,7 @@ told = told.pivot_table("ratio", "model", "group", "first", sort=False)
 told[["main effects", "Female", "Male"]].rename(columns=names)
 
 # %% [markdown]
-# Interactions mend the cancellation between genders, and only that one. The model still assumes that
+# Interactions separate women from men. They do not separate short from long hair. The model still assumes that
 # skin adds the same log odds for short and for long hair, and its effects are hard to translate into
 # errors. A regression with *all* interactions would be a table of cells. [](10_matched_pairs) looks at
 # the cells themselves.

@@ -464,7 +464,7 @@ answer = (
     "and "
     f"{(states == 'inconclusive').sum()} are inconclusive. For the model with a planted bias, "
     "the one "
-    f"coefficient of chapter 9 says *{overall}*, while cells of women show {women_low} to "
+    f"coefficient of chapter 9 says of dark skin: *{overall}*, while cells of women show {women_low} to "
     f"{women_high} "
     f"points and cells of men {men_low} to {men_high}. One cell also mixes faces: among {where}, "
     "dark "

@@ -666,7 +666,7 @@ draw_numbers(ROWS, title.format(*share))
 # error rate changes by less than the counted gap. The rest of the gap comes with other things in the
 # portraits, such as short hair. As a share of the gap, the effect needs an interval, because both numbers
 # are uncertain. Both also come from the same women, so they move together. {term}`Fieller's interval`
-# {cite:p}`fieller` of a ratio takes their covariance into account. We call this the paired verdict.
+# {cite:p}`fieller` of a ratio takes their covariance into account.
 
 
 # %%
@@ -760,7 +760,10 @@ for model in AUDITED:
         f"gap ({low:.0%} to "
         f"{high:.0%}). The rule's word for skin as the cause: *{blames[model]}*."
     )
-lines += ["", f"The typical error of the instrument is {100 * instrument:.1f} points, less noise."]
+lines += [
+    "",
+    f"The typical error of the instrument is {100 * instrument:.1f} points, after noise is subtracted.",
+]
 Markdown(with_minus("\n".join(lines)))
 
 # %% [markdown]
@@ -774,8 +777,15 @@ Markdown(with_minus("\n".join(lines)))
 #
 # Can the experiment then answer the question of chapter 1, which was about portraits? It could, if we gave
 # its groups the shares that they have in the portraits. [](17_transport) tries this and fails: the made
-# faces do not carry to portraits by reweighting. That failure is the answer to the question of chapter 1.
-# An experiment tells what skin does on its faces. For other people, look at their portraits too.
+# faces do not carry to portraits by reweighting. So the experiment cannot answer the question for portraits. The
+# intervention did, because this world can change the skin of the counted women themselves. With real people, look at
+# their portraits too.
+
+# %% [markdown]
+# What of the adjusted regression of [](01_observational_audit)? Its coefficient for dark skin was below zero with the
+# true length of hair. The true effect on the same women is above zero for both models. So in this run adjustment
+# removed too much, and turned the sign. Hair was measured without error there, but it was not the only other thing that went with
+# skin.
 
 # %% [markdown]
 # A small effect of skin does not excuse a model. If short-haired women are misread, and more dark-skinned
@@ -802,7 +812,8 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# - Misses in version A *and* in repeated ideal experiments would speak against the estimator
+# - Misses in version A *and* in repeated ideal experiments would be a fault of the estimator. Cells share
+#   faces, so some misses come together by chance
 #   ([note N10](n10_direct_effects) repeats it).
 # - Misses in several cells of the null model would do so too.
 # - A true effect on the counted women as large as the gap would mean that counting was right about skin.

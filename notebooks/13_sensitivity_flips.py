@@ -154,8 +154,7 @@ classifier = models.train(renders[seen], smiles[seen], path, architecture=archit
 # %% [markdown]
 # A score of one half or more counts as a smile, here and everywhere below. We tuned this threshold on no
 # data. How often is the classifier right on faces that it has never seen? The paper's Table 1 asks the same
-# by attribute. [Note N9](n09_replication_gallery) has that table, and shows [one pair of its
-# rows](#erratum-male) that no counts of faces can produce.
+# by attribute. [Note N9](n09_replication_gallery) has that table, with [an error in it](#erratum-male).
 
 # %%
 SMILES = 0.5
@@ -403,8 +402,8 @@ other_side = [
 # %% tags=["remove-input"]
 significant = p_holm.index[p_holm < plan.level]
 Markdown(
-    f"The smallest p-value after Holm's adjustment is {p_holm.min():.2f}. So the net rate is clear of zero for "
-    f"{listed(significant) or 'no vector'}, and clearly of another sign than the printed rates for "
+    f"The smallest p-value after Holm's adjustment is {p_holm.min():.2f}. After this adjustment the net rate is clear of zero for "
+    f"{listed(significant) or 'no vector'}, and it clearly contradicts the sign of the printed rate for "
     f"{listed(other_side) or 'no attribute'}. The first columns are the workshop "
     "paper's, for another classifier and photographs. Signs compare, and rates do not."
 )

@@ -79,7 +79,7 @@ recognised = artifacts.load("15_verification_curves", "results.json", profile)
 
 # %% [markdown]
 # The true answer is known here because the faces are drawn. A *face world* draws them from numbers for skin colour, hair, shape of the
-# face and much else. Everything around the faces is real: models are trained on them, simulated raters annotate them, and
+# face and much else. Models are really trained on these faces and tested. The raters are simulated, with noise that was fitted to real ratings, and
 # each estimate is compared with what happens when one number of a face is changed.
 
 # %% [markdown]
@@ -436,7 +436,7 @@ told(
     "After pruning the experiment misses the truth in {all} of {cells} cells, {planted} of them in the network "
     "with the planted bias. Without pruning it misses {unpruned}. Two things move an estimate. The made faces "
     "differ from those that we meant, which moves it by {faces:.1f} points. The random draw of faces moves it "
-    "by {chance:.1f} (root mean squares, less noise). Is the first more than the second, on average over "
+    "by {chance:.1f} (typical sizes, after noise is subtracted). Is the first more than the second, on average over "
     "models and attributes?",
     margin=excess.mean(),
     error=excess.std(ddof=1) / np.sqrt(len(excess)),
