@@ -101,6 +101,7 @@ def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
             style = {"textcoords": "offset points", "ha": "center", "fontsize": 10}
             ax.annotate(with_minus(in_points(value)), (100 * value, place), (0, 7), **style)
         ax.axvline(0, **panels.ZERO)
+        ax.margins(x=0.1)
         panels.name_rows(ax, list(NUMBERS))
         ax.set_title(model, fontsize=11)
     axes[1].set_xlabel("error rate of women, dark − light skin (points)")
@@ -246,16 +247,17 @@ for ax, (name, table) in zip(axes, beside.items(), strict=True):
     ax.set_title(f"{name}\ntypical distance {off[name]:.1f} points", fontsize=11)
     ax.set_aspect("equal")
 axes[0].set_ylabel("estimate (points)")
-figure.supxlabel("true effect (points)")
+figure.supxlabel("true effect (points)", fontsize=plt.rcParams["axes.labelsize"])
 _ = panels.legend_above(figure)
 
 # %% [markdown]
 # The typical distance is a root mean square over all cells. The regression gives one sign to all four
-# cells of an attribute, so it cannot follow effects that change with gender. The pairs can. How would
+# cells of an attribute, so it cannot follow effects that change with gender, as those of *plantskin* do. The
+# pairs can. How would
 # other estimators do, and in hundreds of audits? [Note N1](n01_truth_scorecard) keeps the score.
 #
-# The table counts cells of skin colour. The first column is the paper's reading: the sign of the one
-# coefficient. The next two count cells that pass the adjusted test. The last two count cells whose true
+# The table counts cells of skin colour. The first column is the reading of the paper's figure: the sign
+# of the one coefficient. The next two count cells that pass the adjusted test. The last two count cells whose true
 # effect is clear of its own error.
 
 
@@ -278,7 +280,7 @@ counts = {
     "in truth lower": clear < 0,
 }
 readings = {name: one.groupby("model").sum() for name, one in counts.items()}
-readings = pd.DataFrame({"the paper's figure": main.apply(direction, axis=1), **readings})
+readings = pd.DataFrame({"one coefficient": main.apply(direction, axis=1), **readings})
 readings = readings.loc[list(MODELS)]
 readings.rename_axis(None)
 
@@ -330,7 +332,7 @@ _ = ax.set_title(title, fontsize=12)
 # - **A, draw of faces**: exact directions, a {term}`perfect crowd`, as many faces as in the experiment.
 # - **A2, base faces**: the base faces that the fitted directions select.
 # - **A3, doses**: the doses that each made face really got.
-# - **B, leakage**: the made faces themselves, whose other parameters move along ({term}`leakage`).
+# - **B, {term}`leakage`**: the made faces themselves. Their other parameters move along.
 # - **B2, noise**: raters who look at the shape of the face, and make mistakes.
 # - **C, cues**: the raters of the experiment, who also look at beard, makeup and hair.
 # - **D, pruning**: as C, without the images that pruning drops.
@@ -595,7 +597,15 @@ claim(
 
 # %% tags=["hide-input"]
 shown = missed_cells.assign(all=missed_cells.sum(axis=1), of=trained.groupby("arm").size())
-shown.rename_axis(index=None, columns=None)
+steps_told = {arm: f"{arm.split()[0]}, {NAMES.get(step, step)}" for arm, step in STEPS.items()}
+steps_told["E complete"] = "E, complete transects"
+shown.rename(steps_told).rename_axis(index=None, columns=None)
+
+# %% tags=["remove-input"]
+Markdown(
+    f"Version A has exact directions and perfect raters. Here it misses {shown.loc['A exact', 'all']} of "
+    f"{shown.loc['A exact', 'of']} cells, by the draw of its faces alone."
+)
 
 # %% [markdown]
 # ## The women who were counted
@@ -658,7 +668,7 @@ four = pd.concat(four, names=["number", "model"])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
 share = [on_counted.loc[m, "estimate"] / gaps.loc[m, "estimate"] for m in AUDITED]
-title = "Changing only their skin makes {:.0%} and {:.0%} of the counted gap"
+title = "The same women with other skin: {:.0%} and {:.0%} of the counted gap"
 draw_numbers(ROWS, title.format(*share))
 
 # %% [markdown]
@@ -762,7 +772,8 @@ for model in AUDITED:
     )
 lines += [
     "",
-    f"The typical error of the instrument is {100 * instrument:.1f} points, after noise is subtracted.",
+    f"The typical error of the instrument is {100 * instrument:.1f} points, after taking off the part that "
+    "chance explains.",
 ]
 Markdown(with_minus("\n".join(lines)))
 
@@ -777,15 +788,22 @@ Markdown(with_minus("\n".join(lines)))
 #
 # Can the experiment then answer the question of chapter 1, which was about portraits? It could, if we gave
 # its groups the shares that they have in the portraits. [](17_transport) tries this and fails: the made
-# faces do not carry to portraits by reweighting. So the experiment cannot answer the question for portraits. The
-# intervention did, because this world can change the skin of the counted women themselves. With real people, look at
-# their portraits too.
+# faces do not carry to portraits by reweighting. So this experiment alone cannot answer the question for
+# portraits. The intervention above did, because this world can change the skin of the counted women themselves.
+# With real people, look at their portraits too.
 
-# %% [markdown]
-# What of the adjusted regression of [](01_observational_audit)? Its coefficient for dark skin was below zero with the
-# true length of hair. The true effect on the same women is above zero for both models. So in this run adjustment
-# removed too much, and turned the sign. Hair was measured without error there, but it was not the only other thing that went with
-# skin.
+# %% tags=["remove-input"]
+lines = [
+    f"for the {name} model the coefficient is {counted_results['adjusted_skin_log_odds'][name]['estimate']:+.2f}, and "
+    f"the true effect on the same women {100 * on_counted.loc[name, 'estimate']:+.1f} points"
+    for name in AUDITED
+]
+Markdown(
+    with_minus(
+        "And the adjusted regression of [chapter 1](01_observational_audit)? With the true length of hair, "
+        f"{'. '.join(lines)}. Where the signs differ, adjustment misled."
+    )
+)
 
 # %% [markdown]
 # A small effect of skin does not excuse a model. If short-haired women are misread, and more dark-skinned
@@ -794,17 +812,16 @@ Markdown(with_minus("\n".join(lines)))
 
 # %% tags=["remove-cell"]
 shares = " and ".join(f"{one['estimate']:.0%}" for one in on_counted_share.values())
+points = [in_points(on_counted.loc[model, "estimate"]) for model in AUDITED]
+points = with_minus(" and ".join(points))
 glue(
     "answer",
     Markdown(
-        "Both numbers are about different faces, and both can be checked. If we change only the "
-        "skin of the counted "
-        f"women, their errors change by {shares} of the counted gap, for the "
-        f"{' and the '.join(AUDITED)} model. On the made "
-        f"faces, {caught} of {len(of_cells)} intervals of the experiment contain the true effect "
-        "of their cell. "
-        f"The largest step between truth and found effect is *{largest_step}*, with "
-        f"{size.max():.1f} points typically."
+        "Each number is about other faces, and each has its own truth. For the counted women we change "
+        f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
+        f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
+        "experiment contain the true effect of their cell. Between truth and found effect, the largest "
+        f"step is the *{largest_step}*: typically {size.max():.1f} points."
     ),
     display=False,
 )
@@ -847,7 +864,7 @@ assert 0.4 < widths[1] / widths[0] < 0.6
 # %% [markdown]
 # Widths shrink with the square root of the number of transects, so half the width takes four times as many.
 # The draw of faces and the raters' noise shrink as well. Leakage and other doses stay. With more transects
-# the interval closes in on a value that differs from the truth. Precision and validity cost separately.
+# the interval closes in on a value that differs from the truth.
 
 # %% [markdown]
 # ```{solution-end}
@@ -928,7 +945,9 @@ _ = stage.finish(
             for model, part in by_model
         },
         "missed_cells": {arm: row.to_dict() for arm, row in missed_cells.iterrows()},
-        "readings": readings.to_dict("index"),
+        "readings": readings.rename(columns={"one coefficient": "the paper's figure"}).to_dict(
+            "index"
+        ),
         "squared_contributions": {
             model: part.droplevel(0).to_dict("index") for model, part in by_attribute
         },

@@ -291,9 +291,8 @@ shares.assign(n=gates["n"].astype(int), gate=asked)
 # %% tags=["remove-input"]
 claims.claim(
     "**The generator does not pass.** What follows on its samples shows how such an audit is "
-    "done, and what an auditor would report who did not check the instrument. What this "
-    "classifier really owes to other attributes is answered [where the truth is "
-    "known](#known-truth-flips).",
+    "done, and what an auditor would report who did not check the instrument. A later section "
+    "shows how this classifier reacts [where the truth is known](#known-truth-flips).",
     holds=not passes,
 )
 
@@ -402,10 +401,11 @@ other_side = [
 # %% tags=["remove-input"]
 significant = p_holm.index[p_holm < plan.level]
 Markdown(
-    f"The smallest p-value after Holm's adjustment is {p_holm.min():.2f}. After this adjustment the net rate is clear of zero for "
-    f"{listed(significant) or 'no vector'}, and it clearly contradicts the sign of the printed rate for "
+    f"The smallest p-value after Holm's adjustment is {p_holm.min():.2f}. After this adjustment the net rate is clear "
+    f"of zero for {listed(significant) or 'no vector'}, and clearly of another sign than the printed rates for "
     f"{listed(other_side) or 'no attribute'}. The first columns are the workshop "
-    "paper's, for another classifier and photographs. Signs compare, and rates do not."
+    "paper's, for another classifier and photographs. Signs compare, and rates do not. The intervals "
+    "in the table are not adjusted for the number of vectors."
 )
 
 # %% tags=["remove-cell"]
@@ -477,7 +477,7 @@ def framed(images, smiling):
     return wide.transpose(0, 3, 1, 2)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, those that flip first: before (upper row) and after (lower row). Solid frame: smiling; dashed: not. After Figure 7 of the paper."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, with codes that flip at the front: before (upper row) and after (lower row). Solid frame: smiling; dashed: not. After Figure 7 of the paper."}}
 shown = list(zip(rows, vectors, strict=True))
 after = np.stack([ends_of[name][row] for row, name in shown])
 first = framed(samples[rows], positive[rows])

@@ -149,7 +149,7 @@ fresh = verification.render_people(
 
 # %% [markdown]
 # Training uses a *margin loss*: a picture must lie nearer to its own person than to all others, by a margin.
-# Two networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. We keep the part
+# Three networks use the ArcFace loss {cite:p}`arcface`, one uses SphereFace {cite:p}`sphereface`. We keep the part
 # that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
 # %% tags=["hide-input"]
@@ -397,7 +397,7 @@ shares = worn.pivot_table("beard", "seed", "meant")
 more = shares["men"] - shares["women"]
 told(
     f"Of {len(seeds):,} seeds {len(passed):,} pass, and {n_seeds} of them are kept. "
-    "A beard that counts: {women:.0%} of the prototypes meant as women have one, and {men:.0%} of those "
+    "A clear beard is on {women:.0%} of the prototypes meant as women and on {men:.0%} of those "
     "meant as men, of the same seeds. Do men wear it more often? Then men and women differ in beards as "
     "well as in shape, and the results below count both as perceived gender.",
     margin=more.mean(),
@@ -525,7 +525,7 @@ read = pair_tasks.read_pair_export(path, pairs, RATERS)
 # (erratum-hcic)=
 # ### Consensus
 #
-# {term}`HCIC` summarises the nine answers. It drops the two lowest and the two highest and averages the
+# {term}`HCIC`, human consensus identity confidence, summarises the nine answers. It drops the two lowest and the two highest and averages the
 # other five. A pair counts as one person up to a limit. The paper's limits are decimal fractions, and many pairs
 # hit them exactly. So we compare sums of answers as whole numbers.
 
