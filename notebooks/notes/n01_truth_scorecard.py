@@ -146,7 +146,7 @@ BY_TRANSECTS = {
 
 # %% [markdown]
 # The same faces are drawn for every estimator and model, so luck of the draw cancels
-# between estimators. Holm's method ({term}`Holm's procedure`) adjusts the p-values of each audit over the planned
+# between estimators. {term}`Holm's procedure` adjusts the p-values of each audit over the planned
 # {term}`family of comparisons`: the cells of both audited models together, those of each control alone. An
 # estimate below the planned level is *flagged*. A report would call it a finding.
 
@@ -869,15 +869,16 @@ everything = pd.concat(
 WORST = {"bias": "max", "rmse": "max", "coverage": "min", "false_alarm": "max", "missed": "max"}
 card = everything.groupby(["asked", "estimator"], sort=False).agg(WORST).astype(float)
 in_points = card.mul(100).rename(columns={"false_alarm": "false alarms"})
-in_points.loc["average"].style.format("{:.1f}", na_rep="—")
+in_points.loc["average"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 
 # %% [markdown]
-# This was the card for average effects: over all transects, and below over everybody who was counted. The next
+# This was the card for average effects. Its upper rows average over all transects, its lower rows over everybody
+# who was counted. The next
 # one is for effects in parts: in the cells of transects, and among the women who were counted. Estimators that
 # claim averages only are listed too, since their numbers are read that way.
 
 # %%
-in_points.loc["part"].style.format("{:.1f}", na_rep="—")
+in_points.loc["part"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: at the left the share of audits that accuse the null control, around a dashed line; at the right the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Left: audits that flag anything in the null control; the dashed line is the nominal rate. Right: large biases of the plantskin control that an audit misses."}}
 extremes = verdicts["part"].loc[["null", "plantskin"]]
@@ -979,8 +980,8 @@ Markdown(
 # show that a model is fair.
 
 # %% [markdown]
-# The mark for false alarms is looser than the nominal rate in the figure, so a bar may pass the dashed
-# line and still pass the mark. And the plantskin model has other large effects than the planted one. Below is the
+# The mark for false alarms is looser than the nominal rate in the figure, so a mark may lie beyond the dashed
+# line and its estimator still pass. The plantskin model has other large effects than the planted one. Below is the
 # book's own estimator, matched pairs, on all of them. An effect counts as found when it is flagged with the
 # right sign. It counts as seldom found below four audits of five, the {term}`power` that studies usually plan.
 

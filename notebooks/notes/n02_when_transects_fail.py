@@ -153,7 +153,9 @@ drift = {
     for end in (0, -1)
 }
 drift = pd.DataFrame(drift, WATCHED).T.rename_axis(["axis", "directions"])
-drift.rename(columns=lambda name: name.replace("_", " ")).style.format("{:+z.2f}")
+drift.rename(lambda name: name.replace("_", " "), level="axis").rename(
+    columns=lambda name: name.replace("_", " ")
+).style.format("{:+z.2f}")
 
 # %% [markdown]
 # The table shows how far attributes move from the low to the high level of each axis, in units of the
@@ -243,21 +245,20 @@ _ = figure.axes[0].set_ylim(0, None)
 
 
 # %% tags=["hide-input"]
-def say_ends(table: pd.DataFrame, x: str) -> str:
-    """A line per attribute: departures at the two ends of a sweep over the column `x`."""
+def say_ends(table: pd.DataFrame, x: str, first_end: str, last_end: str) -> str:
+    """A line per attribute: departures at the two named ends of a sweep over the column `x`."""
     lines = []
     for attribute, part in table.groupby("attribute", sort=False):
         wide = 100 * part.pivot_table("value", "model", x, sort=False)
         first, last = wide.iloc[:, 0], wide.iloc[:, -1]
         lines.append(
-            f"- **{labels.CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points at the "
-            f"left end, {last.min():.1f} to {last.max():.1f} at the right end, depending on the "
-            "model."
+            f"- **{labels.CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points {first_end}, "
+            f"{last.min():.1f} to {last.max():.1f} {last_end}, depending on the model."
         )
     return "\n".join(lines)
 
 
-Markdown(say_ends(entangled, "share"))
+Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
 
 # %% [markdown]
 # An entangled direction gives a clean estimate of something else, such as longer hair *together with* a more
@@ -316,8 +317,9 @@ figure = draw_paths(in_panels(doubled, "raters"), *LINES, "raters per image", DE
 _ = figure.axes[0].set_ylim(0, None)
 
 # %% tags=["remove-input"]
-calibrated = say_ends(noisy[noisy["noise"] == "calibrated"], "raters")
-Markdown("With the calibrated noise, from one rater to the most:\n\n" + calibrated)
+ends = ("with one rater", f"with {CROWDS[-1]}")
+calibrated = say_ends(noisy[noisy["noise"] == "calibrated"], "raters", *ends)
+Markdown("With the calibrated noise, which the figure leaves out:\n\n" + calibrated)
 
 # %% [markdown]
 # A wrong label turns an error into a right answer and a right answer into an error. So differences can shrink,
@@ -548,7 +550,9 @@ explained = same_way & (half["hidden"].abs() >= needed)
 tipped = half[["estimate", "low", "high"]]
 tipped = 100 * tipped.assign(**{"tipping point": needed, "hidden does": half["hidden"]})
 tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no clear effect")
-tipped.style.format("{:z.1f}", subset=list(tipped.columns[:-1]))
+tipped.rename(labels.CONTRASTS, level="attribute").style.format(
+    "{:z.1f}", subset=list(tipped.columns[:-1])
+)
 
 # %% [markdown]
 # The rows are in points. An auditor can compute the tipping point in ignorance of earrings. It says how much they would have to change the error rate to account for the whole estimate. *Hidden does* is
@@ -560,9 +564,10 @@ count = tipped["explained away"].value_counts()
 gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
 Markdown(
     f"The hidden attribute changes errors most for the {model} model when it comes with "
-    f"{labels.CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. Of "
-    f"{gone + kept} clear estimates it explains {gone} away; in the others it does less than the "
-    f"estimate, or works against it. {none} more show no clear effect."
+    f"{labels.CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. "
+    f"Estimates that are clear of zero: {gone + kept}. It explains {gone} of these away. For the "
+    f"other {kept} it does less than the estimate, or works against it. Estimates without a clear "
+    f"effect: {none}."
 )
 
 # %% [markdown]

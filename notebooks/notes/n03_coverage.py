@@ -162,7 +162,8 @@ grid["marked"] = (100 * grid["coverage"]).map("{:.1f}".format) + np.select(
     [below, above], [" ▼", " ▲"], ""
 )
 wide = grid.pivot_table("marked", "estimator", ["error_rate", "transects"], "first", sort=False)
-wide.rename(columns="{:.0%} errors".format, level="error_rate").replace("nan", "—")
+wide = wide.rename(columns="{:.0%} errors".format, level="error_rate").replace("nan", "—")
+wide.rename_axis(columns=["errors", "transects"])
 
 # %% [markdown]
 # Columns are the rate of errors and the number of transects, entries are per cent. A triangle that points down
@@ -366,7 +367,7 @@ held = {name: away <= labels.Z * np.sqrt(variance) for name, variance in VARIANC
 # %%
 rated = rated.assign(**held, attribute=rated["axis"].map(dict(enumerate(AXES))))
 over_studies = rated.pivot_table(list(held), ["study", "attribute"], sort=False)[list(held)]
-over_studies.style.format("{:.1%}")
+over_studies.rename(labels.CONTRASTS, level="attribute").style.format("{:.1%}")
 
 # %% tags=["remove-input"]
 own, shared = (rated[rated["study"] == study][list(held)].mean() for study in STUDIES)
@@ -426,7 +427,7 @@ def half_widths(name: str) -> pd.DataFrame:
 
 # %%
 of_book = pd.concat({name: half_widths(name) for name in TRAINED}, names=["model", "attribute"])
-of_book.style.format("{:z.2f}")
+of_book.rename(labels.CONTRASTS, level="attribute").style.format("{:z.2f}")
 
 # %% tags=["remove-input"]
 wider = of_book["± with raters"] / of_book["±"] - 1

@@ -450,7 +450,7 @@ def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
     bends = dosed.loc[("bend", axis)]["clear"]
     cells = bends.index.get_level_values("cell").str.split(", ")
     bent = {who: bends[[who in cell for cell in cells]] for who in groups}
-    titles = [f"{who}: {one.sum()} of {len(one)} curves clearly bend" for who, one in bent.items()]
+    titles = [f"{who}: {one.sum()} of {len(one)}\ncurves clearly bend" for who, one in bent.items()]
     finish(figure, axes, titles, xlabel, "change in error rate (points)")
 
 
@@ -464,11 +464,19 @@ draw_doses(plotted("hair_length"), "hair_length", "hair length, in steps of the 
 # Look for a curve that falls and rises again, or the reverse. Two levels compare only its ends, and the same levels elsewhere could give another
 # answer. The tables list the steepest curves and the clearest bends, in points of the error rate.
 
+
+# %% tags=["hide-cell"]
+def in_words(table: pd.DataFrame):
+    """A table to look at: points with a sign, yes or no, names without underscores."""
+    shown = table.assign(agrees=np.where(table["agrees"], "yes", "no")).style
+    return shown.format({"true": "{:+.1f}"}).format_index(lambda name: name.replace("_", " "))
+
+
 # %%
 slopes = dosed.loc["per step"].droplevel("step")
 slopes = slopes.assign(points=labels.points(slopes), true=100 * slopes["truth"])
 largest = slopes[slopes["clear"]].sort_values("estimate", key=np.abs, ascending=False)
-largest.head(8)[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
+in_words(largest.head(8)[["points", "true", "agrees"]])
 
 # %% [markdown]
 # A step of the scale is a unit that people can see, so effects of different audits can be compared in it. A mean slope is a good summary only where
@@ -478,7 +486,7 @@ largest.head(8)[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
 bends = dosed.loc["bend"].droplevel("step")
 bends = bends.assign(points=labels.points(bends), true=100 * bends["truth"])
 bent = bends[bends["clear"]].sort_values("estimate", key=np.abs, ascending=False)
-bent.head(8)[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
+in_words(bent.head(8)[["points", "true", "agrees"]])
 
 # %% tags=["remove-input"]
 points_on = dosed.loc["change"].query("step > 0")
@@ -695,9 +703,9 @@ def calibration_error(bins: pd.DataFrame) -> pd.Series:
 keys = ["source", "model", "answer", "group"]
 erring = reliable.groupby(keys, sort=False).apply(calibration_error)
 table = erring.loc["found"].assign(true=erring.loc["true", "rms"])
-(100 * table[["ece", "chance", "rms", "true"]]).assign(n=table["n"]).style.format("{:.1f}").format(
-    "{:.0f}", subset=["n"]
-)
+COLUMNS = {"ece": "calibration error", "rms": "less chance, found", "true": "less chance, true"}
+shown = (100 * table[["ece", "chance", "rms", "true"]]).rename(columns=COLUMNS)
+shown.assign(n=table["n"]).style.format("{:.1f}").format("{:.0f}", subset=["n"])
 
 # %% [markdown]
 # The signed mean says in which direction a model is wrong: confidence minus rate of right answers, over all images of a skin colour. It is free
@@ -719,7 +727,7 @@ found = pd.concat({m: too_sure(score_found[m], label_found) for m in TRAINED}, a
 true = pd.concat({m: too_sure(score_true[m], label_true) for m in TRAINED}, axis=1)
 sure = beside_truth(together(found, 1 / 2 ** (len(AXES) - 1)), true)
 sure = sure.assign(points=labels.points(sure), true=100 * sure["truth"])
-sure[["points", "true", "agrees"]].style.format({"true": "{:+.1f}"})
+in_words(sure[["points", "true", "agrees"]])
 
 # %% tags=["remove-input"]
 apart = sure.xs("dark − light", level=1)
@@ -1002,13 +1010,13 @@ def draw_flips(table: pd.DataFrame) -> None:
     """`draw_sides` in a panel per model, a row per cell."""
     cells = list(table.index.unique("cell"))
     rows = len(MODELS) // 2
-    size = (figures.WIDTH, 0.9 + rows * (0.5 + 0.5 * len(cells)))
+    size = (figures.WIDTH, 0.9 + rows * (0.7 + 0.5 * len(cells)))
     figure, axes = plt.subplots(rows, 2, figsize=size, sharey=True, squeeze=False)
     for ax, model in zip(axes.flat, MODELS, strict=True):
         draw_sides(table.loc[model].reindex(cells), ax)
     axes[0, 0].set_yticks(-np.arange(len(cells)), cells)
     mixed = (table[["harmed", "helped"]] > 0).all(axis=1).groupby("model").sum()
-    titles = [f"{model}: {mixed[model]} of {len(cells)} cells both ways" for model in MODELS]
+    titles = [f"{model}: {mixed[model]} of\n{len(cells)} cells both ways" for model in MODELS]
     finish(figure, axes, titles, "helped ←   share of pairs (%)   → harmed")
 
 
@@ -1048,7 +1056,9 @@ chosen = zero["changed"].sort_values(ascending=False).rename("changed, first hal
 hidden = other_half.join(turned[["true_harmed", "true_helped"]]).join(chosen, how="right")
 columns = ["harmed", "helped", "net", "low", "high", "true_harmed", "true_helped"]
 shown = hidden.loc[chosen > 0, [chosen.name, "harmed", "helped", "true_harmed", "true_helped"]]
-shown.head(5).style.format("{:.1%}")
+shown.rename(lambda name: name.replace("_", " "), level="attribute").rename(
+    columns=lambda name: name.replace("_", " ")
+).head(5).style.format("{:.1%}")
 
 # %% [markdown]
 # The faces of the first of these cells: on the left those that lose most by the change, on the right those that gain most. The model's answer is written
@@ -1080,7 +1090,7 @@ titles = [
     f"P(male) {p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)
 ]
 
-# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero: the three that lose most by the high level, then the three that gain most. Low level above, high level below."}}
+# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below."}}
 _ = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
 
 # %% tags=["remove-input"]
@@ -1286,7 +1296,7 @@ glue(
     "answer",
     Markdown(
         with_minus(
-            f"Doses: {len(bent)} of {len(bends)} curves clearly bend. Scores: {finer[0]} of {finer[2]} cells have a clear effect on "
+            f"**Answer.** Doses: {len(bent)} of {len(bends)} curves clearly bend. Scores: {finer[0]} of {finer[2]} cells have a clear effect on "
             f"the probability of the wrong answer, and {finer[1]} on errors. Thresholds: for {TRAINED[0]} the effect of dark skin on women "
             f"ranges from {ends[0]:+.1f} to {ends[1]:+.1f} points. Harm and help: in {both_sides.sum()} of {len(both_sides)} cells some faces are harmed and others "
             f"helped."

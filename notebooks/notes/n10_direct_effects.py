@@ -21,6 +21,12 @@
 # This note has the finer checks behind chapters 10 and 11. It asks what a beard carries, what else moves
 # along an axis, how often intervals and verdicts are right in repeated audits, and whether the audit kept to
 # its plan. *Female* and *male* mean perceived gender.
+
+# %% [markdown]
+# ## Question
+#
+# Can we trust the effects of chapter 10 and the verdicts of chapter 11? We repeat the audit on simulated data,
+# and count how often its intervals and its words are wrong.
 #
 # ```{glue:md} answer
 # :format: myst
@@ -94,6 +100,7 @@ within = within.set_axis(["statistic", "df", "p"]).T
 within["transects"] = [len(grid) for grid in complete.values()]
 
 # %% tags=["hide-input"]
+within["df"] = within["df"].astype(int)
 within["p"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in within["p"]]
 within
 
@@ -303,8 +310,8 @@ for axis in AXES:
     ]
     lines.append(
         f"- **{labels.CONTRASTS[axis]}** moves its own parameter by {intended[axis]:+.2f} SD. "
-        f"Beyond ±{NOTABLE} SD it also moves {', '.join(named) or 'no other'}. "
-        f"The other {len(ordered) - len(large)} parameters move by at most "
+        f"Other parameters that it moves by more than {NOTABLE} SD: {', '.join(named) or '—'}. "
+        f"The remaining {len(ordered) - len(large)} parameters move by at most "
         f"{ordered[ordered <= NOTABLE].max():.2f}."
     )
 Markdown(with_minus("\n".join(lines)))
@@ -342,6 +349,8 @@ drawing = panels.intervals(
     shown, "effect", "model", "step", "contribution to the estimate (points)"
 )
 reach = 100 * shown[["low", "high"]].abs().to_numpy().max()
+largest = 100 * shown["estimate"].abs().max()
+_ = drawing.suptitle(f"The largest contribution is {largest:.1f} points", fontsize=12)
 for ax in drawing.axes:
     ax.set(xlim=(-1.1 * reach, 1.1 * reach), xticks=[-np.floor(reach), 0, np.floor(reach)])
 
@@ -904,7 +913,7 @@ assert not departures, departures
 
 # %% tags=["remove-cell"]
 answer = (
-    f"In repeated ideal audits {share:.1%} of the 95 % intervals hold the truth. Leakage biases "
+    f"**Answer.** In repeated ideal audits {share:.1%} of the 95 % intervals hold the truth. Leakage biases "
     "the "
     f"estimates of the main arm by {main_bias:.1f} points and those of the paper's instrument by "
     f"{paper_bias:.1f}, less noise. The rule for a verdict is firm and wrong in at most "
