@@ -31,7 +31,7 @@ function range(name, { low, high, step = 1, value, told = String }) {
 }
 
 // Rows of a name, a bar and a number; the scale goes from low to high.
-function bars(rows, low, high, told) {
+function bars(rows, low, high, told, colours = COLOURS) {
   const at = (value) => (100 * (Math.min(Math.max(value, low), high) - low)) / (high - low);
   const zero = at(0);
   return made(
@@ -41,7 +41,7 @@ function bars(rows, low, high, told) {
       const bar = made("i");
       bar.style.marginLeft = `${Math.min(zero, at(value))}%`;
       bar.style.width = `${Math.abs(at(value) - zero)}%`;
-      bar.style.background = COLOURS[k % COLOURS.length];
+      bar.style.background = colours[k % colours.length];
       return [made("span", {}, name), made("span", { className: "track" }, bar), made("b", {}, told(value))];
     }),
   );
@@ -134,7 +134,7 @@ const KINDS = {
     return [[label], () => {
       const [one, two] = [rate(light), rate(Number(dark.value))];
       const rows = [["light skin", one], ["dark skin", two]];
-      return [[bars(rows, 0, Math.max(short, long), percent)],
+      return [[bars(rows, 0, Math.max(short, long), percent, ["#E69F00", COLOURS[0]])],
         `Gap: ${points(two - one)} points. Effect of skin on a face: 0 points.`];
     }];
   },
@@ -168,7 +168,7 @@ const KINDS = {
     const told = (value) => `${points(value / 100)} points`;
     const most = { low: -8, high: 8, told };
     const [women, one] = range("Effect of dark skin on women", { ...most, value: 6 });
-    const [men, two] = range("Effect of dark skin on men", { ...most, value: 0 });
+    const [men, two] = range("Effect of dark skin on men", { ...most, value: -6 });
     return [[one, two], () => {
       const [w, m] = [women, men].map((input) => Number(input.value) / 100);
       const beta = coefficient([[rate, rate + w], [rate, rate + m]]);
@@ -191,7 +191,7 @@ const KINDS = {
       const most = Math.max(...gram.slice(1).map((row) => Math.abs(row[0]) / gram[0][0]));
       const free = names.map((name, k) => [name, moved[k]]);
       const worst = Math.max(...moved.map(Math.abs));
-      return [[bars(free, -1.5 * most, 1.5 * most, (value) => value.toFixed(2))],
+      return [[bars(free, -1.5 * most, 1.5 * most, (value) => `${value < -0.005 ? "−" : ""}${Math.abs(value).toFixed(2)}`)],
         `One step along ${axis} moves what raters were asked about by 0, and the rest by up to ${worst.toFixed(2)}.`];
     }];
   },
