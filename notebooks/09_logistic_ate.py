@@ -170,7 +170,7 @@ for ax, model in zip(axes, ORDINARY, strict=True):
 # %% [markdown]
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
 # table answers for all four models. Attributes are ranked by the largest coefficient of their levels.
-# By its place near the end a reader of the paper would call skin negligible. The place differs between the models.
+# The nearer to the end, the sooner would a reader of the paper call skin negligible. The place differs between the models.
 
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()

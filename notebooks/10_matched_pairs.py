@@ -90,6 +90,7 @@ said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
+of_whom = f"for the {model} model, among {where}"
 drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light skin", "dark skin"])
 _ = drawing.suptitle(
     f"{model}, {where}: dark skin turns {harmed} of {len(change)} answers\nwrong, "
@@ -466,7 +467,7 @@ answer = (
     "the one "
     f"coefficient of chapter 9 says of dark skin: *{overall}*, while cells of women show {women_low} to "
     f"{women_high} "
-    f"points and cells of men {men_low} to {men_high}. One cell also mixes faces: among {where}, "
+    f"points and cells of men {men_low} to {men_high}. One cell also mixes faces: {of_whom}, "
     "dark "
     f"skin turns {harmed} answers wrong and {helped} right."
 )

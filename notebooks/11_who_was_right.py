@@ -793,15 +793,18 @@ Markdown(with_minus("\n".join(lines)))
 # With real people, look at their portraits too.
 
 # %% tags=["remove-input"]
-lines = [
-    f"for the {name} model the coefficient is {counted_results['adjusted_skin_log_odds'][name]['estimate']:+.2f}, and "
-    f"the true effect on the same women {100 * on_counted.loc[name, 'estimate']:+.1f} points"
-    for name in AUDITED
-]
+lines = []
+for name in AUDITED:
+    found = counted_results["adjusted_skin_log_odds"][name]["estimate"]
+    told = "has no estimate" if found is None else f"is {found:+.2f}"
+    lines.append(
+        f"For the {name} model the coefficient {told}, and the true effect on the same women is "
+        f"{100 * on_counted.loc[name, 'estimate']:+.1f} points."
+    )
 Markdown(
     with_minus(
-        "And the adjusted regression of [chapter 1](01_observational_audit)? With the true length of hair, "
-        f"{'. '.join(lines)}. Where the signs differ, adjustment misled."
+        "And the adjusted regression of [chapter 1](01_observational_audit), with the true length of hair? "
+        f"{' '.join(lines)} Where the signs differ, adjustment misled."
     )
 )
 
