@@ -3,10 +3,11 @@
 const label = (nodes, text) => nodes.forEach((node) => node.setAttribute("aria-label", text(node)));
 
 function nameParts(root) {
-  // pandas leaves the corner of a table empty.
-  root.querySelectorAll("table.dataframe th:empty, table th.blank").forEach((th) => {
-    const cell = document.createElement("td");
-    th.replaceWith(cell);
+  // Tables have empty heads: corners, and those above design contracts.
+  root.querySelectorAll("table th").forEach((th) => {
+    if (th.textContent.trim()) return;
+    const { className, colSpan, rowSpan } = th;
+    th.replaceWith(Object.assign(document.createElement("td"), { className, colSpan, rowSpan }));
   });
   // The theme leaves the book's title outside of all landmarks.
   const side = root.querySelector(".bd-sidebar-primary:not([role])");

@@ -28,6 +28,6 @@ def test_heads_that_are_names_of_images_are_escaped(repository, chapter):
     table = pd.DataFrame(np.ones((1, len(columns))), [HOSTILE], columns)
     names = {"frame": table, "index": table, "tidy": [], "answers": [], "stage": Mock()}
     names["annotations"] = Mock(scores=Mock(return_value=table))
-    names["errors"] = Mock(majority=Mock(return_value=1))
+    names |= {"errors": Mock(majority=Mock(return_value=1)), "spoken": {}}
     shown = value_of(cell, names).to_html()
     assert "<script" not in shown and "&lt;script&gt;" in shown

@@ -69,6 +69,10 @@ DISAGREEMENT: dict[str, Disagreement] = {
 }
 """How raters differ, by attribute."""
 
+# Share of accepted answers that are given at random: the middle of what the likelihood of the real
+# ratings asks for (gender .02, age .03, skin colour .04, hair length .05).
+RANDOM_ANSWERS = 0.03
+
 # The published ratings do not say who gave them, so the following only splits what is calibrated
 # above among raters, and is assumed.
 BIAS_SHARE = 0.2  # of the variance of the noise is a rater's constant bias
