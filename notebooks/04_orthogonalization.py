@@ -105,7 +105,8 @@ assert dual_change < raw_change
 # %% [markdown]
 # ## Question
 #
-# Ask for longer hair along its normal, and the face turns female (first row). An experiment would then mix two causes. How
+# Ask for longer hair along its normal, and the face turns female (first row). An experiment would then mix two causes. The
+# {term}`decision value` of an attribute is the signed distance of a code from its plane, and a normal is the direction in which it grows fastest. How
 # can we walk through the latent space so that one attribute changes and the other annotated attributes
 # keep their values? And what is the price?
 #

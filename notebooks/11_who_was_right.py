@@ -288,7 +288,7 @@ readings.rename_axis(None)
 # ## Found against true
 #
 # Now look closely at the pairs. An honest 95 % interval contains its truth in nineteen of twenty cases, if
-# only the draw of faces is uncertain. Real experiments have more sources of error. The next function adds
+# only the draw of faces is uncertain. Cells share faces, so misses often come together. Real experiments have more sources of error. The next function adds
 # the truth to each found effect and asks whether the interval contains it.
 
 # %%

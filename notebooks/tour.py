@@ -86,7 +86,8 @@ recognised = artifacts.load("15_verification_curves", "results.json", profile)
 # ## Counting misleads
 #
 # In the portraits dark-skinned women often have short hair, and light-skinned women often have long hair. Both models have learned that
-# long hair goes with women. The picture shows four portraits and how often one model errs.
+# long hair goes with women. Their names, *celeba-like* and *fairface-like*, say which real data sets their training faces imitate. The picture
+# shows four portraits and how often one model errs.
 
 # %% tags=["remove-cell"]
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
