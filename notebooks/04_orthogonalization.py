@@ -105,8 +105,8 @@ assert dual_change < raw_change
 # %% [markdown]
 # ## Question
 #
-# Ask for longer hair along its normal, and the face turns female (first row). An experiment would then mix two causes. The
-# {term}`decision value` of an attribute is the signed distance of a code from its plane, and a normal is the direction in which it grows fastest. How
+# Ask for longer hair along its normal, and the face turns female (first row). An experiment would then mix two causes. (A
+# {term}`decision value` is the signed distance of a code from a plane.) How
 # can we walk through the latent space so that one attribute changes and the other annotated attributes
 # keep their values? And what is the price?
 #
@@ -390,8 +390,8 @@ claim(
 )
 
 # %% [markdown]
-# Should an audit hold perception or shape? This is a question about the audit, and algebra cannot answer it. Age shows the second
-# source. Children wear neither beards nor makeup in this world. So a walk towards a younger age must take both
+# Should an audit hold perception or shape? Algebra cannot answer this. Age shows the second
+# source. Children wear neither beards nor makeup in this world. So a walk towards a younger age takes both
 # away, and a linear direction cannot separate a cause from its effect.
 
 # %% [markdown]
