@@ -105,7 +105,7 @@ assert dual_change < raw_change
 # %% [markdown]
 # ## Question
 #
-# Ask for longer hair along its normal, and the face turns female (first row). An experiment would then mix two causes. (A
+# Ask for longer hair along its normal, and the face turns female (first row). An experiment then mixes two causes. (A
 # {term}`decision value` is the signed distance of a code from a plane.) How
 # can we walk through the latent space so that one attribute changes and the other annotated attributes
 # keep their values? And what is the price?
@@ -485,7 +485,7 @@ _ = figure.suptitle(
 # %% [markdown]
 # ## Try it: raw normal against dual vector
 #
-# The slider moves the face of the first figure along the raw normal of hair length (left) and along its dual vector (right). Compare chin and jaw at both ends.
+# The slider moves the first figure's face along the raw normal of hair length (left) and along its dual vector (right). Compare chin and jaw at both ends.
 
 # %% tags=["remove-input"]
 FRAMES = np.linspace(-1.6, 1.6, 9)
