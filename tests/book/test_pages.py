@@ -145,6 +145,13 @@ def test_old_addresses_lead_to_pages():
     assert len(old) == 13 and {*goals} <= {*book.contents()}
 
 
+def test_a_picture_without_words_is_not_built(small, tmp_path):
+    executed = (small / "01_chapter" / "01_chapter.ipynb").read_text()
+    for words in ("Four squares of random noise", "Noise."):
+        with pytest.raises(ValueError, match="a picture needs"):
+            book.keep_picture(executed.replace(f'"{words}"', '""'), tmp_path / "chapter")
+
+
 UNBUILT = "the smoke book is not built: run `make smoke`"
 SMOKE_ONLY = pytest.mark.skipif(not SMOKE.is_dir(), reason=UNBUILT)
 
@@ -291,14 +298,10 @@ class TestPages:
 
     def barriers(self, visit: browser.Visit, but: list[str] = (), rules: dict | None = None):
         """What axe finds, but in what some selectors name."""
-        found = []
         # Style sheets need not be fetched a second time.
         options = {"preload": False, "resultTypes": ["violations"], "rules": rules or {}}
-        context = {"exclude": [*but]}
-        for violation in Axe().run(visit.page, context, options).response["violations"]:
-            nodes = [node["html"][:150] for node in violation["nodes"]]
-            found.append(f"axe {violation['id']}: {nodes}")
-        return found
+        broken = Axe().run(visit.page, {"exclude": [*but]}, options).response["violations"]
+        return [f"axe {v['id']}: {[node['html'][:150] for node in v['nodes']]}" for v in broken]
 
     def test_sliders_move_their_frames_without_a_kernel(self, chromium, site):
         address, html = site
@@ -323,8 +326,7 @@ class TestPages:
     def frames(self, widget: Locator, label: str) -> Locator:
         return widget.locator(f'img[alt$=": {label}"]:visible')
 
-    def test_what_can_be_tried_out_answers(self, chromium, site):
-        """After a guess every slider, box and button changes what is shown and the sentence."""
+    def test_after_a_guess_every_control_changes_what_is_shown(self, chromium, site):
         address, html = site
         pages = [n for n in names(html) if 'class="explorable"' in (html / n).read_text()]
         assert pages

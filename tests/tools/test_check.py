@@ -18,8 +18,6 @@ GOOD = f"""# %% [markdown]
 # {WORDS * 3}
 #
 # ## Design contract
-#
-# ## Prerequisites
 
 # %%
 import numpy as np
