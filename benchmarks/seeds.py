@@ -4,6 +4,7 @@ The whole audit is run anew at a reduced size for each of twenty seeds: faces, t
 all. Counted is how often each sentence of the page *What this book found* is true. A second table
 holds the spread of skin's effects over the runs, whose networks, faces and raters all differ,
 beside the standard errors that one run prints, and how often intervals hold the truth of their run.
+A third one keeps the effects of every run.
 It takes hours. The results of finished audits stay in `build/seeds`, for the state of the code that
 they were found with: the same command goes on from there, and only counts again if nothing but the
 page's sentences was edited.
@@ -150,6 +151,9 @@ def main() -> None:
     packages = ["torch", "numpy", "statsmodels"]
     write_rows("seeds", facts, rows, packages)
     every = pd.concat({seed: effects(kept) for seed, kept in runs.items()})
+    each = every["estimate"].groupby(level=0)  # the tour draws them
+    rows = [{"what": f"seed {seed}"} | run.droplevel(0).to_dict() for seed, run in each]
+    write_rows("seeds_runs", {"seeds": len(rows)}, rows, packages)
     found = every.groupby(level=1, sort=False)
     spread = pd.DataFrame(
         {
