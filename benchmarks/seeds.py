@@ -31,7 +31,7 @@ from helpers.effects.labels import Z
 PAGE, EXPERIMENT = "tour", "11_who_was_right"
 FOUND, TRUTH = "found effect on transects", "true effect on transects"
 SEEDS = range(1, 21)
-CODE = ("src", "notebooks", "profiles", "tools", "book", "audits")
+CODE = ("src", "notebooks", "profiles", "tools", "book", "audits", "benchmarks")
 REDUCED = {
     "n_heldout": 500,
     "n_population": 1500,
@@ -129,7 +129,8 @@ def copied(into: str, settings: dict) -> Path:
         if path.is_file() and "__pycache__" not in path.parts
     ]
     names = {path.relative_to(lineage.ROOT): lineage.file_hash(path) for path in files}
-    audits = {str(name): content for name, content in names.items() if name.stem != PAGE}
+    told = {name for name in names if name.stem == PAGE or name.parts[0] == "benchmarks"}
+    audits = {str(name): content for name, content in names.items() if name not in told}
     folder = lineage.ROOT / "build" / into / lineage.digest(audits | settings)[:16]
     for name in names:
         if not (folder / name).is_file():
