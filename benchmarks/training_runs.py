@@ -1,7 +1,7 @@
 """How far networks of one composition lie apart from training to training.
 
 Run `python benchmarks/training_runs.py` after `make reproduce`. Every composition of
-`helpers.verification.COMPOSITIONS` is trained `RUNS` times with the ArcFace loss, at the size of
+`helpers.verification.people` is trained `RUNS` times with the ArcFace loss, at the size of
 the laptop profile. A run draws other people for its sets, other first weights and another order of
 the pictures; all networks judge the pairs of chapter 14, each at a threshold that is set as there.
 What they accept is left beside `helpers.verification.composition`, from which chapter 15 and note
@@ -17,6 +17,7 @@ import pandas as pd
 
 from helpers import artifacts, models, verification
 from helpers.artifacts import lineage
+from helpers.verification import people as invented
 from helpers.verification.composition import JUDGED, RECORD
 
 LOSS, RUNS = "arcface", 7
@@ -31,12 +32,12 @@ FOLDER = Path(__file__).parents[1] / "build" / "training_runs"
 def train(run: int) -> dict[str, models.Recogniser]:
     """Networks of all compositions; another run sees other people."""
     jobs = {}
-    for composition, shares in verification.COMPOSITIONS.items():
+    for composition, shares in invented.COMPOSITIONS.items():
         wanted, path = (
-            verification.group_counts(shares, SETTINGS.n_identities),
+            invented.group_counts(shares, SETTINGS.n_identities),
             f"{composition}.npy",
         )
-        people = verification.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
+        people = invented.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
         name = f"{composition}, {run}"
         jobs[name] = {
             "images": people.images,
@@ -54,8 +55,8 @@ def accepted(run: int, pictures: np.ndarray, pairs: pd.DataFrame) -> pd.DataFram
     kept = FOLDER / f"{run}.parquet"
     if kept.is_file():
         return pd.read_parquet(kept)
-    fresh = verification.render_people(
-        dict.fromkeys(verification.GROUPS, 4 + SETTINGS.n_identities // 30),
+    fresh = invented.render_people(
+        dict.fromkeys(invented.GROUPS, 4 + SETTINGS.n_identities // 30),
         path=FOLDER / "fresh.npy",
         seed=SETTINGS.seed + 1,
         **RENDERED,

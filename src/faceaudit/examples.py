@@ -20,9 +20,10 @@ from torch import nn
 from torch.nn import functional
 from torch.onnx import symbolic_helper
 
-from helpers import models, verification
+from helpers import models
 from helpers.artifacts.lineage import ROOT
 from helpers.artifacts.stage import atomic
+from helpers.verification import people as invented
 from helpers.world import populations
 from helpers.world.batches import render_to_store
 
@@ -53,9 +54,9 @@ def make_example_model(path: Path) -> Path:
 
 def make_example_recogniser(path: Path) -> Path:
     """Train the recogniser and write it as ONNX, with weights and images beside it."""
-    wanted = verification.group_counts(verification.COMPOSITIONS[COMPOSITION], TAUGHT)
+    wanted = invented.group_counts(invented.COMPOSITIONS[COMPOSITION], TAUGHT)
     store, settings = path.with_suffix(".npy"), {"seed": SEED, "device": "cpu"}
-    taught = verification.render_people(wanted, IMAGES_TAUGHT, SIZE, store, **settings)
+    taught = invented.render_people(wanted, IMAGES_TAUGHT, SIZE, store, **settings)
     job = {"images": taught.images, "labels": taught.person, "loss": "arcface", "epochs": 14}
     job |= {"path": path.with_suffix(".safetensors"), **settings}
     (trained,) = models.train_recognisers([job])
@@ -64,9 +65,9 @@ def make_example_recogniser(path: Path) -> Path:
 
 def make_example_faces(path: Path) -> Path:
     """Draw people and write their pictures, with a table at the path, a `.csv`."""
-    wanted = dict.fromkeys(verification.GROUPS, PEOPLE)
+    wanted = dict.fromkeys(invented.GROUPS, PEOPLE)
     store = path.with_suffix(".npy")
-    people = verification.render_people(wanted, IMAGES, SIZE, store, seed=SEED + 1, device="cpu")
+    people = invented.render_people(wanted, IMAGES, SIZE, store, seed=SEED + 1, device="cpu")
     frame = pd.DataFrame({"identity": people.person, "group": people.group})
     return write_faces(people.images, frame, path)
 

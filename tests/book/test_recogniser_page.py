@@ -12,10 +12,11 @@ from onnx import TensorProto, helper
 from onnx_made import means, save
 from PIL import Image
 
-from helpers import generators, verification
+from helpers import generators
 from helpers.artifacts.lineage import ROOT
 from helpers.generators import eg3d
 from helpers.utils import seeding
+from helpers.verification import people as invented
 from helpers.verification.pairs import LIGHTS
 
 SIZES = "SAMPLED, SEEDS, KEPT, SIZE = 300, 30, 3, 16\n"
@@ -120,7 +121,7 @@ def test_the_script_of_the_page_makes_the_people(names):
     assert names["points"].shape == (6 * len(names["left"]), 468, 3)
     table, whole = pictures("whole")
     assert table["seed"].nunique() == 3 and table["prototype"].nunique() == 18
-    assert set(table["group"]) == {*verification.GROUPS}
+    assert set(table["group"]) == {*invented.GROUPS}
     assert set(table.groupby("prototype").size()) == {17} and whole.shape == (18 * 17, 16, 16, 3)
     # A made head is white where the segmentation says so, and as the generator made it elsewhere.
     bald, (codes, _) = pictures("without hair")[1], names["made"][0]

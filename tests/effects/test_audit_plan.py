@@ -11,7 +11,7 @@ from helpers import artifacts, effects
 from helpers.artifacts import lineage
 from helpers.effects import audit_plan, labels
 from helpers.effects.audit_plan import Family, planned, read
-from helpers.verification import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
+from helpers.verification.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 
 FAMILY = Family("skin", [["a", "b"], ["control"]], (("women", "short"), ("men", "short")))
 MADE = [(model, who, "short") for model in ("a", "b", "control") for who in ("women", "men")]

@@ -9,6 +9,7 @@ from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
 from helpers import verification
 from helpers.verification import hcic, is_match
+from helpers.verification import people as invented
 from helpers.verification.pairs import (
     image_index,
     over_seeds,
@@ -20,7 +21,7 @@ from helpers.verification.pairs import (
 
 def prototype_frame(seeds):
     return pd.DataFrame(
-        {"seed": np.repeat(np.arange(seeds) + 100, 6), "group": np.tile(verification.GROUPS, seeds)}
+        {"seed": np.repeat(np.arange(seeds) + 100, 6), "group": np.tile(invented.GROUPS, seeds)}
     )
 
 

@@ -3,8 +3,13 @@ import pandas as pd
 
 import facerender
 from facerender.parameters import INDEX
-from helpers.verification import GROUPS, split_groups
-from helpers.verification.people import ANCESTRIES, identity_set, nearest_ancestry
+from helpers.verification.people import (
+    ANCESTRIES,
+    GROUPS,
+    identity_set,
+    nearest_ancestry,
+    split_groups,
+)
 
 
 def test_an_identity_set_is_as_composed_and_looks_it():

@@ -6,10 +6,9 @@ counted from 0, and holds one file or more. They belong to the manifest's line o
 no other: items without an answer have no folder.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from helpers.annotations.ingest import Export, Ingest, validate, wrong_format
 from helpers.annotations.mturk import of_element
@@ -21,7 +20,8 @@ MANIFEST = Path("manifests", "output", "output.manifest")
 _SINGLE = "crowd-image-classifier"
 
 
-class Responses(msgspec.Struct):
+@dataclass
+class Responses:
     """A file of workers' answers about an item."""
 
     answers: list[dict[str, Any]]
@@ -110,6 +110,8 @@ def add_job(export: Export, path: Path) -> None:
 
 
 def _json(path: Path, line: int, text: bytes, expected: str, kind: Any) -> Any:
+    import msgspec  # the course does without
+
     try:
         return msgspec.json.decode(text, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

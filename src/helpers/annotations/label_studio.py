@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import msgspec
 import numpy as np
 import pandas as pd
 
@@ -25,7 +25,8 @@ from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename, Scales,
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
 
 
-class Result(msgspec.Struct):
+@dataclass(slots=True)
+class Result:
     """One answer, as the full JSON export has it."""
 
     value: dict[str, Any]
@@ -33,7 +34,8 @@ class Result(msgspec.Struct):
     meta: Any = None
 
 
-class Annotation(msgspec.Struct):
+@dataclass(slots=True)
+class Annotation:
     """What one person answered about a task."""
 
     result: list[Result]
@@ -46,7 +48,8 @@ class Annotation(msgspec.Struct):
     ground_truth: bool | None = False
 
 
-class Task(msgspec.Struct):
+@dataclass(slots=True)
+class Task:
     """One item to annotate, and what people answered about it."""
 
     data: dict[str, Any]
@@ -195,6 +198,8 @@ def _in_json(
     path: Path, content: bytes, asked: Asked, doubtful: Iterable[str]
 ) -> Iterator[tuple[str, Task]]:
     """The tasks, or flat records, and their places, one by one: whole they take gigabytes."""
+    import msgspec  # the course does without
+
     try:
         records = msgspec.json.decode(content, type=list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError) as error:
@@ -247,8 +252,8 @@ def _as_task(record: dict[str, Any], asked: Iterable[str]) -> Task:
     for name in asked:
         given = record.get(name)
         if isinstance(given, str) and given.startswith(("[", "{")):  # a cell of a table
-            with suppress(msgspec.DecodeError, RecursionError):
-                given = msgspec.json.decode(given)
+            with suppress(ValueError, RecursionError):
+                given = json.loads(given)
         for one in given if isinstance(given, list) else [given]:
             blank = one is None or (isinstance(one, str) and not one.strip())
             value = {"choices": [] if blank else [one]}

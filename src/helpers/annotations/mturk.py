@@ -7,13 +7,13 @@ fills in. An answer is spelt `Answer.<attribute>`, `Answer.<attribute>.label` (c
 it is a level's name or an integer level counted from 0.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pandas as pd
 
@@ -139,10 +139,10 @@ def _pressed(text: str, labels: list[str], name: str) -> list[tuple]:
 def _task_answers(cell: str, field: str) -> list[tuple]:
     """The answers in '[{"gender": {"label": "Male"}, "age": {"Adult": true, "Teen": false}}]'."""
     try:
-        records = msgspec.json.decode(cell.strip() or "[]", type=list[dict[str, Any]])
-    except (msgspec.DecodeError, RecursionError):
+        records = json.loads(cell.strip() or "[]")
+        elements = [element for record in records for element in record.items()]
+    except (ValueError, AttributeError, TypeError, RecursionError):
         return [(None, None, field)]
-    elements = [element for record in records for element in record.items()]
     return [one for element in elements for one in of_element(*element, field)]
 
 

@@ -5,17 +5,22 @@ raters are not asked. A study of a real generator puts the same questions to peo
 measures from a landmark model and a measure of light.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from torch import Tensor
 
 import facerender
 from facerender.parameters import PARAMETERS
 from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 from helpers.utils import seeding
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ASKED = ("gender", "skin_colour", "age", "hair_length", "facial_hair", "makeup", "smiling")
 LIKE = {"hair_colour": "skin_colour", "earrings": "facial_hair", "glasses": "facial_hair"}

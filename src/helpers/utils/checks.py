@@ -5,13 +5,18 @@ without a change. All raise a ValueError of one wording: the place, what stands 
 expected: "column 'error', row 4 is None, 0 or 1 was expected (3 such values)".
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    import torch
 
 SCORE_DIGITS = 6  # scores are means of few whole levels; digits beyond are rounding
 
@@ -43,6 +48,8 @@ def check_whole(name: str, value: int, least: int) -> None:
 
 def resolve_device(device: str | torch.device) -> torch.device:
     """The torch device of a name such as "cpu", "cuda" or "cuda:1"; ValueError without one."""
+    import torch  # statistics do without it
+
     try:
         resolved = torch.device(device)
     except RuntimeError:

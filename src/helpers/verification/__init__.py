@@ -1,19 +1,9 @@
 """Verification: invented people and their pairs, consensus as truth, error curves, disparities.
 
-What one chapter alone uses is imported by name from its module.
+People and what one chapter alone uses are imported by name from their modules.
 """
 
 from helpers.verification.bootstrap import Bands, vertex_bootstrap
 from helpers.verification.curves import fixed_threshold, similarity
 from helpers.verification.group_disparities import disparities
 from helpers.verification.pairs import ATTRIBUTES, hcic, image_pairs, is_match
-from helpers.verification.people import (
-    COMPOSITIONS,
-    CONTROL,
-    GROUPS,
-    RECOGNISERS,
-    group_counts,
-    render_people,
-    split_groups,
-    store_heads,
-)

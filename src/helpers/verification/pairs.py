@@ -12,18 +12,22 @@ within prototypes are effects. Prototypes made from one seed share most of a fac
 unit (Fig 5).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtrit
-from torch import Tensor
 
 from helpers.utils import seeding
 from helpers.utils.checks import check_range, refuse
-from helpers.world import do
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 STEPS: Mapping[str, tuple] = {
     "pose": (-30, -15, 15, 30),  # degrees of yaw
@@ -92,6 +96,8 @@ def neutral(parameters: Tensor) -> Tensor:
     Returns:
         float32 (n, P).
     """
+    from helpers.world import do  # with torch
+
     return do(parameters, **NEUTRAL)
 
 

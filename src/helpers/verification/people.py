@@ -7,15 +7,16 @@ networks trained on three large sets of photographs (section 4); here each recog
 composition by group that is known, because it was chosen (`RECOGNISERS`).
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 import facerender
 from facerender.parameters import (
@@ -29,6 +30,9 @@ from facerender.parameters import (
 from helpers.utils import seeding
 from helpers.world import do
 from helpers.world.batches import render_to_store
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 ANCESTRIES: tuple[str, ...] = tuple(ANCESTRY_REFERENCES)
 """Names of the ancestry groups."""

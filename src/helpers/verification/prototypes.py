@@ -7,12 +7,14 @@ Moves here are orthogonal to each other and to whatever is held (the dual basis,
 if they differ.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from facerender.parameters import ANCESTRY_REFERENCES, INDEX, visible_scores
 from helpers.annotations import crowd
@@ -20,6 +22,9 @@ from helpers.directions import Hyperplanes, fit_hyperplanes
 from helpers.transects import project
 from helpers.utils import seeding
 from helpers.verification.people import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PLANES: tuple[str, ...] = ("gender", *ANCESTRIES)
 ANCESTRY_NOISE = 0.3
