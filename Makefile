@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims pdf serve clean
+.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims course course-tables pdf serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -135,6 +135,12 @@ why: $(ENV)  ## say why STAGE=... would run again
 
 claims: $(ENV)  ## list what the book says was found; fails if this profile's run says otherwise
 	@$(RUN) --claims
+
+course: $(ENV)  ## make labs, slides, handouts and their bundle, build/course (prints handouts with Chromium)
+	$(PYTHON) -m course.editions
+
+course-tables: $(ENV)  ## write the tables of the labs anew, after `make reproduce`
+	$(PYTHON) -c "from course import editions; editions.make_tables()"
 
 # Any Chromium prints it.
 CHROMIUM ?= chromium

@@ -1,0 +1,167 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 1. A gap is not an effect
+#
+# *35 minutes. Afterwards you can compute error rates by group with an interval, and show with one table why a gap
+# between groups need not be an effect of what the groups are called by. Needs: proportions and intervals.*
+
+# %% [markdown] tags=["slide"]
+# # A gap is not an effect
+#
+# ## Who errs, and on whom?
+#
+# A classifier guesses gender from a portrait.
+# It errs more often on dark-skinned women.
+#
+# **Is it their skin?**
+
+# %% tags=["slide"]
+import matplotlib.pyplot as plt
+
+from course.lab import load
+
+women = load("portraits").query("group == 'female'")
+rates = 100 * women.groupby("skin", observed=True)["error_celeba-like"].mean()
+fig, ax = plt.subplots(figsize=(6, 3))
+ax.barh(rates.index.astype(str), rates, color=["tan", "saddlebrown"])
+ax.set(xlabel="wrong answers (%)", title=f"A gap of {rates['dark'] - rates['light']:.1f} points")
+ax.spines[["top", "right"]].set_visible(False)
+
+# %% [markdown] tags=["slide"]
+# ## What else differs?
+#
+# - The two groups differ in skin.
+# - They differ in everything that goes with skin in these pictures.
+# - *Predict before you look:* how many of the light-skinned women have short hair?
+
+# %% [markdown] tags=["slide"]
+# ## The trap
+#
+# If short hair makes the model err, and dark-skinned women have short hair more often,
+# then a gap by skin appears **without any effect of skin**.
+
+# %% [markdown]
+# The table holds a row per portrait. `label` is what most raters said, 1 for a man. `error_…` is 1 where a
+# model's answer differs from it. `skin` and `hair` are the raters' mean scores, cut in the middle.
+
+# %%
+import numpy as np
+import pandas as pd
+from statsmodels.stats.proportion import proportion_confint
+
+from course.lab import check, load
+
+portraits = load("portraits")
+women = portraits[portraits["group"] == "female"]
+women.head()
+
+# %% [markdown]
+# ## Exercise 1. Count (10 minutes)
+#
+# Compute the share of wrong answers of the model `celeba-like` on light- and on dark-skinned women.
+# Give the **gap**, dark minus light, in percentage points.
+
+# %% tags=["solution"]
+# The mean of a column of zeros and ones is a share.
+rates = women.groupby("skin", observed=True)["error_celeba-like"].mean()
+gap = 100 * (rates["dark"] - rates["light"])
+
+# %% tags=["check"]
+check("trap-gap", gap)
+
+# %% tags=["mistake"]
+# You took all portraits. The question is about women alone.
+rates = portraits.groupby("skin", observed=True)["error_celeba-like"].mean()
+gap = 100 * (rates["dark"] - rates["light"])
+
+# %% tags=["mistake"]
+# You subtracted dark from light. The gap is dark minus light.
+gap = 100 * (rates["light"] - rates["dark"])
+
+# %% tags=["mistake"]
+# This is a difference of shares. Give it in percentage points.
+gap = rates["dark"] - rates["light"]
+
+# %% [markdown] tags=["hint"]
+# `women.groupby("skin")[…].mean()` gives the share of wrong answers in each group.
+
+# %% [markdown] tags=["hint"]
+# Subtract the rate of "light" from that of "dark", and multiply by 100.
+
+# %% [markdown]
+# ## Exercise 2. How sure? (10 minutes)
+#
+# Give Wilson's 95 % interval of the error rate on dark-skinned women, in percent, as `[low, high]`.
+# `proportion_confint` computes it from a count and a number of trials.
+
+# %% tags=["solution"]
+dark = women[women["skin"] == "dark"]["error_celeba-like"]
+interval = [100 * end for end in proportion_confint(dark.sum(), len(dark), method="wilson")]
+
+# %% tags=["check"]
+check("trap-interval", interval)
+
+# %% tags=["mistake"]
+# This is the normal interval. Ask for `method="wilson"`.
+interval = [100 * end for end in proportion_confint(dark.sum(), len(dark))]
+
+# %% tags=["mistake"]
+# The ends are shares. Give them in percent.
+interval = list(proportion_confint(dark.sum(), len(dark), method="wilson"))
+
+# %% [markdown] tags=["hint"]
+# The count is the sum of the errors of dark-skinned women, and the trials are their number.
+
+# %% [markdown]
+# ## Exercise 3. Hold hair equal (15 minutes)
+#
+# Compute the error rate of each combination of `hair` and `skin` among women, in percent: a table with a row for
+# `short` and one for `long` hair, and the columns `light` and `dark`. Draw it. Then compute the gap by skin that is
+# left **among women with long hair**.
+
+# %% tags=["solution"]
+# A table of means by two columns is a pivot table.
+table = 100 * women.pivot_table("error_celeba-like", "hair", "skin", observed=True)
+gap_of_long = table.loc["long", "dark"] - table.loc["long", "light"]
+table.plot.barh(color=["tan", "saddlebrown"], xlabel="wrong answers (%)", figsize=(5, 2.6))
+
+# %% tags=["check"]
+check("trap-table", table)
+
+# %% tags=["mistake"]
+# Rows and columns have changed places. Rows are hair.
+table = 100 * women.pivot_table("error_celeba-like", "skin", "hair", observed=True)
+
+# %% [markdown] tags=["hint"]
+# `women.pivot_table(values, rows, columns)` gives the mean in each cell.
+
+# %% tags=["check"]
+check("trap-long", gap_of_long)
+
+# %% tags=["mistake"]
+# This is the gap among women with short hair.
+gap_of_long = table.loc["short", "dark"] - table.loc["short", "light"]
+
+# %% [markdown] tags=["hint"]
+# Take the row `long` of your table, and subtract "light" from "dark".
+
+# %% [markdown]
+# ## What would change your mind?
+#
+# Write two sentences. Which comparison would show that skin itself matters to this model? What else, besides
+# hair, might go with skin in these pictures?
+
+# %% [markdown] tags=["instructor"]
+# The gap shrinks, and it does not vanish. That is no proof of an effect of skin either: other features go with
+# skin too. Keep the question open. Session 3 makes faces that differ in skin alone.

@@ -1,0 +1,273 @@
+"""Editions of the labs: for students, with solutions, and slides; and the bundle of all.
+
+A lab is a py:percent notebook, `course/labs/NN_slug.py`, whose solution is the source. Tags of its
+cells say what becomes of them:
+
+- `slide`: stands on the session's slides, and in no lab; of code only the output is seen.
+- `solution`: students get its comments, the heads of its functions, and dots for what it assigns,
+  with the figure that it draws.
+- `check`: one call of `check(name, answer)` on what the solution before it assigned.
+- `mistake`: another solution, wrong in a way that is foreseen; its first line is a comment that
+  tells a student who makes it. Cells of mistakes and `hint`s follow their check.
+- `instructor`: stands in the solution alone.
+
+All other cells are everybody's. A lab runs in this process, from its first cell to its last.
+"""
+
+import ast
+import base64
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jupytext
+import matplotlib.pyplot as plt
+import nbformat
+import pandas as pd
+import yaml
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+from markdown_it import MarkdownIt
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from course import lab
+from helpers.artifacts import lineage, manifests
+
+COURSE = lineage.ROOT / "course"
+OUT = lineage.ROOT / "build" / "course"
+FOR_ALL = {"slide", "solution", "mistake", "hint", "instructor"}
+"""Tags of cells that students do not get as they are."""
+DPI = 80
+CHROMIUM = os.environ.get("CHROMIUM", "chromium")
+UNPACKED = re.compile(
+    r"/(\.doctrees|_sources|jupyter_execute|plugin)/|\.(zip|map|ttf|eot)$|\.esm\."
+)
+"""What Sphinx leaves and slides do without."""
+
+
+def labs() -> dict[str, Path]:
+    """Number of a session → its lab."""
+    return {path.stem[:2]: path for path in sorted((COURSE / "labs").glob("[0-9]*.py"))}
+
+
+def tags(cell: NotebookNode) -> set[str]:
+    return {*cell.metadata.get("tags", [])}
+
+
+# --- running a lab
+
+
+def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
+    """Run a lab.
+
+    Returns:
+        The notebook with its outputs, and what `lab.check` has to know of every check.
+
+    Raises:
+        RuntimeError: a cell failed; naming the lab and the cell.
+    """
+    notebook, checks, last = jupytext.read(source), {}, {}
+    shell, known = InteractiveShell(), lab.check
+
+    def record(name: str, answer: object) -> bool:
+        last.update(name=name, form=lab.form(answer), right=lab.fingerprint(answer))
+        return True
+
+    lab.check = record
+    try:
+        for number, cell in enumerate(notebook.cells, 1):
+            place = f"{source.name} cell {number}"
+            if "hint" in tags(cell):
+                checks[last["name"]]["hints"].append(cell.source)
+            elif "mistake" in tags(cell):
+                says, _, code = cell.source.partition("\n")
+                exec(f"{code}\n{last['check']}", mistaken := dict(shell.user_ns))
+                del mistaken
+                checks[last["name"]]["mistakes"][last["right"]] = says.lstrip("# ")
+            elif cell.cell_type == "code":
+                cell.outputs = run_cell(shell, cell.source, place)
+                if "check" in tags(cell):
+                    last["check"] = cell.source
+                    kept = {"right": last["right"], "form": last["form"]}
+                    checks[last["name"]] = kept | {"mistakes": {}, "hints": []}
+    finally:
+        lab.check = known
+    return notebook, checks
+
+
+def run_cell(shell: InteractiveShell, code: str, place: str) -> list[NotebookNode]:
+    """Run one cell; gives what it printed, showed and drew."""
+    with capture_output() as got:
+        done = shell.run_cell(code)
+    if error := done.error_before_exec or done.error_in_exec:
+        raise RuntimeError(f"{place}: {type(error).__name__}: {error}") from error
+    shown = [new_output("stream", name="stdout", text=got.stdout)] if got.stdout else []
+    shown += [new_output("display_data", data=one.data) for one in got.outputs]
+    for figure in map(plt.figure, plt.get_fignums()):
+        figure.savefig(drawn := io.BytesIO(), format="png", dpi=DPI, bbox_inches="tight")
+        picture = base64.b64encode(drawn.getvalue()).decode()
+        shown.append(new_output("display_data", data={"image/png": picture}))
+    plt.close("all")
+    return shown
+
+
+# --- what becomes of it
+
+
+def stub(code: str) -> str:
+    """What students start from in place of a solution."""
+    lines = [line for line in code.splitlines() if line.startswith("#")]
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.FunctionDef):
+            first, said = statement.body[0], ast.get_docstring(statement)
+            head = first.end_lineno if said else first.lineno - 1
+            lines += [*code.splitlines()[statement.lineno - 1 : head], "    ..."]
+        for target in getattr(statement, "targets", []):
+            names = target.elts if isinstance(target, ast.Tuple) else [target]
+            lines += [f"{ast.unparse(name)} = ..." for name in names]
+    return "\n".join(dict.fromkeys(lines))
+
+
+def student(played: NotebookNode) -> NotebookNode:
+    """A lab without its solutions, each with the figure that it draws."""
+    cells = []
+    for cell in played.cells:
+        if "solution" in tags(cell):
+            cells.append(new_code_cell(stub(cell.source)))
+            drawn = [one.data.get("image/png") for one in cell.outputs if "data" in one]
+            cells += [_picture(png) for png in drawn if png]
+        elif not tags(cell) & FOR_ALL:
+            code = cell.cell_type == "code"
+            cells.append((new_code_cell if code else new_markdown_cell)(cell.source))
+    return _notebook(cells)
+
+
+def _picture(png: str) -> NotebookNode:
+    shown = {"goal.png": {"image/png": png}}
+    text = "Your figure should look like this:\n\n![what the solution draws](attachment:goal.png)"
+    return new_markdown_cell(text, attachments=shown)
+
+
+def solution(played: NotebookNode) -> NotebookNode:
+    """A lab with all but its slides; hints are marked as such."""
+    cells = [cell for cell in played.cells if "slide" not in tags(cell)]
+    for cell in cells:
+        if "hint" in tags(cell):
+            cell = cell.update(source=f"*Hint.* {cell.source}")
+    return _notebook(cells)
+
+
+def slides(played: NotebookNode) -> NotebookNode:
+    """The cells of a lab that stand on slides, of code the outputs alone."""
+    cells = [cell for cell in played.cells if "slide" in tags(cell)]
+    for cell in cells:
+        cell.metadata["tags"] = ["remove-input"]
+    return _notebook(cells)
+
+
+def _notebook(cells: list[NotebookNode]) -> NotebookNode:
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    return new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+# --- files
+
+
+def make_tables(profile: str = "laptop") -> None:
+    """Write the tables of `course/tables.yml` from what the book's run left.
+
+    Raises:
+        ArtifactError: a stage was not run.
+        ValueError: naming a table that lacks a column.
+    """
+    wanted = yaml.safe_load((COURSE / "tables.yml").read_text(encoding="utf-8"))
+    (COURSE / "tables").mkdir(exist_ok=True)
+    for name, table in wanted.items():
+        manifests.read(table["stage"], profile)
+        found = pd.read_parquet(manifests.root() / profile / table["stage"] / table["file"])
+        found = found.reset_index() if any(found.index.names) else found
+        if missing := {*table["columns"]} - {*found}:
+            raise ValueError(f"{name}: {table['file']} has no {missing}; it has {list(found)}")
+        found[table["columns"]].to_parquet(COURSE / "tables" / f"{name}.parquet", index=False)
+
+
+def build(out: Path = OUT) -> Path:
+    """Make all editions, slides, handouts, and `bundle.zip` of them; returns the bundle.
+
+    Raises:
+        RuntimeError: a lab failed, or Sphinx or the browser did.
+    """
+    shutil.rmtree(out, ignore_errors=True)
+    editions = {edition.__name__: edition for edition in (student, solution, slides)}
+    for name in editions:
+        (out / name).mkdir(parents=True)
+    checks, files = {}, set()
+    for source in labs().values():
+        played, known = play(source)
+        checks |= known
+        files |= {path for path in lineage.helper_modules(source) if "course" not in path.parts}
+        for name, edition in editions.items():
+            nbformat.write(edition(played), out / name / f"{source.stem}.ipynb")
+    package = out / "student" / "course"
+    shutil.copytree(COURSE / "tables", package / "tables")
+    for name in ("__init__.py", "lab.py"):
+        shutil.copy2(Path(lab.__file__).with_name(name), package)
+    (package / "checks.json").write_text(json.dumps(checks, indent=1), encoding="utf-8")
+    for name in lineage.hashes([*files]):  # what labs import, so that students install no package
+        there = out / "student" / Path(name).relative_to("src")
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(lineage.ROOT / name, there)
+    shutil.copy2(COURSE / "requirements.txt", out / "student")
+    build_slides(out / "slides")
+    print_handouts(out / "handouts")
+    for name in ("instructor", "README.md", "rubric.md"):
+        copy = shutil.copytree if (COURSE / name).is_dir() else shutil.copy2
+        copy(COURSE / name, out / name)
+    shutil.copy2(lineage.ROOT / "LICENSE-text", out)
+    return bundle(out)
+
+
+def build_slides(folder: Path) -> None:
+    """Turn the notebooks in a folder into slides that need no network."""
+    (folder / "index.md").write_text("# Slides\n\n```{toctree}\n:glob:\n\n*\n```\n", "utf-8")
+    look = ["-c", str(COURSE / "static"), "-q", "-W", "-b", "revealjs"]
+    command = [sys.executable, "-m", "sphinx", *look]
+    subprocess.run([*command, str(folder), str(folder / "html")], check=True)
+
+
+def print_handouts(folder: Path) -> None:
+    """Print each handout on its page."""
+    folder.mkdir()
+    look = (COURSE / "static" / "handout.css").read_text(encoding="utf-8")
+    for source in sorted((COURSE / "handouts").glob("*.md")):
+        text = MarkdownIt().enable("table").render(source.read_text(encoding="utf-8"))
+        page = folder / f"{source.stem}.html"
+        title = f"<title>Handout {source.stem}</title><style>{look}</style>"
+        page.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{text}')
+        to = ["--no-pdf-header-footer", f"--print-to-pdf={page.with_suffix('.pdf')}"]
+        if not shutil.which(CHROMIUM):
+            continue  # the page is there, and any browser prints it
+        command = [CHROMIUM, "--headless", "--no-sandbox", *to, page.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+def bundle(out: Path) -> Path:
+    """Pack all that was made; the same files make the same bundle."""
+    with zipfile.ZipFile(out / "bundle.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(out.rglob("*")):
+            if path.is_file() and not UNPACKED.search(str(path)):
+                archive.writestr(zipfile.ZipInfo(str(path.relative_to(out))), path.read_bytes())
+    return out / "bundle.zip"
+
+
+if __name__ == "__main__":
+    print(build())

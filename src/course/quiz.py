@@ -1,0 +1,72 @@
+"""The directive `{quiz} NN`: the questions of a session, which answer at once.
+
+Questions stand in `course/quizzes.yml`: session → a list of
+
+    ask: text, in which {name} is a number of `values`
+    values: {name: a Python expression of `load` (tables of the course), `np` and `pd`}
+    options: [{text: …, right: true}, {text: …, says: why it is wrong}, …]
+
+The page works by keyboard, tells screen readers what it says, and asks no network.
+"""
+
+from functools import cache
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import yaml
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from markdown_it import MarkdownIt
+
+from course.editions import COURSE
+from course.lab import load
+
+
+@cache
+def questions() -> dict[str, list[dict[str, Any]]]:
+    """Session → its questions, numbers filled in."""
+    quizzes = yaml.safe_load((COURSE / "quizzes.yml").read_text(encoding="utf-8"))
+    return {session: [filled(one) for one in asked] for session, asked in quizzes.items()}
+
+
+def filled(question: dict[str, Any]) -> dict[str, Any]:
+    """A question whose texts hold the numbers of its `values`."""
+    known = {"load": load, "np": np, "pd": pd}
+    values = {name: eval(code, known) for name, code in question.get("values", {}).items()}
+    options = [
+        {key: text.format(**values) if isinstance(text, str) else text for key, text in one.items()}
+        for one in question["options"]
+    ]
+    return {"ask": question["ask"].format(**values), "options": options}
+
+
+def page(session: str) -> str:
+    """The questions of a session as HTML."""
+    inline, parts = MarkdownIt().renderInline, []
+    for number, question in enumerate(questions()[session], 1):
+        name, rows = f"quiz-{session}-{number}", []
+        for k, option in enumerate(question["options"]):
+            says = "Right." if option.get("right") else f"Not quite. {inline(option['says'])}"
+            rows.append(
+                f'<label><input type="radio" name="{name}" value="{k}" data-says="{escape(says)}">'
+                f" {inline(option['text'])}</label>"
+            )
+        legend = f"<legend>{number}. {inline(question['ask'])}</legend>"
+        said = '<p class="says" role="status" aria-live="polite"></p>'
+        parts.append(f"<fieldset>{legend}{''.join(rows)}{said}</fieldset>")
+    return f'<form class="quiz">{"".join(parts)}</form>'
+
+
+class Quiz(Directive):
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        return [nodes.raw("", page(self.arguments[0]), format="html")]
+
+
+def setup(app: object) -> dict:
+    app.add_directive("quiz", Quiz)
+    app.add_js_file("quiz.js")
+    return {"parallel_read_safe": True}

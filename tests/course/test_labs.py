@@ -1,0 +1,132 @@
+"""Labs, quizzes, handouts and plans of the course: what students and instructors get."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+
+from course import editions, lab, quiz
+
+LABS = editions.labs()
+BLOCKED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("torch", "fcntl", "msgspec"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory) -> Path:
+    """The built course."""
+    folder = tmp_path_factory.mktemp("course") / "built"
+    editions.build(folder)
+    return folder
+
+
+@pytest.mark.parametrize("session", LABS)
+def test_a_check_tells_right_answers_from_mistakes_and_from_stubs(
+    session, course, monkeypatch, capsys
+):
+    monkeypatch.setattr(lab, "HERE", course / "student" / "course")
+    notebook, names, asked = jupytext.read(LABS[session]), {}, ""
+    student = (course / "student" / f"{LABS[session].stem}.ipynb").read_text(encoding="utf-8")
+    for cell in notebook.cells:
+        tags, code = editions.tags(cell), cell.source
+        if "check" in tags:
+            asked, name = code, re.fullmatch(r'check\("[\w-]+", (\w+)\)', code)[1]
+            exec(f"said = {asked}", names)
+            assert names["said"], capsys.readouterr().out
+            assert f"{name} = ..." in student or f"def {name}(" in student
+            exec(f"said = {asked}", stubbed := names | {name: ...})
+            assert not stubbed["said"]
+            assert "no answer yet" in capsys.readouterr().out.splitlines()[-1]
+        elif "mistake" in tags:
+            says, _, code = code.partition("\n")
+            exec(f"{code}\nsaid = {asked}", mistaken := dict(names))
+            assert not mistaken["said"]
+            assert capsys.readouterr().out.strip().endswith(says.lstrip("# "))
+        elif cell.cell_type == "code":
+            exec(code, names)
+
+
+@pytest.mark.parametrize("session", LABS)
+def test_students_do_not_get_the_solution(session, course):
+    path = course / "student" / f"{LABS[session].stem}.ipynb"
+    given = "\n".join(cell.source for cell in nbformat.read(path, 4).cells)
+    solved = [c for c in jupytext.read(LABS[session]).cells if "solution" in editions.tags(c)]
+    lines = [line.strip() for cell in solved for line in cell.source.splitlines()]
+    secret = [one for one in lines if len(one) >= 20 and not one.startswith(("#", "def ", '"""'))]
+    assert len(solved) >= 3
+    assert [line for line in secret if line in given] == []
+
+
+@pytest.mark.parametrize("session", LABS)
+def test_a_lab_runs_with_what_students_get_and_without_torch(session, course, tmp_path):
+    cells = [c for c in jupytext.read(LABS[session]).cells if c.cell_type == "code"]
+    kept = [c.source for c in cells if not editions.tags(c) & {"mistake", "slide"}]
+    script = tmp_path / "lab.py"
+    script.write_text("\n".join([BLOCKED, *kept, "assert 'torch' not in sys.modules"]), "utf-8")
+    alone = {"PYTHONPATH": str(course / "student"), "MPLBACKEND": "Agg", "PATH": os.environ["PATH"]}
+    done = subprocess.run([sys.executable, script], env=alone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count(": right.") == sum("check" in editions.tags(cell) for cell in cells)
+
+
+def test_hints_and_mistakes_are_foreseen_for_every_check():
+    for source in LABS.values():
+        for name, known in editions.play(source)[1].items():
+            assert 1 <= len(known["hints"]) <= 3, name
+            assert known["mistakes"], name
+            assert known["right"] not in known["mistakes"], name
+
+
+def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, capsys):
+    known = {"right": lab.fingerprint(1.5), "form": [], "mistakes": {}, "hints": ["One.", "Two."]}
+    (tmp_path / "checks.json").write_text(editions.json.dumps({"sum": known}), encoding="utf-8")
+    monkeypatch.setattr(lab, "HERE", tmp_path)
+    assert lab.check("sum", 1.5000000001)
+    assert not any(lab.check("sum", value) for value in (1, 2, 3, [1.5]))
+    said = [line.rpartition(". ")[2] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert said[:3] == ["Hint: One.", "Hint: Two.", "Hint: Two."]
+
+
+def test_every_session_has_its_parts():
+    parts = {"handouts": ".md", "instructor": ".md"}
+    for folder, suffix in parts.items():
+        assert {path.stem for path in (editions.COURSE / folder).glob(f"*{suffix}")} == {*LABS}
+    assert {*quiz.questions()} == {"primer", *LABS}
+    assert len(LABS) == 10
+
+
+def test_a_session_takes_ninety_minutes():
+    for path in (editions.COURSE / "instructor").glob("*.md"):
+        minutes = re.findall(r"^\| (\d+) \|", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert sum(map(int, minutes)) <= 90, path.name
+
+
+def test_a_question_has_one_right_answer_and_says_why_others_are_wrong():
+    for session, asked in quiz.questions().items():
+        assert 8 <= len(asked) <= 10, session
+        for question in asked:
+            right = [one for one in question["options"] if one.get("right")]
+            wrong = [one for one in question["options"] if not one.get("right")]
+            assert len(right) == 1, question["ask"]
+            assert len(wrong) >= 2, question["ask"]
+            assert all(one["says"] for one in wrong), question["ask"]
+
+
+def test_handouts_are_one_page_and_the_bundle_is_small(course):
+    for page in (course / "handouts").glob("*.pdf"):
+        assert len(re.findall(rb"/Type\s*/Page\b", page.read_bytes())) == 1, page.name
+    assert len([*(course / "handouts").glob("*.pdf")]) == len(LABS)
+    assert (course / "bundle.zip").stat().st_size < 3e6
