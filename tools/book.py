@@ -140,9 +140,8 @@ def benchmark_text(record: dict) -> str:
 
 
 def _shown(value: float | str) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{value:,.0f}" if value >= 1000 else with_minus(f"{value:.3g}")
+    number = "" if isinstance(value, str) else f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    return with_minus(number) or value
 
 
 def pages_of(profile: str) -> Path:
@@ -154,6 +153,7 @@ def basis(profile: str) -> dict[str, str]:
     """SHA-256 of everything that the pages are made from."""
     artifacts = manifests.root()
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
+    texts += (lineage.ROOT / "course").rglob("*")
     files = [*TOOLS.glob("*.py"), *texts, *lineage.SOURCE.rglob("*.py"), *BENCHMARKS.glob("*.*")]
     names = {os.path.relpath(path, lineage.ROOT): path for path in files if path.is_file()}
     # They are called the same wherever `HELPERS_ARTIFACTS` is.
@@ -179,6 +179,8 @@ def why_stale(profile: str) -> str | None:
 
 def run(profile: str) -> None:
     """Build a profile's pages, and record what they were made from; raises as `build`."""
+    from course import editions  # with what runs its labs
+
     html, made_from = pages_of(profile), basis(profile)
     # Runs of two profiles fetch to one place, and those with other artifacts build in one.
     with alone(html.parents[1] / ".lock", print):
@@ -186,6 +188,7 @@ def run(profile: str) -> None:
         manifests.sweep(html.parent)
         vendor.vendor()
         build(manifests.root() / profile, html.parent)
+        shutil.copy2(editions.build(html.parent / "course"), html / "course.zip")
         manifests.write_json(html.with_name(RECORD), made_from)
 
 

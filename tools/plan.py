@@ -14,18 +14,14 @@ OWN_STUDY = "18_audit_your_model"  # it shows a study of somebody's own generato
 
 def graph() -> dict[str, list[str]]:
     """Step → steps it waits for: pages, studies, and the book after all pages."""
-    sources = {s: lineage.source_of(s) for s in (*pages_of_book(), *lineage.STUDIES)}
+    sources = {s: lineage.source_of(s) for s in (*lineage.notebooks(), *lineage.STUDIES)}
     waits = {step: lineage.inputs(source) for step, source in sources.items()}
-    waits[BOOK] = pages_of_book()
+    waits[BOOK] = [*lineage.notebooks()]
     for step, earlier in waits.items():
         if missing := set(earlier) - set(waits):
             raise ValueError(f"{step} reads {', '.join(missing)}, which no notebook makes")
     TopologicalSorter(waits).prepare()  # raises where stages read each other
     return waits
-
-
-def pages_of_book() -> list[str]:
-    return [*lineage.notebooks()]
 
 
 def needed(waits: dict[str, list[str]], step: str) -> dict[str, list[str]]:

@@ -203,7 +203,7 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
             shutil.rmtree(folder, ignore_errors=True)
         failed = run_steps(asked, waits)
         print(f"the run took {(time.monotonic() - started) / 60:.1f} min")
-        claims(asked.profile, [page for page in plan.pages_of_book() if page in waits])
+        claims(asked.profile, [page for page in lineage.notebooks() if page in waits])
     if plan.BOOK in waits and not failed:
         page = book.pages_of(asked.profile) / "index.html"
         print(f"The book: {page}   (make serve PROFILE={asked.profile})")
