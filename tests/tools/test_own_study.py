@@ -57,7 +57,6 @@ def shown(monkeypatch):
     found = []
     waits = {plan.OWN_STUDY: [], "other": [], plan.BOOK: [plan.OWN_STUDY, "other"]}
     monkeypatch.setattr(plan, "graph", lambda: waits)
-    monkeypatch.setattr(lineage, "notebooks", lambda: [plan.OWN_STUDY, "other"])
     monkeypatch.setattr(lineage, "stages", lambda: [])
     monkeypatch.setattr(pages, "why_stale", lambda *_: "new")
     monkeypatch.setattr(
