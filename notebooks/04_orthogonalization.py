@@ -15,7 +15,46 @@
 # %% [markdown]
 # # Orthogonalization
 #
-# *You need chapter 3 (hyperplane, normal, decision value), dot products and the idea of a basis. Reading: {{minutes}} minutes.*
+# *You need chapter 3 (planes and their normals), dot products and the idea of a basis. Reading: {{minutes}} minutes.*
+
+# %% [markdown]
+# ```{glue:figure} raw-and-dual
+# :name: fig-raw-and-dual
+# :alt: Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy.
+#
+# One face at five distances from the plane of hair length (upper pair) and from that of skin colour (lower pair). In each pair,
+# above: along the raw normal; below: along the dual vector of this chapter. The face was chosen as a clear case. After Fig. 5 of
+# the transects paper.
+# ```
+
+# %% [markdown]
+# ## Question
+#
+# Chapter 3 gave each attribute a plane among the codes of faces. A {term}`decision value` is the signed distance of a code from
+# such a plane, and the {term}`normal` is the shortest way to raise it. Ask for longer hair along its normal, and the face turns
+# female (first row). An experiment then mixes two causes. How can we walk so that one attribute changes and the other annotated
+# attributes keep their values? And what is the price?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | Part | In this chapter |
+# |---|---|
+# | **Population** | new faces of random codes, which were not used for fitting |
+# | **Unit** | one face, walked to both sides along one direction |
+# | **Intervention** | a step of fixed length in the decision value of one attribute |
+# | **Held fixed** | by construction, the decision values of all other annotated attributes |
+# | **Outcome and who labels it** | the true change of every attribute, which this world lets us read |
+# | **Estimand** | {term}`leakage`: unintended change for one unit of intended change |
+# | **Tolerance and n** | no tolerance; the number of faces is in the title of the figure |
+# | **Decision at stake** | which directions the transects of the next chapter use |
+# | **Known failure** | attributes without a plane move along, such as hair colour with skin and earrings with gender |
+# :::
 
 # %% tags=["hide-cell"]
 from itertools import permutations
@@ -46,6 +85,7 @@ figure_size = 256
 # %% tags=["hide-cell"]
 stage = Stage("04_orthogonalization", profile=profile, device=device, seed=seed)
 figures.style()
+NARROW = 4.8  # inches: letters of ten points can then be read on a phone
 generator = load_generator("known-truth", device=device)
 planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
 normals, names = planes.normals, list(planes.names)
@@ -57,7 +97,6 @@ bases = {
 }
 
 
-# %% tags=["hide-cell"]
 def walk(w: np.ndarray, name: str, basis: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Codes at the given decision values of one attribute along its direction, (n, L, D)."""
     row = [names.index(name)]
@@ -74,6 +113,16 @@ def spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
+def walked(pictures: np.ndarray, values: np.ndarray, labels: list[str], title: str) -> plt.Figure:
+    """A row of faces for each label, in letters that can be read on a phone."""
+    figure = figures.gallery(pictures, 5, [with_minus(f"{v:+.1f}") for v in values], labels)
+    figure.suptitle(title, fontsize=14)
+    for axis in figure.axes:
+        axis.tick_params(labelsize=14)
+        axis.yaxis.label.set_fontsize(14)
+    return figure
+
+
 # %% tags=["remove-cell"]
 # A clear case: of a few dozen new faces, the adult with little makeup whose gender moves most.
 WALK = np.linspace(-1.6, 1.6, 5)  # signed distances, from clearly low to clearly high
@@ -84,7 +133,7 @@ adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
 bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
 chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy."}, "figure": {"name": "fig-raw-and-dual", "caption": "One face at five decision values of hair length (upper pair) and of skin colour (lower pair). In each pair, above: along the raw normal; below: along the dual vector of this chapter. The face was chosen as a clear case. After Fig. 5 of the transects paper."}}
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "One face along raw normals and along dual vectors, shown at the top of the page."}}
 rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
 cells = np.concatenate([walk(chosen, name, bases[kind], WALK)[0] for name, kind in rows])
 pictures = render_to_store(
@@ -93,43 +142,12 @@ pictures = render_to_store(
 travelled = facerender.to_frame(parameters_of(cells))["gender"].to_numpy().reshape(-1, len(WALK))
 raw_change, dual_change = np.ptp(travelled, axis=1)[:2]
 labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
-figure = figures.gallery(pictures, 5, [with_minus(f"{value:+.1f}") for value in WALK], labels)
-_ = figure.suptitle(
-    f"As hair grows, gender moves by {raw_change:.2f} (raw) and by {dual_change:.2f} (dual)",
-    fontsize=12,
-)
+title = f"As hair grows, gender moves by {raw_change:.2f} (raw)\nand by {dual_change:.2f} (dual)"
+glue("raw-and-dual", walked(pictures, WALK, labels, title), display=False)
+plt.close()
 
 # %% tags=["remove-cell"]
 assert dual_change < raw_change
-
-# %% [markdown]
-# ## Question
-#
-# Ask for longer hair along its normal, and the face turns female (first row). An experiment then mixes two causes. (A
-# {term}`decision value` is the signed distance of a code from a plane.) How
-# can we walk through the latent space so that one attribute changes and the other annotated attributes
-# keep their values? And what is the price?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | Part | In this chapter |
-# |---|---|
-# | **Population** | new faces of random codes, which were not used for fitting |
-# | **Unit** | one face, walked to both sides along one direction |
-# | **Intervention** | a step of fixed length in the decision value of one attribute |
-# | **Held fixed** | by construction, the decision values of all other annotated attributes |
-# | **Outcome and who labels it** | the true change of every attribute, which this world lets us read |
-# | **Estimand** | {term}`leakage`: unintended change for one unit of intended change |
-# | **Tolerance and n** | no tolerance; the number of faces is in the title of the figure |
-# | **Decision at stake** | which directions the transects of the next chapter use |
-# | **Known failure** | attributes without a plane move along, such as hair colour with skin and earrings with gender |
-# :::
 
 # %% [markdown]
 # ## Along a normal, others move too
@@ -163,7 +181,7 @@ rho = float(normals[gender] @ normals[hair])
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
 n_gender, n_hair = np.array([1.0, 0.0]), np.array([rho, np.sqrt(1 - rho**2)])
 v_hair = (n_hair - rho * n_gender) / (1 - rho**2)
-axis = plt.figure(figsize=(figures.WIDTH, 5)).gca()
+axis = plt.figure(figsize=(NARROW, 3.5)).gca()
 for place in np.arange(-1.5, 1.6, 0.25):
     axis.axvline(place, color="#CCCCCC", linewidth=1, zorder=0)
 across = np.array([-n_hair[1], n_hair[0]])
@@ -193,11 +211,17 @@ _ = axis.set_title(
 )
 
 # %% [markdown]
-# Computers find the dual basis without inverting $N N^\top$, which would lose digits. They factorise
-# $N^\top = Q R$ instead: $Q$ has orthonormal columns, $R$ is triangular, and $V = R^{-1} Q^\top$. The package does
-# the same in `orthogonalization.dual_basis`.
+# Computers find the dual basis without inverting $N N^\top$, which would lose digits. They first replace the normals by
+# directions at right angles to each other, and write down how each normal is made of them. This step is called a *QR
+# factorisation*. Then one linear system is solved. `orthogonalization.dual_basis` does both.
+#
+# :::{admonition} The algebra
+# :class: dropdown
+# $N^\top = Q R$: the columns of $Q$ are the directions at right angles, and column $j$ of the triangular $R$ says how much of
+# each is in normal $j$. From $V N^\top = I$ follows $V = R^{-1} Q^\top$.
+# :::
 
-# %%
+# %% tags=["hide-input"]
 q, r = np.linalg.qr(normals.T)
 by_hand = np.linalg.solve(r, q.T)
 deviation = np.abs(bases["dual"] @ normals.T - np.eye(len(names))).max()
@@ -249,12 +273,19 @@ Markdown(
 # (erratum-algorithm-2)=
 # ## The printed algorithm does something else
 #
-# Algorithm 2 of {cite:t}`transects` starts from the same QR factorisation and promises $\tilde n_j \perp n_k$ for all
-# $k \ne j$. It removes from $n_i$ its components along all columns $q_j$ with $j \ne i$. But $n_i$ lies
-# in the span of the first $i$ columns, so only $\tilde n_i = \langle q_i, n_i\rangle\, q_i$ remains. This is the Gram–Schmidt procedure.
+# Algorithm 2 of {cite:t}`transects` promises vectors at right angles to the normals of all other attributes. It goes through a list
+# of the attributes. From each normal it removes all that lies along the normals *before* it in the list, and leaves what lies
+# along those after it. This is the Gram–Schmidt procedure.
 #
 # Algorithm 2 makes the vectors orthogonal to each other. We need something else: each vector must be orthogonal to the *other
 # attributes' normals*.
+#
+# :::{admonition} The algebra
+# :class: dropdown
+# Algorithm 2 starts from the same $N^\top = QR$ and removes from $n_i$ its components along all columns $q_j$ with $j \ne i$. But $n_i$
+# lies in the span of the first $i$ columns, so $\tilde n_i = \langle q_i, n_i\rangle\, q_i$ remains. This is orthogonal to
+# $n_k$ for $k < i$ only.
+# :::
 
 # %%
 gram_schmidt = np.diag(r)[:, None] * q.T
@@ -291,7 +322,7 @@ assert by_order[early].abs().max() < 1e-12
 assert by_order[~early].abs().min() > 0.05
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Bars counting orders of the attributes by the change of gender per unit of hair length. Some orders give zero, the others several different negative values; a marked line at zero is the dual basis, and another marks the raw normal."}, "figure": {"name": "fig-order-dependence", "caption": "Change of the gender decision for one unit of hair length, along the printed vector, for every order of four attributes. Each bar counts orders. The raw normal and the dual basis do not depend on the order."}}
-axis = plt.figure(figsize=(figures.WIDTH, 3.6)).gca()
+axis = plt.figure(figsize=(NARROW, 3.6)).gca()
 bins = np.arange(by_order.min() - 0.01, 0.03, 0.02)
 axis.hist(by_order, bins, color=figures.SKY, edgecolor="white")
 raw = normals[hair] @ normals[gender]
@@ -348,7 +379,7 @@ off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in lea
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
 KINDS = {"raw": "raw normals", "printed": "printed algorithm", "dual": "dual basis"}
-figure, axes = plt.subplots(3, 1, figsize=(figures.WIDTH, 8.4), sharex=True)
+figure, axes = plt.subplots(3, 1, figsize=(NARROW, 8.4), sharex=True)
 for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
     shown = matrix.where(matrix.index.to_numpy()[:, None] != matrix.columns.to_numpy())
     limits = {"cmap": "PuOr", "vmin": -0.6, "vmax": 0.6}
@@ -473,14 +504,9 @@ best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 store = stage.path("earrings.npy")
 cells = parameters_of(np.concatenate([row[best] for row in rows.values()]))
 pictures = render_to_store(cells, figure_size, store, device=device)
-figure = figures.gallery(pictures, 5, [with_minus(f"{value:+.1f}") for value in SPAN], list(kinds))
-_ = figure.suptitle(
-    with_minus(
-        f"Earrings change by {worn[best, -1] - worn[best, 0]:+.2f} in the upper row, "
-        f"by {kept[best]:.2f} in the lower"
-    ),
-    fontsize=12,
-)
+lost = with_minus(f"{worn[best, -1] - worn[best, 0]:+.2f}")
+title = f"Earrings change by {lost} in the upper row,\nby {kept[best]:.2f} in the lower"
+_ = walked(pictures, SPAN, ["dual", "all\nknown"], title)
 
 # %% [markdown]
 # ## Try it: raw normal against dual vector
