@@ -22,18 +22,16 @@
 # :name: fig-raw-and-dual
 # :alt: Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy.
 #
-# One face at five distances from the plane of hair length (upper pair) and from that of skin colour (lower pair). In each pair,
-# above: along the raw normal; below: along the dual vector of this chapter. The face was chosen as a clear case. After Fig. 5 of
-# the transects paper.
+# One face at five signed distances from the planes of hair length and of skin colour, along raw normals and along the dual
+# vectors of this chapter. A clear case, after Fig. 5 of the transects paper.
 # ```
 
 # %% [markdown]
 # ## Question
 #
-# Chapter 3 gave each attribute a plane among the codes of faces. A {term}`decision value` is the signed distance of a code from
-# such a plane, and the {term}`normal` is the shortest way to raise it. Ask for longer hair along its normal, and the face turns
-# female (first row). An experiment then mixes two causes. How can we walk so that one attribute changes and the other annotated
-# attributes keep their values? And what is the price?
+# A {term}`decision value` is the signed distance of a face's code from the plane that chapter 3 fitted for an attribute. Ask for
+# longer hair along the {term}`normal` of that plane, and the face turns female (first row). An experiment then mixes two causes.
+# How can we walk so that one attribute changes and the other annotated attributes keep their values? And what is the price?
 #
 # ```{glue:md} answer
 # :format: myst
@@ -64,7 +62,6 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
-from matplotlib import ticker
 from myst_nb import glue
 
 import facerender
@@ -187,9 +184,9 @@ for place in np.arange(-1.5, 1.6, 0.25):
 across = np.array([-n_hair[1], n_hair[0]])
 axis.plot(*np.c_[n_hair - 2 * across, n_hair + 2 * across], ":", color=figures.BLACK)
 ARROWS = {
-    "normal of gender": (n_gender, figures.GREY, "-", (0, -0.07), "right"),
-    "normal of hair length": (n_hair, figures.VERMILION, "-", (-0.05, 0.02), "right"),
-    "dual vector of hair length": (v_hair, figures.BLUE, "--", (0.06, -0.45), "left"),
+    "normal of gender": (n_gender, figures.GREY, "-", (0, -0.14), "right"),
+    "normal of\nhair length": (n_hair, figures.VERMILION, "-", (-0.12, -0.18), "right"),
+    "dual vector\nof hair length": (v_hair, figures.BLUE, "--", (0.08, -0.55), "left"),
 }
 for name, (arrow, colour, line, shift, side) in ARROWS.items():
     how = {
@@ -201,32 +198,29 @@ for name, (arrow, colour, line, shift, side) in ARROWS.items():
         "shrinkB": 0,
     }
     axis.annotate("", arrow, (0, 0), arrowprops=how)
-    axis.text(*(arrow + shift), name, color=colour, ha=side, va="center", fontsize=12)
-axis.text(-1.47, -0.3, "grey lines: equal gender", fontsize=11, backgroundcolor="white")
-axis.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(-0.4, 1.5))
+    axis.text(*(arrow + shift), name, color=colour, ha=side, va="center", fontsize=11)
+axis.text(-1.47, -0.36, "grey lines: equal gender", fontsize=10, backgroundcolor="white")
+axis.set(aspect="equal", xlim=(-1.5, 1.5), ylim=(-0.45, 1.5))
 axis.axis("off")
 _ = axis.set_title(
     with_minus(f"Cosine {rho:+.2f}: the dual vector is {np.linalg.norm(v_hair):.2f} times as long"),
-    fontsize=13,
+    fontsize=12,
 )
 
 # %% [markdown]
-# Computers find the dual basis without inverting $N N^\top$, which would lose digits. They first replace the normals by
-# directions at right angles to each other, and write down how each normal is made of them. This step is called a *QR
-# factorisation*. Then one linear system is solved. `orthogonalization.dual_basis` does both.
+# Computers do not invert $N N^\top$, which would lose digits. They replace the normals by directions at right angles to each
+# other, and write down how each normal is made of these (a *QR factorisation*). Then they solve one linear system.
 #
 # :::{admonition} The algebra
 # :class: dropdown
-# $N^\top = Q R$: the columns of $Q$ are the directions at right angles, and column $j$ of the triangular $R$ says how much of
-# each is in normal $j$. From $V N^\top = I$ follows $V = R^{-1} Q^\top$.
+# $N^\top = Q R$: the columns of $Q$ are the directions, and the triangular $R$ says how much of each is in a normal. From
+# $V N^\top = I$ follows $V = R^{-1} Q^\top$.
 # :::
 
-# %% tags=["hide-input"]
+# %%
 q, r = np.linalg.qr(normals.T)
 by_hand = np.linalg.solve(r, q.T)
 deviation = np.abs(bases["dual"] @ normals.T - np.eye(len(names))).max()
-
-# %% tags=["remove-cell"]
 assert np.allclose(by_hand, bases["dual"]) and deviation < 1e-12
 
 # %% [markdown]
@@ -273,18 +267,16 @@ Markdown(
 # (erratum-algorithm-2)=
 # ## The printed algorithm does something else
 #
-# Algorithm 2 of {cite:t}`transects` promises vectors at right angles to the normals of all other attributes. It goes through a list
-# of the attributes. From each normal it removes all that lies along the normals *before* it in the list, and leaves what lies
-# along those after it. This is the Gram–Schmidt procedure.
+# Algorithm 2 of {cite:t}`transects` promises vectors orthogonal to the normals of all other attributes. It goes through a list,
+# and removes from each normal only what lies along the normals *before* it. This is the Gram–Schmidt procedure.
 #
 # Algorithm 2 makes the vectors orthogonal to each other. We need something else: each vector must be orthogonal to the *other
 # attributes' normals*.
 #
 # :::{admonition} The algebra
 # :class: dropdown
-# Algorithm 2 starts from the same $N^\top = QR$ and removes from $n_i$ its components along all columns $q_j$ with $j \ne i$. But $n_i$
-# lies in the span of the first $i$ columns, so $\tilde n_i = \langle q_i, n_i\rangle\, q_i$ remains. This is orthogonal to
-# $n_k$ for $k < i$ only.
+# It removes from $n_i$ its components along all columns $q_j$ with $j \ne i$. But $n_i$ lies in the span of the first $i$
+# columns, so $\tilde n_i = \langle q_i, n_i\rangle\, q_i$ remains. This is orthogonal to $n_k$ for $k < i$ only.
 # :::
 
 # %%
@@ -299,8 +291,7 @@ assert np.abs(np.tril(residual, -1)).max() < 1e-12 < np.abs(np.triu(residual, 1)
 assert np.allclose(bases["printed"][0], normals[0])
 
 # %% [markdown]
-# Each printed vector respects the attributes that are listed *before* it, and the first one is its normal unchanged. So the result depends on
-# the order of the list. We apply the algorithm to all orders of four attributes that are strongly linked. How much does
+# The first printed vector is its normal unchanged, and the result depends on the order of the list. We apply the algorithm to all orders of four attributes that are strongly linked. How much does
 # gender move when hair length changes by one unit? There should be one answer.
 
 
@@ -316,7 +307,7 @@ def gender_per_hair(order: tuple[str, ...]) -> float:
 KNOT = ("gender", "hair_length", "facial_hair", "makeup")
 by_order = pd.Series({order: gender_per_hair(order) for order in permutations(KNOT)})
 
-# %% tags=["remove-cell"]
+# %%
 early = np.array([order.index("gender") < order.index("hair_length") for order in by_order.index])
 assert by_order[early].abs().max() < 1e-12
 assert by_order[~early].abs().min() > 0.05
@@ -331,11 +322,11 @@ axis.axvline(raw, color=figures.VERMILION)
 axis.axvline(0, color=figures.BLACK, linestyle="--")
 axis.text(raw + 0.01, top, "raw normal", color=figures.VERMILION, va="top", fontsize=11)
 axis.text(-0.02, top, "dual basis", ha="right", va="top", fontsize=11)
-axis.yaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+axis.yaxis.set_major_locator(plt.MaxNLocator(integer=True))
 axis.set(xlabel="change of gender per unit of hair length", ylabel="orders")
 _ = axis.set_title(
     with_minus(
-        f"{early.sum()} of {len(by_order)} orders remove the leak, the others leave "
+        f"{early.sum()} of {len(by_order)} orders remove the leak,\nthe others leave "
         f"{by_order[~early].max():.2f} to {by_order[~early].min():.2f}"
     ),
     fontsize=12,
@@ -379,20 +370,20 @@ off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in lea
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
 KINDS = {"raw": "raw normals", "printed": "printed algorithm", "dual": "dual basis"}
-figure, axes = plt.subplots(3, 1, figsize=(NARROW, 8.4), sharex=True)
+figure, axes = plt.subplots(3, 1, figsize=(NARROW, 8.8), sharex=True)
 for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
     shown = matrix.where(matrix.index.to_numpy()[:, None] != matrix.columns.to_numpy())
     limits = {"cmap": "PuOr", "vmin": -0.6, "vmax": 0.6}
     mesh = axis.pcolormesh(shown[::-1], **limits, edgecolors="white", linewidth=1)
     axis.set_title(
-        f"{KINDS[kind]}: mean leakage {off[kind].mean:.3f} (n = {HELD_OUT:,} faces)", fontsize=12
+        f"{KINDS[kind]}: mean leakage {off[kind].mean:.3f}, n = {HELD_OUT:,}", fontsize=11
     )
     axis.axvline(len(names), color=figures.BLACK, linewidth=1.5)
     axis.grid(visible=False)
     axis.tick_params(length=0)
-    axis.set_yticks(np.arange(len(names)) + 0.5, map(spoken, names[::-1]), fontsize=10)
+    axis.set_yticks(np.arange(len(names)) + 0.5, map(spoken, names[::-1]), fontsize=11)
     axis.set_ylabel("moved")
-axis.set_xticks(np.arange(len(MEASURED)) + 0.5, map(spoken, MEASURED), rotation=40, ha="right")
+axis.set_xticks(np.arange(len(MEASURED)) + 0.5, map(spoken, MEASURED), rotation=50, ha="right")
 bar = figure.colorbar(mesh, ax=axes, orientation="horizontal", fraction=0.03, pad=0.02)
 bar.set_label("true change per unit of intended change")
 
@@ -488,7 +479,7 @@ claim(
 # %% [markdown]
 # An attribute stays still only if a direction knows its plane. To ask about it is cheap. But to hold only some of the missing ones
 # can make the others worse, so the fourth kind holds all at once. On real images there is always something that was left
-# out: a {term}`confounder` that an experiment in latent space cannot exclude. Earrings are one of the easier ones to see.
+# out: a {term}`confounder` that an experiment in latent space cannot exclude.
 
 # %% tags=["remove-cell"]
 SPAN = np.linspace(-1.2, 1.2, 5)

@@ -297,7 +297,7 @@ claim(
 # :::
 # ::::
 #
-# ::::{grid-item-card} 4 Orthogonalization
+# ::::{grid-item-card} 4 Orthogo­nalization
 # :link: 04_orthogonalization
 # :link-type: doc
 # :img-top: _04_orthogonalization.*

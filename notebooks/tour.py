@@ -119,7 +119,7 @@ strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
 dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light"))
-ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.9)).gca())
+ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(5.1, 3.8)).gca())
 ax.set_xlabel("perceived gender")
 _ = ax.set_title(
     f"It errs on {100 * dark:.0f} % of dark-skinned\nand {100 * light:.0f} % of light-skinned women",
@@ -215,8 +215,8 @@ claim(
 
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
-# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). *The paper's recipe* holds the decisions of
-# four further attributes that raters annotate. The experiment of this page also corrects what else moves, as far as it is asked or measured.
+# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). *The paper's recipe* walks along the
+# dual basis, so it holds four other attributes that raters annotate. The experiment of this page also holds what else is asked or measured.
 
 # %% tags=["remove-input"]
 agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
@@ -409,7 +409,7 @@ claim(
 # errors from zero in this run.
 
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 def error_of(row):
     """Standard error of an estimate with an interval of 95 %."""
     return (row["high"] - row["low"]) / (2 * Z)
@@ -426,7 +426,7 @@ skin_differs = told(
     other=other,
 )
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 squares = [
     part
     for name, parts in experiment["squared_contributions"].items()
@@ -446,7 +446,7 @@ faces_matter = told(
 )
 
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 def off_truth(name):
     """Whether the effect found on the women of the experiment is another than the true one."""
     return told(
@@ -459,13 +459,13 @@ def off_truth(name):
     ).data
 
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 sizes, lows = hidden["part_points"]["P(wrong)"], hidden["part_points_low"]["P(wrong)"]
 together = {name: parts["all together"] for name, parts in sizes.items()}
 unsure = {name: (together[name] - lows[name]["all together"]) / Z for name in sizes}
 most = max(BOTH, key=together.get)
 moved_along = told(
-    "**Do parts of the face that move along matter most for the planted bias?** In faces of the paper's recipe they are set back. The "
+    "**Do parts of the face that move along matter most for the planted bias?** We set them back in faces of the paper's recipe. The "
     "effect on the probability of the wrong answer then changes by {planted:.1f} points for the planted bias (root mean square "
     "over the cells), by {one:.1f} for the {audited} model and by {two:.1f} for the {other} one.",
     margin=together["plantskin"] - together[most],
@@ -477,7 +477,7 @@ moved_along = told(
     other=other,
 )
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 drawn = experiment["as_drawn"]
 share = drawn["women_with_beard"]
 
@@ -496,7 +496,7 @@ def asked_of_beards(name):
     ).data
 
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 whole = 8 * pruned["complete_transects"]
 transects = pruned["generated"] / 8
 complete = pruned["complete_transects"] / transects
