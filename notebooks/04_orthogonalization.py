@@ -185,7 +185,7 @@ across = np.array([-n_hair[1], n_hair[0]])
 axis.plot(*np.c_[n_hair - 2 * across, n_hair + 2 * across], ":", color=figures.BLACK)
 ARROWS = {
     "normal of gender": (n_gender, figures.GREY, "-", (0, -0.14), "right"),
-    "normal of\nhair length": (n_hair, figures.VERMILION, "-", (-0.12, -0.18), "right"),
+    "normal of\nhair length": (n_hair, figures.VERMILION, "-", (0.2, -0.47), "right"),
     "dual vector\nof hair length": (v_hair, figures.BLUE, "--", (0.08, -0.55), "left"),
 }
 for name, (arrow, colour, line, shift, side) in ARROWS.items():

@@ -198,7 +198,7 @@ strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 
 # %% [markdown]
 # A generator has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
-# a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The *raw direction* of an attribute is the shortest way
+# a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The {term}`raw direction` of an attribute is the shortest way
 # across its plane, and other attributes change along it. A direction of the {term}`dual basis` crosses one plane and runs along all others
 # ([](04_orthogonalization)). The paper prints another formula for this purpose.
 
@@ -215,8 +215,9 @@ claim(
 
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
-# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). *The paper's recipe* walks along the
-# dual basis, so it holds four other attributes that raters annotate. The experiment of this page also holds what else is asked or measured.
+# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). The {term}`paper's recipe` walks along the
+# dual basis, so it holds four other attributes that raters annotate. The {term}`main arm`, the experiment of this page, also holds
+# what else is asked or measured.
 
 # %% tags=["remove-input"]
 agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
