@@ -199,7 +199,7 @@ plt.close(figure)
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
 def paired_bars(tables, xlabel, title):
     """One panel of bars for each leading model; the bars of one group carry their names."""
-    figure, axes = plt.subplots(2, 1, figsize=(5.1, 6.2), sharex=True, sharey=True)
+    figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.2), sharex=True, sharey=True)
     for axis, (name, table) in zip(axes, tables.items(), strict=True):
         figures.bars(table, ax=axis, ylabel="error rate").get_legend().remove()
         axis.set(xlabel="")

@@ -119,7 +119,7 @@ strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
 dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light"))
-ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(5.1, 3.8)).gca())
+ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.8)).gca())
 ax.set_xlabel("perceived gender")
 _ = ax.set_title(
     f"It errs on {100 * dark:.0f} % of dark-skinned\nand {100 * light:.0f} % of light-skinned women",
@@ -438,8 +438,8 @@ faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part
 chance = [part["sampling"] for part in squares]
 excess = np.subtract(faces, chance)
 faces_matter = told(
-    "**Do imperfect faces move an estimate more than the random draw of faces?** The typical sizes are {faces:.1f} points, "
-    "where made faces differ from those that we meant, and {chance:.1f} points for the draw.",
+    "**Do imperfect faces move an estimate more than the random draw of faces?** Made faces that differ from "
+    "those that we meant typically move it by {faces:.1f} points, and the draw moves it by {chance:.1f}.",
     margin=excess.mean(),
     error=excess.std(ddof=1) / np.sqrt(len(excess)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
@@ -594,5 +594,5 @@ _ = ax.set_title(
 # **What do you do next?**
 #
 # - To learn the method step by step, start with [](01_observational_audit).
-# - To audit a model of yours, read [](18_audit_your_model). How many faces it takes, [](16_planning) says.
+# - To audit a model of yours, read [](18_audit_your_model). [](16_planning) says how many faces it takes.
 # - To run a chapter and change it, [open it on your computer](open-a-chapter).
