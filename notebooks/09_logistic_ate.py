@@ -346,11 +346,11 @@ widgets.explorable(
 # %% [markdown]
 # ### What one coefficient is enough for
 #
-# One coefficient is enough for the average. Double it, or let the regression predict each
-# face with light and with dark skin and average the differences: that gives points of the error rate, over
-# everybody. In complete transects each level has the same mix of the other attributes, so this average is
+# One coefficient is enough for the average over everybody. Let the regression predict the error of each face,
+# once with light and once with dark skin, and average the differences. The result is in points of the error rate. In
+# complete transects each level has the same mix of the other attributes, so the result is
 # nearly the difference of the counted rates. [Note N1](n01_truth_scorecard) repeats the audit many times and
-# measures the bias. One coefficient is too little for a group or a cell.
+# measures its small bias. For a group or a cell, one coefficient is too little.
 
 # %% [markdown]
 # (erratum-bootstrap)=

@@ -150,8 +150,7 @@ change.astype(int).value_counts().rename_axis("change").rename("pairs").to_frame
 print(f"change in the error rate: {in_points(change.mean())} points, from {len(change)} pairs")
 
 # %% [markdown]
-# This number needs no regression, and readers understand it at once: points of the error rate. We
-# compute it in every *cell*. A cell fixes the other two attributes, for example women with short hair.
+# This number is in points of the error rate. We compute it in every *cell*. A cell fixes the other two attributes, for example women with short hair.
 # Each attribute has four cells. Pairs of different cells stay apart, so their effects cannot cancel.
 #
 # The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and
@@ -230,8 +229,7 @@ shown.rename_axis([None, None])
 # %% [markdown]
 # The last three rows test the tester. The *null* model answers by chance, so a flag in its rows is a
 # false alarm. In twenty such audits we expect about one with any false alarm. Its errors are alike inside
-# a transect, as real errors are. A method that counts eight images of one face as eight people would give
-# it wrong intervals.
+# a transect, as real errors are.
 
 # %%
 alarms = {name: table.loc["null", ["raises", "lowers"]] for name, table in flagged.items()}
@@ -289,7 +287,9 @@ for ax, (axis, model) in zip(axes, shown, strict=True):
     draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
     ax.set_title(f"{model}: {labels.CONTRASTS[axis]}", fontsize=11)
     ax.tick_params(labelsize=10)
-label = f"change in the error rate (points),\n95 % intervals, n = {judged['n'].min():,} pairs a cell"
+label = (
+    f"change in the error rate (points),\n95 % intervals, n = {judged['n'].min():,} pairs a cell"
+)
 figure.supxlabel(label, fontsize=10)
 panels.legend_above(figure, words.index, 3)
 title = (
@@ -320,16 +320,15 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # The last number of each line is the {term}`minimum detectable effect`. A cell with a large one says
-# little when it finds no effect. These words hold for one cell each. The experiment compares many cells,
-# so [note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
+# little when it finds no effect. A verdict holds for one cell.
+# [Note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
 # an effect differs between women and men.
 
 # %% [markdown]
 # ## Averages hide opposite effects
 #
 # The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
-# dark-skinned women and less often on dark-skinned men. Such a bias is the hardest one for a method that
-# averages. The figure shows its four cells beside their average, and the null model on the same scale.
+# dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average, and the null model on the same scale.
 
 # %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
