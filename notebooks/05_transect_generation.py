@@ -101,8 +101,8 @@ def apart(codes: np.ndarray) -> float:
 def legible(gallery: plt.Figure, title: str) -> None:
     """A title, and letters that a phone can show."""
     for axis in gallery.axes:
-        axis.tick_params(labelsize=13)
-        axis.yaxis.label.set_size(13)
+        axis.tick_params(labelsize=14)
+        axis.yaxis.label.set_size(14)
     gallery.suptitle(title, fontsize=14)
 
 
@@ -170,8 +170,6 @@ SPANS = {  # signed distances from the plane to both ends of a walk, set by eye
 adults = transects.base_latents(
     generator, fitted, (), 40, youngest=youngest, held={}, seed=seed, stage=f"{stage.name}/figures"
 )
-
-# %% tags=["hide-cell"]
 shown = facerender.to_frame(parameters_of(adults))
 loose = shown[
     (shown["hair_style"] < facerender.HAIR_STYLES.index("tied back")) & (shown["makeup"] < 0.2)
@@ -216,9 +214,10 @@ axis.text(
 )
 axis.text(0.66, 0.2, "2 step", color=figures.BLUE, fontsize=11)
 axis.text(*places[0] + [0, 0.54], "sampled", ha="center", fontsize=10)
-axis.text(0.05, -0.7, "neutral", fontsize=10)
+under = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+axis.text(0, -0.68, "neutral", fontsize=10, ha="center", bbox=under)
 axis.text(0.05, 1.95, "skin’s plane", fontsize=10, color=figures.GREY)
-axis.text(2.6, 0.07, "hair’s plane", fontsize=10, color=figures.GREY, ha="right")
+axis.text(2.6, -0.07, "hair’s plane", fontsize=10, color=figures.GREY, ha="right", va="top")
 axis.set_xlabel("decision value of skin colour", fontsize=10)
 axis.set_ylabel("decision value of hair length", fontsize=10)
 axis.set(xlim=(-3.5, 2.6), ylim=(-2, 2.2))
@@ -471,7 +470,6 @@ def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
     return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
 
 
-# %% tags=["hide-cell"]
 reached = {"papers": by_level("papers")}
 
 # %% [markdown]
@@ -510,7 +508,6 @@ def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.DataFrame
     return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
 
 
-# %% tags=["hide-cell"]
 grown, in_logits = float(logit(ADULT)), {k: float(logit(v)) for k, v in LITTLE.items()}
 
 # %%
@@ -538,7 +535,7 @@ main = main + calibration.centring(again, error).to_numpy() @ along
 #
 # $$D_c = g\,\frac{t_c - \bar y_c}{\overline{y\,(1 - y)}_c}.$$
 #
-# The denominator is the mean slope: so much does a score change for one logit. An attribute
+# The denominator is the mean slope, the change of a score for one logit. An attribute
 # without a goal is brought to one common mean in all cells.
 
 # %%
@@ -584,8 +581,6 @@ base["fitted"] = main
 own = base_of(calibrated, grown, {}, 5 * n_transects)[loose[ordinary]]
 own = calibrated.select([*LITTLE]).decision_values(own) - [*in_logits.values()]
 base["drawn"] = main + own @ dual_of_all.loc[[*LITTLE]].to_numpy()
-
-# %% tags=["hide-cell"]
 decisions = {name: logit(np.array(ends)) for name, ends in GOALS.items()}
 for arm in ("fitted", "drawn"):
     parameters[arm] = parameters_of(base[arm][:, None] + steps)
@@ -614,7 +609,7 @@ for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
             axis.axvline(value.median(), 0, 0.7, color=figures.BLACK, linestyle="--", linewidth=1)
             place = {"ha": "center", "va": "top", "transform": axis.get_xaxis_transform()}
             told = f"{label}\nSD {spreads.loc[(name, level), arm]:.3f}"
-            axis.text(np.clip(value.median(), 0.2, 0.8), 0.98, told, **place, fontsize=9)
+            axis.text(np.clip(value.median(), 0.2, 0.8), 0.98, told, **place, fontsize=9.5)
         axis.set(xlim=(0, 1), xticks=(0.1, 0.5, 0.9))
         axis.tick_params(labelsize=10)
 for axis, name in zip(panels[:, 0], AXES, strict=True):

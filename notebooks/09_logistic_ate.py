@@ -178,7 +178,7 @@ _ = figure.supxlabel(label, fontsize=10)
 # %% [markdown]
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
 # table answers for all four models. Attributes are ranked by the largest coefficient of their levels.
-# The nearer to the end, the sooner would a reader of the paper call skin negligible. The place differs between the models.
+# A reader of the paper would call an attribute near the end negligible. The place of skin differs between the models.
 
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()

@@ -93,8 +93,8 @@ where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
 of_whom = f"for the {model} model, among {where}"
 drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light skin", "dark skin"])
 for axis in drawing.axes:  # letters that a phone can show
-    axis.tick_params(labelsize=13)
-    axis.yaxis.label.set_size(13)
+    axis.tick_params(labelsize=14)
+    axis.yaxis.label.set_size(14)
 _ = drawing.suptitle(
     f"{model}, {where}: dark skin turns {harmed} of\n{len(change)} answers wrong, "
     f"and turns {helped} right",
@@ -433,7 +433,7 @@ for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
     ax.set_title(model, fontsize=11)
     ax.tick_params(labelsize=10)
-label = f"← helped          harmed →\nshare of pairs (%), 95 % intervals, n = {shares['n'].min():,} a cell"
+label = f"← helped{6 * chr(160)}harmed →\nshare of pairs (%), 95 % intervals, n = {shares['n'].min():,} a cell"
 figure.supxlabel(label, fontsize=10)
 audited_skin = shares[shares["model"].isin(AUDITED)]
 mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
