@@ -60,6 +60,8 @@ stage = Stage("05_transect_generation", profile=profile, device=device, seed=see
 figures.style()
 generator = load_generator("known-truth", device=device)
 fitted = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
+
+# %% tags=["remove-cell"]
 planes = fitted.unit()  # so that a decision value is a signed distance in W
 basis = stage.load("04_orthogonalization", "directions.npz")
 dual = pd.DataFrame(basis["dual"], basis["names"])
@@ -71,10 +73,13 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
     return generator.parameters(torch.from_numpy(codes.reshape(-1, generator.latent_dim)))
 
 
+# %% tags=["remove-cell"]
 pool = generator.sample(800, seed + 5).cpu().numpy().astype(np.float64)
 faces = facerender.to_frame(parameters_of(pool))
 plain = (faces["makeup"] < 0.2) & (faces["facial_hair"] < 0.2) & (faces["age"] > 0.5)
 plain &= (faces["hair_style"] < 2) & (faces["glasses"] < 0.2)
+
+# %% tags=["remove-cell"]
 CORNERS = {"light, short": (0.2, 0.2), "light, long": (0.2, 0.7), "dark, short": (0.8, 0.2)}
 CORNERS["dark, long"] = (0.8, 0.7)
 ends = [faces.loc[plain, ["skin_colour", "hair_length"]] - at for at in CORNERS.values()]
@@ -106,6 +111,7 @@ def legible(gallery: plt.Figure, title: str) -> None:
     gallery.suptitle(title, fontsize=14)
 
 
+# %% tags=["remove-cell"]
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
@@ -181,6 +187,8 @@ both = planes.select(["hair_length", "skin_colour"])
 values = [np.linspace(*SPANS[name], 5) for name in both.names]
 walk = (both.normals, both.intercepts, dual.loc[list(both.names)], values)
 square = transects.grid(people[:1], *walk)
+
+# %% tags=["remove-cell"]
 _ = render_to_store(parameters_of(square), figure_size, stage.path("square.npy"), device=device)
 _ = stage.save(
     "square.json", {name: at.tolist() for name, at in zip(both.names, values, strict=True)}
@@ -191,6 +199,8 @@ friendly = pool[(plain & (faces["smiling"] > 0.5)).to_numpy()]
 at = both.decision_values(friendly)[:, ::-1]  # skin, then hair
 start = np.square(at - [-2.6, 0]).sum(axis=1).argmin()
 some = transects.grid(friendly[[start]], *walk)[0, ::2, ::2]
+
+# %% tags=["remove-cell"]
 spots = [at[start], *product(values[1][::2], values[0][::2])]  # the sampled face, then the grid
 codes = np.concatenate([friendly[[start]], some.swapaxes(0, 1).reshape(9, -1)])
 used = [0, 5, 1, 3, 7, 9]  # the sampled face, the neutral one, and the corners
@@ -780,6 +790,8 @@ truth = facerender.to_frame(parameters["exact"])
 for name in AXES:
     intended = np.take(doses[name], index["exact"][f"{name}_level"])
     assert np.abs(truth[name] - intended).max() < 1e-6, name
+
+# %% tags=["remove-cell"]
 # Angles are in degrees and float32, hence the tolerance.
 assert within["exact"].drop(columns="artefacts").max().max() < 1e-4
 assert within["exact"]["artefacts"].max() < 0.2

@@ -86,12 +86,12 @@ places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change from the upper to the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
 of_whom = f"for the {model} model, among {where}"
-drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light skin", "dark skin"])
+drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light", "dark"])
 for axis in drawing.axes:  # letters that a phone can show
     axis.tick_params(labelsize=14)
     axis.yaxis.label.set_size(14)
