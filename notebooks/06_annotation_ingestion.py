@@ -50,7 +50,8 @@ n_population = 2000
 n_raters = 5
 n_boot = 1000
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("06_annotation_ingestion", profile=profile, device=device, seed=seed)
 figures.style()
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
@@ -77,9 +78,9 @@ curve = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit(
 strip = stage.load("05_transect_generation", "lines.npy")[:, :, ::2, ::2]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper. Note N9 has hair and skin."}}
-figure, (above, below) = plt.subplots(2, 1, figsize=(figures.WIDTH, 3.7), height_ratios=[1, 2])
+figure, (above, below) = plt.subplots(2, 1, figsize=(PHONE, 3.6), height_ratios=[1, 4])
 every = np.flatnonzero(walked["attribute"] == "gender")[::2]
-above.imshow(np.hstack(figures.as_pixels(strip[every])), aspect="auto")
+above.imshow(np.hstack(figures.as_pixels(strip[every])))
 above.set_axis_off()
 cells = chosen.iloc[::2].set_axis([*levels], axis=1).T[::-1]
 heat = {"cmap": "Blues", "vmin": 0, "vmax": 11, "cbar": False, "linewidths": 1}
@@ -88,7 +89,7 @@ heights = top + 0.5 - top * curve.fittedvalues
 below.plot(np.arange(len(value)) / 2 + 0.5, heights, color=figures.VERMILION, alpha=0.7)
 below.set(xlabel="", ylabel="")
 title = (
-    f"Nine annotators’ mean score of gender rises from {mean.iloc[0]:.2f} to {mean.iloc[-1]:.2f}"
+    f"Nine annotators’ mean score of gender\nrises from {mean.iloc[0]:.2f} to {mean.iloc[-1]:.2f}"
 )
 _ = figure.suptitle(title, fontsize=12)
 
@@ -354,7 +355,7 @@ single = published["icc"] / (published["raters"] - (published["raters"] - 1) * p
 published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
-fig, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.4), sharey=True, sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(PHONE, 4.6), sharey=True, sharex=True)
 rows = np.arange(len(agreement))[::-1]
 for ax, name in zip(axes, ("alpha", "icc"), strict=True):
     value = agreement[name]
@@ -363,10 +364,11 @@ for ax, name in zip(axes, ("alpha", "icc"), strict=True):
     real = published[name].reindex(agreement.index)
     ax.plot(real, rows, "D", color=figures.VERMILION, markerfacecolor="none", label="published")
     ax.set(xlabel={"alpha": "Krippendorff's alpha", "icc": "ICC of the mean"}[name])
+    ax.set(xlim=(-0.08, 1.08), xticks=[0, 0.5, 1])
 axes[0].set_yticks(rows, [name.replace("_", " ") for name in agreement.index])
 fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncol=2)
 here, there = agreement.loc["skin_colour", "alpha"], published.loc["skin_colour", "alpha"]
-title = f"Alpha of skin colour: {here:.2f} on {len(image_ids):,} images here, {there:.2f} on random faces"
+title = f"Alpha of skin colour: {here:.2f} on {len(image_ids):,} images\nhere, {there:.2f} on random faces"
 _ = fig.suptitle(title, fontsize=12)
 
 # %% [markdown]
@@ -432,7 +434,7 @@ screened["careless"] = crowd.rater_pool(seed).random[person[screened.index] - 1]
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
 distance = screened["distance"]
 limit = distance.median() + CUT * median_abs_deviation(distance, scale="normal")
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
+figure, ax = plt.subplots(figsize=(PHONE, 3.8))
 for careless, marker, name in ((False, "o", "attentive"), (True, "D", "careless")):
     some = screened[screened["careless"] == careless]
     colour = figures.VERMILION if careless else figures.BLUE
@@ -443,7 +445,7 @@ for careless, marker, name in ((False, "o", "attentive"), (True, "D", "careless"
 ax.axvline(limit, color=figures.BLACK, linestyle="--", linewidth=1)
 ax.set_ylim(top=1.15 * ax.get_ylim()[1])
 ax.text(limit, ax.get_ylim()[1], " flagged", va="top")
-ax.set(xlabel="mean distance from the others, in units of the scale", ylabel="seconds per answer")
+ax.set(xlabel="mean distance from the others, share of scale", ylabel="seconds per answer")
 careless, flagged = screened["careless"], screened["flagged"]
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
 
@@ -517,7 +519,7 @@ LEVELS = {
     "hair_length": ("short", "long"),
     "gender": ("female", "male"),
 }
-figure, panels = plt.subplots(3, 1, figsize=(figures.WIDTH, 5.6), sharex=True)
+figure, panels = plt.subplots(3, 1, figsize=(PHONE, 5.8), sharex=True)
 for ax, (axis, names) in zip(panels, LEVELS.items(), strict=True):
     width = 1 / (n_raters * (len(ATTRIBUTES[axis]) - 1))
     edges = np.arange(-width / 2, 1 + width, width)
@@ -530,7 +532,7 @@ for ax, (axis, names) in zip(panels, LEVELS.items(), strict=True):
     ax.set(xlim=(-0.03, 1.03), ylabel=f"{spoken[axis]}\nimages")
     ax.set_ylim(top=1.4 * ax.get_ylim()[1])
 panels[-1].set_xlabel("perceived score")
-title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs, high is seen as higher"
+title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs,\nhigh is seen as higher"
 _ = figure.suptitle(title, fontsize=12)
 
 # %% tags=["remove-cell"]
@@ -574,11 +576,14 @@ stowaways = stowaways.assign(high=leaks.mean() + half)
 stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
-labels = [f"{moved} moves {seen}".replace("_", " ") for moved, seen in stowaways.index]
+labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in stowaways.index]
 really = pd.Series([actual[moved][seen] for moved, seen in stowaways.index], labels)
-ax = figures.forest(stowaways.set_axis(labels), really, "perceived change, in units of the scale")
+ax = plt.figure(figsize=(PHONE, 5.6)).gca()
+figures.forest(stowaways.set_axis(labels), really, "perceived change, share of the scale", ax)
+marks = ax.get_legend_handles_labels()[0]
+ax.legend(marks, ["as shown", "as seen: 95 % for all at once"], **figures.charts.ABOVE, ncol=2)
 largest = stowaways["estimate"].iloc[0]
-title = f"The largest leak is {largest:+z.3f} as seen and {really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"
+title = f"The largest leak is {largest:+z.3f} as seen and\n{really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 
 # %% [markdown]
@@ -807,7 +812,7 @@ answer = (
     f"three axes (Krippendorff's alpha {on_axes.min():.2f} to {on_axes.max():.2f}, where one is perfect) and "
     f"hardly about makeup ({agreement.loc['makeup', 'alpha']:.2f}), which is held low on purpose. The "
     f"intended changes arrive: in {min(right.values()):.1%} or more of the pairs, high is seen as higher. The "
-    f"leak from hair to gender is in the eye: perceived gender moves by {seen['estimate']:+z.3f} of the scale, "
-    f"and the shape of the face by {actual['hair_length']['gender']:+z.3f}."
+    f"leak from hair to gender, an unintended change, is in the eye: longer hair moves perceived gender by "
+    f"{seen['estimate']:+z.3f} of the scale, and the shape of the face by {actual['hair_length']['gender']:+z.3f}."
 )
 glue("answer", Markdown(with_minus(answer)), display=False)
