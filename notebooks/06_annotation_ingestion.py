@@ -439,12 +439,12 @@ for careless, marker, name in ((False, "o", "attentive"), (True, "D", "careless"
     some = screened[screened["careless"] == careless]
     colour = figures.VERMILION if careless else figures.BLUE
     ax.plot(some["distance"], some["seconds"], marker, color=colour, linestyle="")
-    place, side = ((0.98, 0.5), "right") if careless else ((0.02, 0.97), "left")
-    text = {"ha": side, "va": "top", "fontsize": 11, "color": colour, "transform": ax.transAxes}
-    ax.text(*place, f"{name}, n = {len(some)}", **text)
+    place, side = ((0.98, 0.5), "right") if careless else ((0.02, 0.98), "left")
+    text = {"ha": side, "va": "top", "fontsize": 10, "color": colour, "transform": ax.transAxes}
+    ax.text(*place, f"{name},\nn = {len(some)}", **text)
 ax.axvline(limit, color=figures.BLACK, linestyle="--", linewidth=1)
-ax.set_ylim(top=1.15 * ax.get_ylim()[1])
-ax.text(limit, ax.get_ylim()[1], " flagged", va="top")
+ax.set_ylim(top=1.25 * ax.get_ylim()[1])
+ax.text(limit, 0.9 * ax.get_ylim()[1], " flagged →", fontsize=10)
 ax.set(xlabel="mean distance from the others, share of scale", ylabel="seconds per answer")
 careless, flagged = screened["careless"], screened["flagged"]
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
@@ -526,11 +526,11 @@ for ax, (axis, names) in zip(panels, LEVELS.items(), strict=True):
     for k, name in enumerate(names):
         look, values = figures.look(name), joined.loc[joined[f"{axis}_level"] == k, axis]
         ax.hist(values, edges, color=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
-        ax.axvline(values.median(), 0, 0.72, color=figures.BLACK, linestyle="--", linewidth=1)
-        place = {"ha": "center", "va": "top", "transform": ax.get_xaxis_transform()}
-        ax.text(np.clip(values.median(), 0.08, 0.92), 0.97, f"{name}\nn = {len(values):,}", **place)
+        ax.axvline(values.median(), 0, 0.66, color=figures.BLACK, linestyle="--", linewidth=1)
+        place = {"ha": "center", "va": "top", "transform": ax.get_xaxis_transform(), "fontsize": 10}
+        ax.text(np.clip(values.median(), 0.12, 0.88), 0.98, f"{name}\nn = {len(values):,}", **place)
     ax.set(xlim=(-0.03, 1.03), ylabel=f"{spoken[axis]}\nimages")
-    ax.set_ylim(top=1.4 * ax.get_ylim()[1])
+    ax.set_ylim(top=1.55 * ax.get_ylim()[1])
 panels[-1].set_xlabel("perceived score")
 title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs,\nhigh is seen as higher"
 _ = figure.suptitle(title, fontsize=12)
@@ -581,7 +581,9 @@ really = pd.Series([actual[moved][seen] for moved, seen in stowaways.index], lab
 ax = plt.figure(figsize=(PHONE, 5.6)).gca()
 figures.forest(stowaways.set_axis(labels), really, "perceived change, share of the scale", ax)
 marks = ax.get_legend_handles_labels()[0]
-ax.legend(marks, ["as shown", "as seen: 95 % for all at once"], **figures.charts.ABOVE, ncol=2)
+words = ["as shown", "as seen, simultaneous 95 % intervals"]
+ax.legend(marks, words, **figures.charts.ABOVE)
+ax.locator_params(axis="x", nbins=4)
 largest = stowaways["estimate"].iloc[0]
 title = f"The largest leak is {largest:+z.3f} as seen and\n{really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)

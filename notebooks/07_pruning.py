@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import MultipleLocator, PercentFormatter
 from myst_nb import glue
 from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
@@ -190,7 +190,7 @@ marks = [
 figure = figures.gallery(
     portraits, 7, titles=marks, row_labels=[axis.replace("_", "\n") for axis in axes]
 )
-figure.set_size_inches(PHONE, 2.9)
+_ = figure.set_size_inches(PHONE, 2.7)
 
 # %% [markdown]
 # (erratum-match)=
@@ -266,6 +266,7 @@ losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dro
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
 ax = plt.figure(figsize=(PHONE, 4.4)).gca()
 figures.bars(losses, ylabel="share dropped", ax=ax)
+ax.yaxis.set_major_locator(MultipleLocator(0.05))
 ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
 ax.tick_params(labelsize=10)
 _ = ax.set_title(
@@ -343,7 +344,7 @@ drawn = panels.intervals(
     spans, "attribute", "axis", xlabel="change, hundredths of a standard deviation"
 )
 drawn.set_size_inches(PHONE, 6)
-drawn.legends[0].set_title("between the levels of")
+drawn.legends[0].set_title("high − low level of")
 _ = drawn.axes[0].set_title(f"After Holm, {clear} of {len(upset)} changes\nare clear of zero")
 
 # %% tags=["remove-input"]

@@ -78,6 +78,7 @@ def in_lines(texts: list[str], start: str = "", width: int = 56) -> str:
     return with_minus("\n".join(lines))
 
 
+# %% tags=["remove-cell"]
 def draw_report(report, limits: int = 2) -> None:
     """A report on one page: the answer, every planned comparison, and the first limits."""
     rows = pd.DataFrame([one.model_dump() for one in report.effects])[::-1]
@@ -323,7 +324,7 @@ truth_known = cells.dropna(subset=["truth", "low"])
 inside = truth_known["truth"].between(truth_known["low"], truth_known["high"])
 intervals_held, intervals = int(inside.sum()), len(inside)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
 drawn = cells.set_index("change")
 ax = plt.figure(figsize=(PHONE, 7)).gca()
 figures.forest(drawn[NUMBERS[:3]], drawn["truth"], "change of the error rate (points)", ax)
@@ -801,7 +802,7 @@ if study == EXAMPLE:
     true = true.set_index(["attribute", "cell"])["truth"]
 inside = true.between(everything["low"], everything["high"])
 
-# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals, n pairs. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
+# %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals, n pairs. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
 ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()
 figures.forest(change.drop(columns="n"), answer, "change of the error rate, points", ax)
