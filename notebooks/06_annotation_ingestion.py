@@ -139,7 +139,7 @@ asked.str.lower().to_frame("levels, from low to high").rename(lambda name: name.
 # %% [markdown]
 # The same questions set up the annotation tool. Label Studio takes a small XML file and shows one question
 # per `Choices` element beside the image. A class can work without a server, with one
-# HTML page that holds questions and images. [](a-study-with-label-studio) sets up either.
+# HTML page. [](a-study-with-label-studio) sets up either.
 
 # %%
 config = annotations.labelling_config()
@@ -198,7 +198,7 @@ Markdown(
 # %% [markdown]
 # The table `shown` holds the scores that a {term}`perfect crowd` would give, with gender as the shape of the
 # face alone. It exists only in a world with {term}`known truth`. It drives the simulated crowd, settles
-# gold questions, and says at the end how much of the crowd's report is in the
+# {term}`gold questions <gold question>`, and says at the end how much of the crowd's report is in the
 # pictures. Later estimates may never look at it.
 
 # %%
@@ -220,7 +220,7 @@ Markdown(
 #
 # The crowd writes the file that a real Label Studio project exports, and the package reads it as it would
 # read yours. Reading turns every format into one tidy table with a row per answer. It also leaves a report,
-# the important half. The report has a line for each reason for which an answer was dropped or noted, and the
+# with a line for each reason for which an answer was dropped or noted, and the
 # place of the first case.
 
 # %%
@@ -264,9 +264,9 @@ Markdown(
 )
 
 # %% [markdown]
-# One worker signed with an e-mail address, which happens in real exports. Addresses are personal data, and
-# worker numbers can be traced to people. So both leave the reader as a keyed hash: an annotator keeps one
-# pseudonym, and the address is gone. The hash protects as long as its salt is private. Set your own before
+# One worker signed with an e-mail address. Addresses are personal data, and
+# worker numbers can be traced to people. So both leave the reader as a keyed hash, a code made with a secret: an annotator keeps one
+# pseudonym, and the address is gone. The hash protects as long as its secret, the salt, is private. Set your own before
 # you publish a table, and keep the export to yourself. Damaged files are refused or repaired row by row, as
 # [](a-study-with-label-studio) shows.
 
@@ -407,8 +407,8 @@ claim(
 # A few members of the crowd may hardly look. To find them we compare every answer with the mean of the
 # *others'* answers to the same question, in units of the scale, and average the distances for each rater.
 # This works without knowing the right answer. A rater is *flagged* who lies more than three robust standard
-# deviations above the median rater {cite:p}`median-deviation`. Times and {term}`gold
-# questions <gold question>` play no part in the flag.
+# deviations (from the median distance to the median) above the median rater {cite:p}`median-deviation`. Times and
+# gold questions play no part in the flag.
 
 # %%
 CUT = 3

@@ -222,7 +222,7 @@ short_hair = {}
 for ax, data in zip(axes, DATA, strict=True):
     table = tables[data, "fairface-like"].reset_index()
     rates = tables[data, "fairface-like"]["rate"]["female", "short"]
-    short_hair[data] = in_points(rates["dark"] - rates["light"])
+    short_hair[data] = f"{100 * (rates['dark'] - rates['light']):+z.1f}"
     table["group"] = [f"{g},\n{h} hair" for g, h in zip(table[BY[0]], table[BY[1]], strict=True)]
     figures.bars(table.set_index(["group", "skin"]), "errors, fairface-like", ax)
     counts = f"cells of {table['n'].min():,} to {table['n'].max():,} images"
@@ -234,6 +234,7 @@ title = (
     f"Short-haired women, dark − light skin:\n{short_hair['PPB-like']} points on portraits, "
     f"{short_hair['transects']} on transects"
 )
+figure.get_layout_engine().set(h_pad=0.1)
 _ = figure.suptitle(with_minus(title), fontsize=12)
 
 # %% [markdown]
@@ -313,7 +314,8 @@ for name in ("plantskin", "null"):
     of = errors.stratified_errors(adults, ["perceived_gender", "skin"], f"error_{name}")["rate"]
     gaps[name] = [in_points(of[one, "dark"] - of[one, "light"]) for one in ("female", "male")]
 title = "Transects, dark − light skin, women and men:\nplantskin {} and {} points, null {} and {}"
-_ = drawn.suptitle(with_minus(title.format(*gaps["plantskin"], *gaps["null"])), fontsize=12)
+title = with_minus(title.format(*gaps["plantskin"], *gaps["null"]))
+drawn.legends[0].set_title(title, {"size": 12})
 
 # %% [markdown]
 # ## The headline number
