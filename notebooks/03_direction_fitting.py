@@ -156,7 +156,7 @@ visible = facerender.visible_scores(parameters).set_axis(image_ids)
 # %% [markdown]
 # Raters disagree. Some are biased, some are careless, and all choose from a few levels. Their spread is calibrated on
 # published annotations of generated faces {cite:p}`matching`. They judge *perceived* gender and the visible tone of the
-# skin, as for any other face in this book. Their answers go through a file of Mechanical Turk, which our reader also takes from you.
+# skin, as for any other face in this book. Their answers go through a file of Mechanical Turk, a market for small tasks. Our reader also takes such a file from you.
 
 # %%
 answers = crowd.annotate(crowd.perceived(visible), n_raters, seed=seed, stage=stage.name)
@@ -174,7 +174,7 @@ columns = scores[["gender", "hair_length"]].head(10).to_numpy()
 figure = figures.gallery(
     examples, 5, ["gender {:.2f}\nhair {:.2f}".format(*row) for row in columns]
 )
-figure.set_size_inches(PHONE, 3.6)
+figure.set_size_inches(PHONE, 3.2)
 tie = scores["gender"].corr(scores["hair_length"])
 _ = figure.suptitle(
     with_minus(f"Scores of gender and hair correlate: {tie:+.2f} (n = {len(scores):,})"),
@@ -192,9 +192,9 @@ _ = figure.suptitle(
 # {term}`hyperplane`. The vector $n_j$ is its {term}`normal`, and $b_j$ its {term}`intercept`.
 
 # %% [markdown]
-# Attributes that come in every shade are fitted by ridge regression, and the intercept is shifted so that zero
+# Attributes that come in every shade are fitted by ridge regression, a linear regression that keeps its weights small, and the intercept is shifted so that zero
 # means the middle of the scale. Facial hair, makeup and smiling are cut in two and fitted by a linear support vector
-# machine. These are the choices of {cite:t}`transects`.
+# machine, which separates two groups. These are the choices of {cite:t}`transects`.
 
 # %%
 CONTINUOUS = ("gender", "skin_colour", "age", "hair_length")
@@ -229,7 +229,7 @@ for axis, name in zip(axes, ("hair_length", "facial_hair"), strict=True):
     r = np.corrcoef(x, shown[name])[0, 1]
     axis.set_title(f"{name.replace('_', ' ')}:\ncorrelation {r:.2f}", fontsize=12)
 axes[0].set_ylabel(f"visible score of {len(fresh):,} new faces")
-_ = figure.supxlabel("signed distance from the hyperplane")
+_ = figure.supxlabel("signed distance from the hyperplane", fontsize=12)
 
 # %% [markdown]
 # A good direction gives a narrow band that rises. An S-shaped curve means that the scale ends. This is harmless, because we only
@@ -350,7 +350,7 @@ for position, (name, fits) in enumerate(curve.groupby("attribute")):
     axis.plot(of_name.index, of_name, look.marker + "-", color=look.colour)
     axis.text(
         of_name.index[1],
-        of_name.iloc[1] + 2.5,
+        of_name.iloc[1] + 3.5,
         name.replace("_", " "),
         color=look.colour,
         fontsize=12,
