@@ -72,7 +72,7 @@ results = {}
 
 
 # %% tags=["remove-cell"]
-def in_lines(texts: list[str], start: str = "", width: int = 56) -> str:
+def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
     """Texts as lines that fit a page of the report."""
     lines = (fill(start + text, width, subsequent_indent=" " * len(start)) for text in texts)
     return with_minus("\n".join(lines))
@@ -84,7 +84,7 @@ def draw_report(report, limits: int = 2) -> None:
     rows = pd.DataFrame([one.model_dump() for one in report.effects])[::-1]
     ends, margin = 100 * rows[["estimate", "low", "high"]].astype(float), 100 * report.tolerance
     figure = plt.figure(figsize=(PHONE, 8.6), layout="none", edgecolor="#777777", linewidth=2)
-    ax = figure.add_axes((0.4, 0.225, 0.57, 0.465))
+    ax = figure.add_axes((0.4, 0.232, 0.57, 0.465))
     ax.axvspan(-margin, margin, color="#DDDDDD", zorder=0)
     ax.axvline(0, color=figures.BLACK, linewidth=1)
     for place, (one, verdict) in enumerate(zip(ends.to_numpy(), rows["verdict"], strict=True)):
@@ -100,11 +100,11 @@ def draw_report(report, limits: int = 2) -> None:
     title += f"{counts.get('inconclusive', 0)} undecided"
     head, how = {"fontsize": 11, "fontweight": "bold", "va": "top"}, {"fontsize": 9.5, "va": "top"}
     figure.text(0.02, 0.988, title, fontsize=12, fontweight="bold", va="top")
-    figure.text(0.02, 0.935, "1  The answer", **head)
-    figure.text(0.02, 0.912, in_lines([report.question, *report.answer.splitlines()[:2]]), **how)
-    figure.text(0.02, 0.725, "2  Every planned cell", **head)
-    figure.text(0.02, 0.145, "3  The limits", **head)
-    figure.text(0.02, 0.122, in_lines(report.limits[:limits], "– "), **how)
+    figure.text(0.02, 0.929, "1  The answer", **head)
+    figure.text(0.02, 0.906, in_lines([report.question, *report.answer.splitlines()[:2]]), **how)
+    figure.text(0.02, 0.728, "2  Every planned cell", **head)
+    figure.text(0.02, 0.132, "3  The limits", **head)
+    figure.text(0.02, 0.109, in_lines(report.limits[:limits], "– "), **how)
 
 
 # %% tags=["remove-cell"]
