@@ -802,7 +802,7 @@ if study == EXAMPLE:
     true = true.set_index(["attribute", "cell"])["truth"]
 inside = true.between(everything["low"], everything["high"])
 
-# %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals, n pairs. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
+# %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
 ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()
 figures.forest(change.drop(columns="n"), answer, "change of the error rate, points", ax)
@@ -909,7 +909,7 @@ sentence
 # Halve the number of faces in `audits/example.yml` and write the plan with `make audit-plan`. What can the
 # design still find? Then leave `transects` out, so that the plan chooses the number.
 #
-# **Check:** with the file as it is, your plan repeats the sizes in the text above.
+# **Check:** write the plan of the unchanged file first. With half of the faces you have half of its images.
 # ```
 
 # %% [markdown]
@@ -929,6 +929,8 @@ def sizes_with(transects: int | None) -> dict:
 
 # %% tags=["solution"]
 planned = {"as it is": spec.design.transects, "half": spec.design.transects // 2, "chosen": None}
+whole, half = sizes_with(planned["as it is"]), sizes_with(planned["half"])
+assert half["images"] * whole["units"] == whole["images"] * half["units"]
 pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units", "detectable"]].T
 
 # %% [markdown]
