@@ -115,7 +115,8 @@ _ = figure.suptitle(
 # A renderer turns a table into pictures, one row for each face. Each column is a parameter with a range and
 # a meaning. There are attributes such as age or hair length. There is the scene: pose, light, background. And there is
 # identity: the shape of eyes, nose and jaw. To set a parameter by hand is an *intervention*, written $\mathrm{do}(\cdot)$.
-# It changes one column and keeps all others. Unfold the table to see all parameters.
+# It changes one column and keeps all others. Here `base` is the face
+# of {numref}`fig-world-sweeps`. Unfold the table to see all parameters.
 
 # %%
 long_haired = do(base, hair_length=0.9)

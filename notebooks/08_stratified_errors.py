@@ -99,7 +99,7 @@ figure.set_size_inches(PHONE, 3.4)
 #
 # We use the fitted arm of the transects: its directions come from crowd scores, as they would with a
 # real generator. Each row is one image with its place in its transect, the crowd's mean scores, the
-# majority label, and the decisions of [](07_pruning).
+# majority label, and the decisions of [](07_pruning). These come in the tables `index`, `scores` and `kept`.
 
 # %%
 audit = index.join(scores, validate="1:1").join(kept, validate="1:1")
