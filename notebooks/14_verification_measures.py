@@ -67,6 +67,7 @@ n_raters = 5
 # %% [markdown]
 # ```{glue:figure} pair-and-threshold
 # :name: fig-threshold
+# :width: 460px
 # :alt: Four pairs of made faces with their similarities, and two histograms of similarity, above for pairs of one made person, below for pairs of two. A dashed line marks the threshold. Marked bars left of it are false non-matches, marked bars right of it false matches.
 #
 # One threshold, two errors. Above: four pairs, with the similarity that a network gives them. Below: the

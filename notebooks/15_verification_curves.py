@@ -200,7 +200,7 @@ figure = panels.intervals(table, "row", "row", "panel", across=1)
 figure.set_size_inches(4.8, 5.2)
 for ax, (rate, (kind, panel)) in zip(figure.axes, KINDS.items(), strict=True):
     n = f"n = {at_door[kind].min():,} to {at_door[kind].max():,}"
-    ax.set_title(f"{panel}: {shares[rate]}\n({n} per group)", loc="left")
+    ax.set_title(f"{panel}: {shares[rate]}\n({n} per group)")
     ax.set_xlim(-0.5)
 figure.supxlabel("share of pairs (%)", size=10)
 glue("groups", figure, display=False)
@@ -382,7 +382,8 @@ plan.families["training sets"].check(by_set.swaplevel().index)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95 % intervals over faces and trainings. Note N6 shows every network."}}
 held = by_set["p_holm"] < plan.level
-row_names = [f"{r}, {n.title()}{' *' if held[r, n] else ''}" for r, n in by_set.index]
+sets = {name: name.title().replace("Mostly", "mostly") for name in skewed}
+row_names = [f"{r}, {sets[n]}{' *' if held[r, n] else ''}" for r, n in by_set.index]
 drawn = (100 * by_set[ENDS]).set_axis(row_names)
 ax = plt.figure(figsize=(4.8, 3.8)).gca()
 figures.forest(drawn, xlabel="effect of the composition on the gap (points)", ax=ax)
@@ -468,7 +469,7 @@ figure.set_size_inches(4.8, 5)
 for ax, (panel, part) in zip(figure.axes, every.groupby("panel", sort=False), strict=True):
     table = part.pivot_table("estimate", "row", "yardstick")
     higher = 100 * (table["the crowd's consensus"] - table["known identity"]).mean()
-    ax.set_title(f"{panel}: {higher:+.1f} points by the crowd".replace("-", "−"), loc="left")
+    ax.set_title(f"{panel}:\n{higher:+.1f} points by the crowd".replace("-", "−"))
     ax.set_xlim(-0.5)
 _ = figure.supxlabel("share of pairs (%)", size=10)
 

@@ -198,7 +198,7 @@ gap = rates[(rates["group"] == "female, dark") & (rates["reference"] == "female,
 # %% [markdown]
 # The first mark of the figure is the effect of skin with all else equal. The second mark lets hair go with skin as it does in the portraits.
 # The step from the first to the second comes with the mix. The step from the second to the third is the miss. How large is the predicted
-# share? It is a ratio of two estimates, so we use Fieller's interval, which knows about the chance in both.
+# share? It is a ratio of two estimates, so we use {term}`Fieller's interval`, which allows for the chance error of both.
 
 # %%
 found, said = (
@@ -375,7 +375,8 @@ title = f"{over} of {len(here)} strata err more often in the portraits"
 ax = figures.matched_scatter(pairs)
 ax.set_title(title, loc="left")
 ax.figure.set_size_inches(4.8, 6.6)
-ax.figure.legends[0].set_ncols(1)
+ax.figure.legends[0].remove()
+_ = ax.figure.legend(loc="outside lower center", ncol=1)
 
 # %% tags=["remove-cell"]
 OVERALL = ("fairface-like", "all faces")
@@ -384,7 +385,7 @@ assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
 
 # %% tags=["remove-input"]
 largest = adds.loc[adds.abs().nlargest(3).index]
-named = "; ".join(f"{', '.join(key)} ({points:+.1f})" for key, points in largest.items())
+named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
 Markdown(
     with_minus(
         f"The overall rate misses by {adds.sum():+.1f} points. These strata add most: {named}."

@@ -135,8 +135,9 @@ row_labels = ["renders", "again", "samples", "again"]
 figure = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
 for ax in figure.axes:
     ax.yaxis.label.set_size(14)
-off = f"Off by {unlike(drawn_first):.2f} of the difference of two renders,\n"
-_ = figure.suptitle(off + f"by {unlike(made):.2f} of that of two samples", size=14)
+off = f"What comes back is off by {unlike(drawn_first):.0%} of the difference\n"
+off += f"of two renders, by {unlike(made):.0%} of that of two samples"
+_ = figure.suptitle(off, size=14)
 
 # %% tags=["remove-input"]
 Markdown(

@@ -206,7 +206,7 @@ def alone(rate: str, name: str) -> pd.DataFrame:
 
 
 # %%
-labels = {key: f"{key[0]}, {key[1].title()}" for key in by_set.index}
+labels = {key: f"{key[0]}, {key[1].title()}".replace("Mostly", "mostly") for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "Every network of the record (shown at the top)."}}
@@ -232,7 +232,7 @@ for column, (shift, colour, named) in bars.items():
     lower.barh(heights, 100 * by_set[column], 0.3, **look)
 lower.set_yticks(range(len(labels)), [*labels.values()][::-1])
 lower.set(xlabel="spread (points)", ylim=(-0.7, len(labels) - 0.3))
-upper.set_title(f"{found} of {len(one_by_one)} networks are clear of zero\n\n\n")
+upper.set_title(f"{found} of {len(one_by_one)} networks are clear of zero\n\n\n", loc="left")
 
 # %% tags=["remove-cell"]
 for ax in (upper, lower):
