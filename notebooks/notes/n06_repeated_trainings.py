@@ -209,21 +209,30 @@ def alone(rate: str, name: str) -> pd.DataFrame:
 labels = {key: f"{key[0]}, {key[1].title()}".replace("Mostly", "mostly") for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
+# %% tags=["remove-cell"]
+means = (100 * by_set[["estimate", "low", "high"]]).set_axis(labels.values())
+found = ((one_by_one["low"] > 0) | (one_by_one["high"] < 0)).sum()
+
+
+def draw_networks(ax) -> None:
+    """A mark for every network above the mean of its composition."""
+    figures.forest(means, xlabel="effect of the composition (points)", ax=ax)
+    for place, label in enumerate(reversed(labels.values())):
+        own = one_by_one.loc[label].sort_values("estimate")
+        clear = (own["low"] > 0) | (own["high"] < 0)
+        # In turns a little higher, so that like marks do not hide each other.
+        heights = place + 0.2 + 0.09 * (np.arange(len(own)) % 2)
+        face = np.where(clear, figures.ORANGE, "white")
+        named = "one network (filled: clear of zero)" if place == 0 else None
+        dots = {"c": face, "edgecolors": figures.BLACK, "zorder": 3, "label": named}
+        ax.scatter(100 * own["estimate"], heights, **dots)
+    title = f"{found} of {len(one_by_one)} networks are clear of zero"
+    ax.set_title(f"{title}\n\n\n", loc="left")
+
+
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "Every network of the record (shown at the top)."}}
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.8, 7.2), height_ratios=[3, 2])
-means = (100 * by_set[["estimate", "low", "high"]]).set_axis(labels.values())
-figures.forest(means, xlabel="effect of the composition (points)", ax=upper)
-found = 0
-for place, label in enumerate(reversed(labels.values())):
-    own = one_by_one.loc[label].sort_values("estimate")
-    clear = (own["low"] > 0) | (own["high"] < 0)
-    found += clear.sum()
-    # In turns a little higher, so that like marks do not hide each other.
-    heights = place + 0.2 + 0.09 * (np.arange(len(own)) % 2)
-    face = np.where(clear, figures.ORANGE, "white")
-    named = "one network (filled: clear of zero)" if place == 0 else None
-    dots = {"c": face, "edgecolors": figures.BLACK, "zorder": 3, "label": named}
-    upper.scatter(100 * own["estimate"], heights, **dots)
+draw_networks(upper)
 bars = {"within": (0.18, "white", "standard error of one network's audit")}
 bars["between"] = (-0.18, figures.ORANGE, "between trainings")
 for column, (shift, colour, named) in bars.items():
@@ -232,9 +241,6 @@ for column, (shift, colour, named) in bars.items():
     lower.barh(heights, 100 * by_set[column], 0.3, **look)
 lower.set_yticks(range(len(labels)), [*labels.values()][::-1])
 lower.set(xlabel="spread (points)", ylim=(-0.7, len(labels) - 0.3))
-upper.set_title(f"{found} of {len(one_by_one)} networks are clear of zero\n\n\n", loc="left")
-
-# %% tags=["remove-cell"]
 for ax in (upper, lower):
     ax.legend(loc="lower left", bbox_to_anchor=(-0.45, 1), ncol=1)
 glue("each-training", figure, display=False)
