@@ -53,6 +53,16 @@ TRAINED = ("celeba-like", "fairface-like", "plantskin")
 AXES = ["skin_colour", "hair_length", "gender"]
 
 # %% [markdown]
+# ```{glue:figure} units
+# :name: fig-score-coverage
+# :alt: Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line.
+#
+# How often nominal 95 % intervals hold the truth in simulated audits, by within-transect correlation of errors, for
+# manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. Grey is
+# the acceptable range. Which unit would you resample?
+# ```
+
+# %% [markdown]
 # ## Question
 #
 # A 95 % interval promises to hold the truth in nineteen of twenty studies. Does it? We repeat studies and
@@ -107,10 +117,10 @@ images = study[study["estimator"] == "image bootstrap"]["coverage"]
 clustered = study[study["estimator"] == "transect bootstrap"]["coverage"]
 title = f"Lowest coverage: images {images.min():.0%}, transects {clustered.min():.0%}"
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
 named = list(study["estimator"].unique())
-shape = {"figsize": (figures.WIDTH, 1.8 + 0.75 * len(named)), "sharex": True, "sharey": True}
-figure, axes = plt.subplots(1, study["correlation"].nunique(), **shape)
+shape = {"figsize": (4.8, 1 + 1.35 * len(named)), "sharex": True, "sharey": True}
+figure, axes = plt.subplots(study["correlation"].nunique(), 1, **shape)
 kinds = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1, -1), strict=False))
 for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False), strict=True):
     ax.axvspan(100 * BAND[0], 100 * BAND[1], color="#DDDDDD", zorder=0)
@@ -122,10 +132,11 @@ for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False
         filled = look.colour if kind == "manipulated" else "none"
         panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
     ax.set_title(f"correlation {correlation:g}", fontsize=11)
-    panels.name_rows(ax, named)
-figure.suptitle(title, fontsize=12)
-figure.supxlabel("coverage (%)\n\n", fontsize=12)  # room for the legend
-_ = figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncol=3)
+    panels.name_rows(ax, [name.replace(" ", "\n", 1) for name in named])
+axes[-1].set_xlabel("coverage (%)")
+panels.legend_above(figure, columns=2).legends[0].set_title(title, {"size": 12})
+glue("units", figure, display=False)
+plt.close(figure)
 
 # %% tags=["remove-input"]
 lines = []
