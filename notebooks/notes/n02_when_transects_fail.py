@@ -217,13 +217,12 @@ LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
 
 # %% tags=["hide-cell"]
-def titled(figure: plt.Figure, title: str, height: float) -> plt.Figure:
+def titled(figure: plt.Figure, title: str, height: float) -> None:
     """The figure as wide as a phone shows well, its finding and its marks above."""
     figure.legends[0].remove()
     figure.set_size_inches(4.8, height)
     marks = panels.legend_above(figure, columns=2).legends[0]
     marks.set_title(textwrap.fill(with_minus(title), 46), {"size": 12})
-    return figure
 
 
 # %% tags=["hide-cell"]
@@ -237,7 +236,8 @@ def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.
             panels.upright(ax, places, mine, look, kind)
         ax.set(title=name, ylabel=ylabel)
     axes[-1].set_xlabel(xlabel)
-    return titled(panels.legend_above(figure), title, 1.4 + 2.3 * len(groups))
+    titled(panels.legend_above(figure), title, 1.4 + 2.3 * len(groups))
+    return figure
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
@@ -524,7 +524,7 @@ leaked = pd.concat(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
-WOMEN = "effect on women's errors (points)"
+WOMEN = "effect on women (points)"
 along = "transects with earrings (%)"
 drawn = in_panels(leaked, "share", 100)
 does = 100 * leaked["hidden"]
@@ -1053,7 +1053,7 @@ spoiled = {
 spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The first figure of this note."}}
-figure, ax = plt.subplots(figsize=(4.8, 3.8))
+figure, ax = plt.subplots()
 kept, failing = np.transpose([*spoiled.values()])
 ax.hlines(range(len(spoiled)), kept, failing, color=figures.GREY)
 for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")):
@@ -1063,11 +1063,12 @@ for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")
 for row, value in enumerate(failing):
     where = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
     ax.annotate(f"{value:.1f}", (value, row), **where)
-panels.name_rows(ax, [textwrap.fill(name, 14) for name in spoiled])
+panels.name_rows(ax, [textwrap.fill(name, 16) for name in spoiled])
 ax.set(xlabel="largest departure (points)", xlim=(-0.05 * failing.max(), 1.2 * failing.max()))
 title = "One failed condition moves an estimate by up to {:.1f} to {:.1f} points"
 title = title.format(failing.min(), failing.max())
-glue("one-by-one", titled(panels.legend_above(figure), title, 3.8), display=False)
+titled(panels.legend_above(figure), title, 4.8)
+glue("one-by-one", figure, display=False)
 plt.close(figure)
 
 # %% tags=["remove-cell"]

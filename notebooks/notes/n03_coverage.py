@@ -54,12 +54,12 @@ AXES = ["skin_colour", "hair_length", "gender"]
 
 # %% [markdown]
 # ```{glue:figure} units
-# :name: fig-score-coverage
-# :alt: Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line.
+# :name: fig-units
+# :alt: Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage around a dashed line at 95 %.
 #
-# How often nominal 95 % intervals hold the truth in simulated audits, by within-transect correlation of errors, for
-# manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. Grey is
-# the acceptable range. Which unit would you resample?
+# How often nominal 95 % intervals hold the truth in simulated audits, if images or transects are resampled, for
+# attributes that differ within transects (filled) and attributes of the face (open). Grey is the acceptable range.
+# Which unit would you resample?
 # ```
 
 # %% [markdown]
@@ -117,26 +117,43 @@ images = study[study["estimator"] == "image bootstrap"]["coverage"]
 clustered = study[study["estimator"] == "transect bootstrap"]["coverage"]
 title = f"Lowest coverage: images {images.min():.0%}, transects {clustered.min():.0%}"
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
-named = list(study["estimator"].unique())
-shape = {"figsize": (4.8, 1 + 1.35 * len(named)), "sharex": True, "sharey": True}
-figure, axes = plt.subplots(study["correlation"].nunique(), 1, **shape)
-kinds = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1, -1), strict=False))
-for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False), strict=True):
+# %% tags=["hide-cell"]
+KINDS = list(zip(study["kind"].unique(), figures.SPARE, (-1, 1, -1), strict=False))
+
+
+def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
+    """Coverage with its intervals in named rows, over the accepted band."""
     ax.axvspan(100 * BAND[0], 100 * BAND[1], color="#DDDDDD", zorder=0)
     ax.axvline(95, **panels.DASHED, zorder=1)
-    for kind, look, side in kinds:
+    named = list(rows[by].unique())
+    for kind, look, side in KINDS:
         mine = rows[rows["kind"] == kind].rename(columns={"coverage": "estimate"})
-        places = mine["estimator"].map(named.index)
-        places += side * (0.12 + 0.1 * mine.groupby("estimator").cumcount())
+        places = mine[by].map(named.index) + side * (0.12 + 0.1 * mine.groupby(by).cumcount())
         filled = look.colour if kind == "manipulated" else "none"
-        panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
-    ax.set_title(f"correlation {correlation:g}", fontsize=11)
-    panels.name_rows(ax, [name.replace(" ", "\n", 1) for name in named])
-axes[-1].set_xlabel("coverage (%)")
-panels.legend_above(figure, columns=2).legends[0].set_title(title, {"size": 12})
+        if len(mine):
+            panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
+    panels.name_rows(ax, named)
+
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage around a dashed line at 95 %."}, "figure": {"caption": "The first figure of this note."}}
+two = study[study["estimator"].isin(["image bootstrap", "transect bootstrap"])]
+unit = two["estimator"].str.replace(" bootstrap", "s")
+two = two.assign(row=unit + ", tie " + two["correlation"].map("{:g}".format))
+figure, ax = plt.subplots(figsize=(4.8, 4))
+draw_coverage(ax, two.sort_values("estimator", kind="stable"), "row")
+ax.set_xlabel("coverage (%)")
+panels.legend_above(figure).legends[0].set_title(title, {"size": 12})
 glue("units", figure, display=False)
 plt.close(figure)
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
+shape = {"figsize": (4.8, 9), "sharex": True, "sharey": True}
+figure, axes = plt.subplots(study["correlation"].nunique(), 1, **shape)
+for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False), strict=True):
+    draw_coverage(ax, rows, "estimator")
+    ax.set_title(f"correlation {correlation:g}", fontsize=11)
+axes[-1].set_xlabel("coverage (%)")
+panels.legend_above(figure, columns=2).legends[0].set_title(title, {"size": 12})
 
 # %% tags=["remove-input"]
 lines = []

@@ -840,7 +840,7 @@ for ax, model in zip(axes, AUDITED, strict=True):
 axes[-1].set_xticks(range(len(SHARES)), [f"{100 * share:.0f}" for share in SHARES])
 axes[-1].set_xlabel("true share of the counted gap (%)")
 legend = panels.legend_above(figure, columns=2).legends[0]
-title = f"Firm and wrong in at most {table['firm and wrong'].max():.1%}\nof the audits of a bar"
+title = f"Firm and wrong in at most {table['firm and wrong'].max():.1%}\nof the simulated audits of a bar"
 legend.set_title(title, {"size": 12})
 glue("simulated-words", figure, display=False)
 plt.close(figure)
@@ -987,8 +987,10 @@ pd.DataFrame(price, ["cells clear of zero", "mean width (points)"])
 # ```{exercise} Cochran's Q by hand (15 minutes, medium)
 # :label: ex-cochran-by-hand
 # A model has $C_j$ errors in combination $j$ of $k$, and $R_i$ errors in transect $i$. There are $N$ errors in all. Compute
-# $Q = (k-1)\,(k\sum_j C_j^2 - N^2) / (kN - \sum_i R_i^2)$. Then leave out all transects whose
-# images are all right or all wrong. Does $Q$ change?
+#
+# $$Q = (k-1)\,\frac{k\sum_j C_j^2 - N^2}{kN - \sum_i R_i^2}.$$
+#
+# Then leave out all transects whose images are all right or all wrong. Does $Q$ change?
 #
 # **Check:** your first number is the one of the table at the top of this note.
 # ```
