@@ -55,7 +55,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # %% [markdown]
 # ```{glue:figure} units
 # :name: fig-units
-# :alt: Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage around a dashed line at 95 %.
+# :alt: Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage.
 #
 # How often nominal 95 % intervals hold the truth in simulated audits, if images or transects are resampled, for
 # attributes that differ within transects (filled) and attributes of the face (open). Grey is the acceptable range.
@@ -135,7 +135,7 @@ def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
     panels.name_rows(ax, named)
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage around a dashed line at 95 %."}, "figure": {"caption": "The first figure of this note."}}
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The first figure of this note."}}
 two = study[study["estimator"].isin(["image bootstrap", "transect bootstrap"])]
 unit = two["estimator"].str.replace(" bootstrap", "s")
 two = two.assign(row=unit + ", tie " + two["correlation"].map("{:g}".format))

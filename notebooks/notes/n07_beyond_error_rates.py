@@ -92,6 +92,7 @@ n_raters = 5
 n_boot = 1000
 
 # %% tags=["remove-cell"]
+NARROW = 4.8  # inches, so that a phone shows the words of a figure
 stage = Stage("n07_beyond_error_rates", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
@@ -268,6 +269,7 @@ portraits = facerender.render(
 ).image
 titles = [f"step {step}" for step in range(STEPS)]
 figure = figures.gallery(portraits, STEPS, titles, [axis.replace("_", " ") for axis in MOVED])
+figure.set_size_inches(NARROW, 2.8)
 glue("one-face", figure, display=False)
 plt.close(figure)
 
@@ -414,7 +416,6 @@ def plotted(axis: str) -> pd.DataFrame:
 
 
 # %% tags=["hide-cell"]
-NARROW = 4.8  # inches, so that a phone shows the words of a figure
 
 
 def draw_band(ax, x, curve: pd.DataFrame, look: figures.Look, label: str, marker: str = "") -> None:
@@ -562,7 +563,9 @@ def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
         style = {"fmt": "D", "color": look.colour, "markersize": 6, "mfc": "white"}
         ax.errorbar(part["truth"], y + 0.09, xerr=labels.Z * part["truth_se"], **style)
     ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
-    ax.set_yticks(range(len(rows)), [",\n".join(filter(None, key)) for key in rows])
+    named = [",\n".join(filter(None, key)) for key in rows]
+    named = [name.replace("skin colour", "skin").replace("hair length", "hair") for name in named]
+    ax.set_yticks(range(len(rows)), named)
     ax.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
     known = table.loc[[*TRAINED]]
     held = f"{known['holds'].sum()} of {len(known)} intervals hold\nthe truth (white diamonds)"
@@ -1095,12 +1098,11 @@ large = render_to_store(set_to[places], figure_size, path, device=device)
 # %% tags=["hide-cell"]
 right = audit.iloc[places][f"error_{model}"] == 0
 male = audit.iloc[places][f"score_{model}"]
-titles = [
-    f"P(male) {p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)
-]
+titles = [f"{p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)]
 
-# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below."}}
-_ = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
+# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below. Above each picture: the probability of male, and whether the answer is right."}}
+figure = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
+figure.set_size_inches(NARROW, 2.8)
 
 # %% tags=["remove-input"]
 first = hidden.iloc[0]
@@ -1135,7 +1137,7 @@ true = pd.concat({"null": 0 * true[TRAINED[0]]} | {m: true[m] for m in TRAINED},
 crossed = beside_truth(together(found, np.tile(one_error, len(MODELS))), true)
 
 # %% mystnb={"image": {"alt": "Ten rows with a mark for each of three models: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
-draw_beside_truth(crossed, "difference of two effects on the error rate (points)")
+draw_beside_truth(crossed, "difference of two effects (points)")
 
 # %% [markdown]
 # Do intervals miss because of the method or because of the pictures? We can test the method alone. The faces of the truth serve as a population
