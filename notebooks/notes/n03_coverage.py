@@ -138,7 +138,8 @@ def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The first figure of this note."}}
 two = study[study["estimator"].isin(["image bootstrap", "transect bootstrap"])]
 unit = two["estimator"].str.replace(" bootstrap", "s")
-two = two.assign(row=unit + ", tie " + two["correlation"].map("{:g}".format))
+ties = zip(unit, two["correlation"], strict=True)
+two = two.assign(row=[f"{one}, tie {tie:g}" for one, tie in ties])
 figure, ax = plt.subplots(figsize=(4.8, 4))
 draw_coverage(ax, two.sort_values("estimator", kind="stable"), "row")
 ax.set_xlabel("coverage (%)")

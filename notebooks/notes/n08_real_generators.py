@@ -62,6 +62,7 @@ from PIL import Image
 from helpers import directions, effects, figures, models, orthogonalization, transects
 from helpers.artifacts import Stage, atomic
 from helpers.claims import claim, with_minus
+from helpers.effects import labels
 from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
 from helpers.generators import stylegan2
 from helpers.generators.checkpoints import rosinality_names
@@ -504,17 +505,22 @@ shared = sorted(set.intersection(*combinations)) if combinations else []
 of_truth = stage.load("11_who_was_right", "under_do_celeba-like.npy")
 of_sample = frame.groupby([f"{name}_level" for name in WORDS])["error"].mean()
 
+# %% [markdown]
+# Why do some intervals miss? The truth comes from other base faces, so an interval can miss it by the luck of the
+# draw. Effects that share a combination of levels share its luck, and miss together.
+# [](n10_direct_effects) repeats such ideal audits, and counts how often one sample is so unlucky.
+
 # %% tags=["remove-input"]
 named = [
-    f"*{', '.join(word[k] for word, k in zip(WORDS.values(), levels, strict=True))}*: the model "
-    f"misreads {of_sample[levels]:.1%} of these images, and {of_truth[:, *levels].mean():.1%} on the faces of the truth."
+    f"All misses share *{labels.held_in_words(dict(zip(WORDS, levels, strict=True)))}*: the model "
+    f"misreads {of_sample[levels]:.1%} of these images, and {of_truth[:, *levels].mean():.1%} on the "
+    "faces of the truth."
     for levels in shared
 ]
 Markdown(
-    "The truth comes from other base faces, so some intervals miss it by the luck of the draw. Effects that "
-    "share a combination of levels share its luck, and miss together. [](n10_direct_effects) counts how often "
-    "one sample is so unlucky. "
-    + (f"Here all misses share one: {named[0]}" if len(named) == 1 else "")
+    named[0]
+    if len(named) == 1
+    else "Here the misses share more than one combination, or too few intervals miss to say."
 )
 
 # %% [markdown]
