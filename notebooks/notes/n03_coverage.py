@@ -126,12 +126,11 @@ def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
     ax.axvspan(100 * BAND[0], 100 * BAND[1], color="#DDDDDD", zorder=0)
     ax.axvline(95, **panels.DASHED, zorder=1)
     named = list(rows[by].unique())
-    for kind, look, side in KINDS:
+    for kind, look, side in (one for one in KINDS if one[0] in set(rows["kind"])):
         mine = rows[rows["kind"] == kind].rename(columns={"coverage": "estimate"})
         places = mine[by].map(named.index) + side * (0.12 + 0.1 * mine.groupby(by).cumcount())
         filled = look.colour if kind == "manipulated" else "none"
-        if len(mine):
-            panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
+        panels.lying(ax, places, mine, look, kind, markerfacecolor=filled)
     panels.name_rows(ax, named)
 
 

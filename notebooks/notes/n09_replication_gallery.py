@@ -627,6 +627,8 @@ def by_age(model: str) -> None:
         at = aged.assign(error=(answer != aged["label"]).astype(int))
         table = errors.stratified_errors(at, ["age_group", "perceived_gender"])
         figures.bars(table, "error rate", ax, few=10)
+        names = [tick.get_text().replace(" ", "\n") for tick in ax.get_xticklabels()]
+        ax.set_xticks(ax.get_xticks(), names)
         ax.set_title(f"{model}, threshold {threshold:.3f}", pad=30 if ax is axes[0] else 6)
     axes[1].get_legend().remove()
 
