@@ -766,7 +766,7 @@ Markdown("\n".join(lines))
 # dark skin over everybody who was counted. Their truth is that of women and men together. All but the raw
 # difference adjust for the rated gender or for the true one. One more analysis makes a regression for each
 # gender, and averages the two effects by how many women and men there are, with their intervals
-# {cite:p}`mover`. Half as many audits are enough here.
+# {cite:p}`mover`.
 
 
 # %% tags=["hide-input"]
@@ -840,7 +840,7 @@ Markdown(
 # the model on which an estimator does *worst*, since an auditor audits an unknown model. Two
 # wrong verdicts follow, after Holm's adjustment within each audit. A *false alarm* is an audit of the null
 # control that flags any cell. A *missed* bias is a large effect of *skin* in the plantskin control that an
-# audit fails to flag with the right sign. Effects of hair and gender come after the table.
+# audit fails to flag with the right sign.
 
 # %% tags=["remove-cell"]
 LARGE = plan.tolerance
@@ -881,8 +881,7 @@ in_points.loc["average"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}",
 # %% [markdown]
 # This was the card for average effects. Its upper rows average over all transects, its lower rows over everybody
 # who was counted. The next
-# one is for effects in parts: in the cells of transects, and among the women who were counted. Estimators that
-# claim averages only are listed too, since their numbers are read that way.
+# one is for effects in parts: in the cells of transects, and among the women who were counted.
 
 # %%
 in_points.loc["part"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")

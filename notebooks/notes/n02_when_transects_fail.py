@@ -15,7 +15,8 @@
 # %% [markdown]
 # # When transects fail: raters, cues, entangled directions
 #
-# *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks). Reading: {{minutes}} minutes.*
+# *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks), whose remedies and sensitivity measures
+# fill the second half. Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
 import textwrap
@@ -268,7 +269,7 @@ Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
 # An entangled direction gives a clean estimate of something else, such as longer hair *together with* a more
 # feminine face. With more transects its interval closes around that. A departure at the left end has another
 # source, because exact planes of annotated attributes are free of entanglement. Unannotated attributes, such as the
-# earrings of the table, are one candidate. This sweep leaves it untested. So the book measures leakage before it
+# earrings of the table, are one candidate. So the book measures leakage before it
 # measures bias.
 
 # %% [markdown]
@@ -490,8 +491,7 @@ rmse.style.format("{:.1f}")
 # More data also leave a hidden attribute hidden. Suppose that earrings appear in a share of the transects whenever
 # hair grows long, or skin turns dark, and that raters were asked about other things only. We plant that share
 # ourselves: the faces of the first sweep are rendered in all cells without and with earrings, and the sweep
-# picks from the two. [](12_hidden_attributes) treats the real leak of directions by the paper's recipe. Here
-# we vary the dose.
+# picks from the two. [](12_hidden_attributes) treats the real leak of directions by the paper's recipe.
 
 # %%
 hidden = under_do({**doses, "earrings": (0.0, 1.0)}, "earrings.npy")
@@ -610,8 +610,7 @@ draw_ladder("plantskin")
 # %% [markdown]
 # All four estimates come from the same faces. So overlapping intervals say little, and the chapter compares
 # paired distances instead. The table counts the verdicts of [](10_matched_pairs) in all cells: does an effect
-# exceed the planned {term}`tolerance`, lie within it, or stay undecided? It shows whether a report would change
-# with the remedy.
+# exceed the planned {term}`tolerance`, lie within it, or stay undecided?
 
 # %% tags=["remove-input"]
 ARMS = list(rungs["arm"].unique())
@@ -843,8 +842,7 @@ Markdown(
 )
 
 # %% [markdown]
-# Cells of one model share their faces, so alarms come in company. A count a little above or below its
-# expectation says little. A fixed random direction moves every parameter a little, so it may have a small
+# Cells of one model share their faces, so alarms come in company. A fixed random direction moves every parameter a little, so it may have a small
 # effect of its own. Many alarms would say that the estimator takes noise for effects, or that any step of this
 # length changes the answer. A leak that comes with a particular axis
 # stays unseen here. To see it, look at the attributes that move along *that* axis.
@@ -964,8 +962,7 @@ report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURE
 # How does one read a row? Compare the tipping γ with the largest effect that any attribute was seen to have.
 # Ask whether you can imagine a hidden cue with both factors of the E-value. Read Γ as the odds that a nuisance
 # would have to put on one side of every disagreeing pair. Where few faces are misread at the lower level, any
-# ratio is huge, and so is its E-value: keep the points in view. Each study
-# needs a threshold of its own.
+# ratio is huge, and so is its E-value: keep the points in view.
 
 # %% [markdown]
 # ### Would they have warned?
