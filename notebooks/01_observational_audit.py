@@ -17,45 +17,6 @@
 #
 # *You need one course of statistics: proportions, intervals, regression. Reading: {{minutes}} minutes.*
 
-# %% tags=["hide-cell"]
-import numpy as np
-import pandas as pd
-import statsmodels.formula.api as smf
-from IPython.display import Markdown
-from matplotlib import pyplot as plt
-from myst_nb import glue
-from statsmodels.genmod.families import Binomial
-from statsmodels.stats.proportion import confint_proportions_2indep
-
-import facerender
-from helpers import annotations, errors, figures, models
-from helpers.annotations import crowd
-from helpers.figures import widgets
-from helpers.artifacts import Stage
-from helpers.claims import claim, told, with_minus
-from helpers.utils import seeding
-from helpers.world import populations
-from helpers.world.batches import render_to_store
-
-# %% tags=["parameters", "hide-cell"]
-profile = "laptop"
-device = "cpu"
-seed = 20200715
-image_size = 64
-figure_size = 256
-n_test = 6000
-n_raters = 5
-
-# %% tags=["hide-cell"]
-stage = Stage("01_observational_audit", profile=profile, device=device, seed=seed)
-figures.style()
-
-
-def percent(rate, digits=1):
-    """A rate in per cent, as text."""
-    return f"{100 * rate:.{digits}f} %"
-
-
 # %% [markdown]
 # ```{glue:figure} women-of-the-test-set
 # :name: fig-trap-portraits
@@ -92,6 +53,46 @@ def percent(rate, digits=1):
 # | **Decision at stake** | collect more dark-skinned faces for training, or look for another cause first |
 # | **Known failure** | every cause of errors that goes with skin colour is counted as an effect of skin |
 # :::
+
+# %% tags=["hide-cell"]
+import numpy as np
+import pandas as pd
+import statsmodels.formula.api as smf
+from IPython.display import Markdown
+from matplotlib import pyplot as plt
+from myst_nb import glue
+from statsmodels.genmod.families import Binomial
+from statsmodels.stats.proportion import confint_proportions_2indep
+
+import facerender
+from helpers import annotations, errors, figures, models
+from helpers.annotations import crowd
+from helpers.figures import widgets
+from helpers.artifacts import Stage
+from helpers.claims import claim, told, with_minus
+from helpers.utils import seeding
+from helpers.world import populations
+from helpers.world.batches import render_to_store
+
+# %% tags=["parameters", "hide-cell"]
+profile = "laptop"
+device = "cpu"
+seed = 20200715
+image_size = 64
+figure_size = 256
+n_test = 6000
+n_raters = 5
+
+# %% tags=["hide-cell"]
+stage = Stage("01_observational_audit", profile=profile, device=device, seed=seed)
+figures.style()
+NARROW = 4.8  # inches: letters of ten points can then be read on a phone
+
+
+def percent(rate, digits=1):
+    """A rate in per cent, as text."""
+    return f"{100 * rate:.{digits}f} %"
+
 
 # %% [markdown]
 # ## A test set and what people see in it
@@ -181,28 +182,43 @@ dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
 ratio = dark["rate"] / light["rate"]
 gap = dark["rate"] - light["rate"]
 
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "Women of the test set, shown at the top of the page."}}
+place = np.arange(len(frame))
+rows = [place[(frame["group"] == "female") & (frame["skin"] == s)][:6] for s in ("light", "dark")]
+faces = ppb.parameters[np.concatenate(rows)]
+portraits = render_to_store(faces, figure_size, stage.path("portraits.npy"), device=device)
+asked = of_women.loc[LEADING[1]]
+figure = figures.gallery(portraits, ncol=6)
+for axis, (skin, row) in zip(figure.axes, asked.iterrows(), strict=True):
+    rate = f"{percent(row['rate'])} errors (n = {row['n']:,.0f})"
+    axis.set_title(f"Women with {skin} skin: {rate}", fontsize=14, loc="left")
+glue("women-of-the-test-set", figure, display=False)
+plt.close(figure)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, one for the CelebA-like and one for the FairFace-like model: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
 def paired_bars(tables, xlabel, title):
     """One panel of bars for each leading model; the bars of one group carry their names."""
-    figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.2), sharey=True)
+    figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.2), sharex=True, sharey=True)
     for axis, (name, table) in zip(axes, tables.items(), strict=True):
-        figures.bars(table, ax=axis, ylabel="").get_legend().remove()
-        axis.set(title=f"{name} model", xlabel=xlabel)
+        figures.bars(table, ax=axis, ylabel="error rate").get_legend().remove()
+        axis.set(xlabel="")
+        axis.set_title(f"{name} model", fontsize=12)
         for place, (skin, row) in zip(
             (-0.2, 0.2), table.iloc[:2].droplevel(0).iterrows(), strict=True
         ):
             above = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": 11}
             clear = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
             axis.annotate(skin, (place, row["high"]), ha="center", va="bottom", bbox=clear, **above)
-    axes[0].set(ylabel="error rate", ylim=(0, 1.15 * pd.concat(tables)["high"].max()))
+    axes[0].set(ylim=(0, 1.15 * pd.concat(tables)["high"].max()))
+    axes[1].set(xlabel=xlabel)
     figure.suptitle(title, fontsize=12)
 
 
 paired_bars(
     {name: strata.loc[name] for name in LEADING},
     "perceived gender",
-    f"{ratio[LEADING[0]]:.1f} and {ratio[LEADING[1]]:.1f} times as many errors on dark- as on "
+    f"{ratio[LEADING[0]]:.1f} and {ratio[LEADING[1]]:.1f} times as many errors\non dark- as on "
     "light-skinned women",
 )
 
@@ -366,30 +382,30 @@ tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "li
 rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. A solid arrow leads from 'hair length' to 'error', and a dashed arrow with a question mark from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two ways from skin to errors, for the women of the test set. The dashed arrow is the effect that we want to know. The other way goes through hair: the test set ties hair to skin, and hair may cause errors. A count takes both ways together."}}
-axis = plt.figure(figsize=(figures.WIDTH, 4.4)).gca()
+axis = plt.figure(figsize=(NARROW, 4.4)).gca()
 for start, end, line in ARROWS:
     how = {"arrowstyle": "-|>", "lw": 2.5, "linestyle": line, "shrinkA": 26, "shrinkB": 26}
     colour = figures.VERMILION if line == "--" else figures.BLACK
     axis.annotate("", end, start, arrowprops=how | {"color": colour})
 for name, place in BOXES.items():
     box = {"boxstyle": "round,pad=0.5", "facecolor": "white", "edgecolor": figures.BLACK}
-    axis.text(*place, name, ha="center", va="center", fontsize=13, bbox=box)
+    axis.text(*place, name, ha="center", va="center", fontsize=11, bbox=box)
 axis.text(
     0.5,
     0.5,
     f"short hair:\n{tie[0]}-skinned,\n{tie[1]}-skinned",
     ha="center",
     va="center",
-    fontsize=11,
+    fontsize=10,
 )
-axis.text(0.74, 0.24, f"errors: {rates}", fontsize=11, va="center")
+axis.text(0.72, 0.2, f"errors:\n{rates}", fontsize=10, va="center")
 axis.text(
-    0.22, 0.24, "effect of skin?", fontsize=12, color=figures.VERMILION, ha="right", va="center"
+    0.26, 0.2, "effect of skin?", fontsize=11, color=figures.VERMILION, ha="right", va="center"
 )
-axis.set(xlim=(-0.02, 1.08), ylim=(-0.04, 1.04))
+axis.set(xlim=(-0.02, 1.12), ylim=(-0.04, 1.04))
 axis.axis("off")
 _ = axis.set_title(
-    f"Two explanations of one gap ({LEADING[1]} model, n = {len(women):,})", fontsize=12
+    f"Two explanations of one gap\n({LEADING[1]} model, n = {len(women):,})", fontsize=12
 )
 
 # %% [markdown]
@@ -402,12 +418,12 @@ split = {
     for name in LEADING
 }
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, one above the other, for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
 at_short = split[LEADING[1]].loc["short"]
 paired_bars(
     split,
     "perceived hair length",
-    f"Short hair, {LEADING[1]}: {percent(at_short['rate']['light'])} errors with light skin, "
+    f"Short hair, {LEADING[1]}: {percent(at_short['rate']['light'])} errors\nwith light skin, "
     f"{percent(at_short['rate']['dark'])} with dark",
 )
 
@@ -426,7 +442,7 @@ Markdown(
 # ### Try it: a gap from hair alone
 #
 # Take a model on which skin has no effect, and only hair matters. Its error rates for short and long hair are those of the
-# diagram with the arrows ([](#fig-confounding)). Change how many of the dark-skinned women have short hair.
+# diagram with the arrows ({numref}`fig-confounding`). Change how many of the dark-skinned women have short hair.
 
 # %% tags=["remove-input"]
 widgets.explorable(
@@ -466,8 +482,8 @@ women = women.join(measured)
 # %%
 ADJUSTMENTS = {
     "not adjusted": "dark",
-    "short or long, labels swapped": "dark + hair_noisy",
-    "short or long, as rated": "dark + hair_short",
+    "labels, swapped": "dark + hair_noisy",
+    "labels, as rated": "dark + hair_short",
     "length, as rated": "dark + hair_length",
     "length, true": "dark + hair_true",
 }
@@ -481,13 +497,16 @@ with_length = pd.DataFrame({k: log_odds(k, ADJUSTMENTS["length, true"], women) f
 moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()}).iloc[[0, -1]]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
-figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 6.2), sharex=True)
+figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharex=True)
 for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
     figures.forest(table, xlabel="", ax=axis)
     first, last = moved[name]
-    title = f"{name}: {first:+z.2f} without hair, {last:+z.2f} with its true length"
+    title = f"{name}: {first:+z.2f} without hair,\n{last:+z.2f} with its true length"
     axis.set_title(with_minus(title), fontsize=12)
-_ = axes[1].set_xlabel(f"log odds ratio of an error, dark against light skin (n = {len(women):,})")
+    axis.tick_params(labelsize=10)
+_ = axes[1].set_xlabel(
+    f"log odds ratio of an error,\ndark against light skin (n = {len(women):,})", fontsize=11
+)
 
 # %% [markdown]
 # Read the upper three rows of a panel from below: labels as rated, labels partly swapped, no labels. Hair
@@ -506,8 +525,8 @@ Markdown("\n".join(text.format(name, SAY[int(sign)]) for name, sign in signs.ite
 
 # %% [markdown]
 # A negative coefficient says that dark skin goes with *fewer* errors at equal length. Is that true, or did the
-# adjustment take away too much? The regression cannot tell. We look up the truth in [](11_who_was_right). There
-# is one reason for doubt, and we can count it.
+# adjustment take away too much? The regression cannot tell, and even the true length does not make it true. In
+# [](11_who_was_right) we compare this coefficient with the true effect. One reason for doubt can be counted here.
 
 # %% tags=["remove-input"]
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
@@ -541,19 +560,6 @@ columns += [f"{kind}_{name}" for name in MODELS for kind in ("score", "error")]
 saved.append(stage.save("ppb.parquet", frame[columns]))
 saved.append(stage.save("ppb_parameters.npy", ppb.parameters.numpy()))
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "Women of the test set, shown at the top of the page."}}
-place = np.arange(len(frame))
-rows = [place[(frame["group"] == "female") & (frame["skin"] == s)][:6] for s in ("light", "dark")]
-faces = ppb.parameters[np.concatenate(rows)]
-portraits = render_to_store(faces, figure_size, stage.path("portraits.npy"), device=device)
-asked = of_women.loc[LEADING[1]]
-figure = figures.gallery(portraits, ncol=6)
-for axis, (skin, row) in zip(figure.axes, asked.iterrows(), strict=True):
-    rate = f"{percent(row['rate'])} errors (n = {row['n']:,.0f})"
-    axis.set_title(f"Women with {skin} skin: {rate}", fontsize=12, loc="left")
-glue("women-of-the-test-set", figure, display=False)
-plt.close(figure)
-
 # %% tags=["remove-cell"]
 first, last = moved[LEADING[1]]
 glue(
@@ -564,8 +570,8 @@ glue(
         f"{percent(share['female', 'dark'], 0)} of the dark-skinned and "
         f"{percent(share['female', 'light'], 0)} of the light-skinned women have short hair, so skin or "
         "hair may cause the gap. A regression that adjusts for hair moves the log odds ratio of dark skin "
-        f"from {first:+z.2f} to {with_minus(f'{last:+z.2f}')}, and the size of the move depends on how "
-        "well hair was measured."
+        f"from {first:+z.2f} to {with_minus(f'{last:+z.2f}')}. The adjusted number is still not the truth: "
+        "[](11_who_was_right) measures how far it is off."
     ),
     display=False,
 )

@@ -21,6 +21,7 @@
 from dataclasses import replace
 from functools import partial
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
@@ -47,7 +48,8 @@ n_train = 10000
 epochs = 7
 n_heldout = 1000
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("02_face_world", profile=profile, device=device, seed=seed)
 figures.style()
 
@@ -74,6 +76,7 @@ SHOWN = ("hair_length", "skin_colour", "gender")
 rows = np.concatenate([sweep(name, 5) for name in SHOWN])
 row_names = ["hair\nlength", "skin\ncolour", "perceived\ngender"]
 figure = figures.gallery(draw(rows, "sweeps"), 5, ["low", "", "middle", "", "high"], row_names)
+figure.set_size_inches(PHONE, 3.2)
 _ = figure.suptitle(
     f"One of {len(facerender.PARAMETERS)} parameters changes in each row", fontsize=13
 )
@@ -112,7 +115,8 @@ _ = figure.suptitle(
 # A renderer turns a table into pictures, one row for each face. Each column is a parameter with a range and
 # a meaning. There are attributes such as age or hair length. There is the scene: pose, light, background. And there is
 # identity: the shape of eyes, nose and jaw. To set a parameter by hand is an *intervention*, written $\mathrm{do}(\cdot)$.
-# It changes one column and keeps all others. Unfold the table to see all parameters.
+# It changes one column and keeps all others. Here `base` is the face
+# of {numref}`fig-world-sweeps`. Unfold the table to see all parameters.
 
 # %%
 long_haired = do(base, hair_length=0.9)
@@ -157,7 +161,8 @@ kinds = {
 }
 pictures = draw(np.concatenate([np.concatenate(one) for one in kinds.values()]), "scene")
 figure = figures.gallery(pictures, 4, row_labels=[*kinds])
-_ = figure.suptitle("Hair style, ancestry, pose and light can be set as well", fontsize=13)
+figure.set_size_inches(PHONE, 4.9)
+_ = figure.suptitle("Hair, ancestry, pose and light can be set as well", fontsize=12)
 
 # %% [markdown]
 # ## A latent space that ties attributes together
@@ -184,11 +189,11 @@ planted = pd.DataFrame(known_truth.correlations()[np.ix_(at, at)], tied, tied)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive. Gender grows from female to male, skin colour from light to dark."}}
 below_diagonal = planted.where(np.tri(len(tied), k=-1, dtype=bool)).iloc[1:, :-1]
-axis = figures.heatmap(below_diagonal)
+axis = figures.heatmap(below_diagonal, ax=plt.figure(figsize=(PHONE, 4.9)).gca())
 axis.grid(False)
 pair = planted.loc["hair_length", "gender"]
 _ = axis.set_title(
-    with_minus(f"We tied hair length to gender: correlation {pair:+.2f}"), fontsize=13
+    with_minus(f"We tied hair length to gender:\ncorrelation {pair:+.2f}"), fontsize=12
 )
 
 # %% tags=["remove-cell"]
@@ -210,6 +215,7 @@ samples = {name: populations.sample(name, 6, seed) for name in populations.POPUL
 row_names = [name.replace("-like", "\nlike") for name in samples]
 members = np.concatenate([one.parameters for one in samples.values()])
 figure = figures.gallery(draw(members, "populations"), ncol=6, row_labels=row_names)
+figure.set_size_inches(PHONE, 4.2)
 _ = figure.suptitle("Six faces drawn from each population", fontsize=13)
 
 # %% [markdown]
@@ -270,7 +276,7 @@ heldout_images = {
 # %% [markdown]
 # The network is small on a laptop, and a ResNet-50 in the run that has the paper's size. All models
 # share architecture, number of epochs and seed. They differ only in the faces that they saw. Before training, a
-# [plan](16_planning) fixed the tolerance and the comparisons of the audit. This chapter records its hash.
+# [plan](16_planning) fixed the tolerance and the comparisons of the audit. This chapter records its hash, a fingerprint of the file.
 
 
 # %%
@@ -349,12 +355,13 @@ _ = stage.save("synopsis.parquet", pd.DataFrame(said))
 by_hair, by_skin = (male[:, -1] - male[:, 0]).mean(), (male[-1] - male[0]).mean()
 titles = [f"male: {p:.2f}" for p in male.ravel()]
 figure = figures.gallery(draw(grid, "synopsis"), 4, titles, ["light", "", "", "dark"])
+figure.set_size_inches(PHONE, 6)
 _ = figure.suptitle(
     with_minus(
         f"Shortest to longest hair changes the answer by {by_hair:+.2f},\n"
-        f"lightest to darkest skin by {by_skin:+.2f} (means over this grid)"
+        f"lightest to darkest skin by {by_skin:+.2f} (means of this grid)"
     ),
-    fontsize=13,
+    fontsize=12,
 )
 
 # %% [markdown]

@@ -41,7 +41,8 @@ figure_size = 256
 n_directions = 5000
 n_raters = 5
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("03_direction_fitting", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device)
@@ -80,19 +81,19 @@ walked = facerender.render(generator.parameters(generator.sample(5, seed).new_te
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a sketch of the latent space: each mark is a face, short-haired ones at one side and long-haired ones at the other. A line, the hyperplane, separates them. An arrow at a right angle to it, the normal, points to longer hair, and a dashed line from one face to the plane is that face's decision value. A cross marks the code zero. Below, five pictures of one face whose hair grows along the arrow while other features change too."}, "figure": {"name": "fig-hyperplane", "caption": "A sketch in two of the many dimensions of the latent space. Each mark is a face. The line is the hyperplane of hair length, the arrow its normal, at a right angle. With a normal of length one, the dashed distance is the decision value of one face. The intercept is the decision value of the code zero, the cross. Below: one face at five decision values along the arrow. Drawn with the exact plane of this world, which the chapter has to find from people's answers."}}
-figure = plt.figure(figsize=(figures.WIDTH, 6.6))
-above, below = figure.subfigures(2, 1, height_ratios=[2.7, 1])
+figure = plt.figure(figsize=(PHONE, 4.9))
+above, below = figure.subfigures(2, 1, height_ratios=[3, 1])
 axis = above.subplots()
 for name, chosen in (("short", seen["hair_length"] < 0.4), ("long", seen["hair_length"] >= 0.4)):
     look = figures.look(name)
-    axis.plot(*places[chosen].T, look.marker, color=look.colour, markersize=7, alpha=0.6)
+    axis.plot(*places[chosen].T, look.marker, color=look.colour, markersize=5, alpha=0.6)
 axis.plot([-edge[0], edge[0]], [-edge[1], edge[1]], color=figures.BLACK, linewidth=2)
 axis.annotate("", 1.8 * normal, (0, 0), arrowprops={"arrowstyle": "-|>", "lw": 2.5, "color": "k"})
 axis.plot(*np.c_[places[one], foot], "--", color=figures.BLACK)
 axis.plot(*places[one], "o", color="none", markeredgecolor=figures.BLACK, markersize=13)
 axis.plot(*origin, "X", color=figures.BLACK, markersize=9)
 words = {
-    "fontsize": 11,
+    "fontsize": 10,
     "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5, "alpha": 0.85},
 }
 axis.text(*(1.85 * normal + (0.05, 0.1)), "normal n:\nhair grows", **words, va="bottom")
@@ -100,7 +101,7 @@ axis.text(*((places[one] + foot) / 2 - (0, 0.12)), "decision value d", **words, 
 axis.text(*(0.92 * edge - (0.12, 0)), "hyperplane:\nd = 0", **words, va="top", ha="right")
 axis.text(*(origin - (0.2, 0.05)), "code zero:\nd = b", **words, va="center", ha="right")
 axis.set_title(
-    f"Short hair ▼ and long hair ✚ of {len(few)} faces: which way does hair grow?", fontsize=12
+    f"Short hair ▼ and long hair ✚ of {len(few)} faces:\nwhich way does hair grow?", fontsize=12
 )
 axis.set(aspect="equal", xlim=(-3.7, 3.7), ylim=(-2.3, 2.3), xticks=[], yticks=[])
 axis.spines[:].set_visible(False)
@@ -155,7 +156,7 @@ visible = facerender.visible_scores(parameters).set_axis(image_ids)
 # %% [markdown]
 # Raters disagree. Some are biased, some are careless, and all choose from a few levels. Their spread is calibrated on
 # published annotations of generated faces {cite:p}`matching`. They judge *perceived* gender and the visible tone of the
-# skin, as for any other face in this book. Their answers go through a file of Mechanical Turk, which our reader also takes from you.
+# skin, as for any other face in this book. Their answers go through a file of Mechanical Turk, a market for small tasks. Our reader also takes such a file from you.
 
 # %%
 answers = crowd.annotate(crowd.perceived(visible), n_raters, seed=seed, stage=stage.name)
@@ -173,6 +174,7 @@ columns = scores[["gender", "hair_length"]].head(10).to_numpy()
 figure = figures.gallery(
     examples, 5, ["gender {:.2f}\nhair {:.2f}".format(*row) for row in columns]
 )
+figure.set_size_inches(PHONE, 3.2)
 tie = scores["gender"].corr(scores["hair_length"])
 _ = figure.suptitle(
     with_minus(f"Scores of gender and hair correlate: {tie:+.2f} (n = {len(scores):,})"),
@@ -190,9 +192,9 @@ _ = figure.suptitle(
 # {term}`hyperplane`. The vector $n_j$ is its {term}`normal`, and $b_j$ its {term}`intercept`.
 
 # %% [markdown]
-# Attributes that come in every shade are fitted by ridge regression, and the intercept is shifted so that zero
+# Attributes that come in every shade are fitted by ridge regression, a linear regression that keeps its weights small, and the intercept is shifted so that zero
 # means the middle of the scale. Facial hair, makeup and smiling are cut in two and fitted by a linear support vector
-# machine. These are the choices of {cite:t}`transects`.
+# machine, which separates two groups. These are the choices of {cite:t}`transects`.
 
 # %%
 CONTINUOUS = ("gender", "skin_colour", "age", "hair_length")
@@ -220,14 +222,14 @@ def draw_binned(axis, x, y):
     axis.errorbar(centre["x"], centre["y"], error, color=figures.BLUE, marker="o", markersize=4)
 
 
-figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4), sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(PHONE, 3.8), sharey=True)
 for axis, name in zip(axes, ("hair_length", "facial_hair"), strict=True):
     x = distance[:, names.index(name)]
     draw_binned(axis, x, shown[name].to_numpy())
     r = np.corrcoef(x, shown[name])[0, 1]
-    axis.set_title(f"{name.replace('_', ' ')}: correlation {r:.2f}", fontsize=12)
+    axis.set_title(f"{name.replace('_', ' ')}:\ncorrelation {r:.2f}", fontsize=12)
 axes[0].set_ylabel(f"visible score of {len(fresh):,} new faces")
-_ = figure.supxlabel("signed distance from the hyperplane")
+_ = figure.supxlabel("signed distance from the hyperplane", fontsize=12)
 
 # %% [markdown]
 # A good direction gives a narrow band that rises. An S-shaped curve means that the scale ends. This is harmless, because we only
@@ -246,11 +248,13 @@ planted = pd.DataFrame(correlations(), LATENTS, LATENTS).loc[names, names]
 both = pd.DataFrame(np.tril(cosines, -1) + np.triu(planted, 1), names, names)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A square matrix of seven attributes. Below the diagonal the cosines of the fitted normals, above it the planted correlations; most pairs have the same sign in both triangles, age and makeup do not; perceived gender is strongly related to hair length, facial hair and makeup."}, "figure": {"name": "fig-cosines", "caption": "Below the diagonal: cosines between fitted normals. Above it: the correlations that were planted. A perfect map would be symmetric."}}
-axis = figures.heatmap(both.mask(np.eye(len(names), dtype=bool)))
+axis = plt.figure(figsize=(PHONE, 5)).gca()
+figures.heatmap(both.mask(np.eye(len(names), dtype=bool)), ax=axis)
 axis.grid(False)
 pair = cosines.loc["hair_length", "gender"], planted.loc["hair_length", "gender"]
 _ = axis.set_title(
-    with_minus("Hair length and gender: cosine {:+.2f}, planted {:+.2f}".format(*pair)), fontsize=12
+    with_minus("Hair length and gender:\ncosine {:+.2f}, planted {:+.2f}".format(*pair)),
+    fontsize=12,
 )
 
 # %% [markdown]
@@ -338,7 +342,7 @@ assert (means.iloc[:, -1] < means.iloc[:, 0]).all()
 assert means.loc["hair_length", n_directions] < means.loc["facial_hair", n_directions]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Angle between fitted and exact normal against the number of annotated faces, for hair length and facial hair. Both curves fall as the number grows; facial hair stays above hair length."}, "figure": {"name": "fig-learning-curve", "caption": "Angle to the exact normal of fits to parts of the sample, disjoint within one size. One mark per fit, lines through the means; the last point is the whole sample, fitted once."}}
-axis = plt.figure(figsize=(figures.WIDTH, 4.2)).gca()
+axis = plt.figure(figsize=(PHONE, 4)).gca()
 for position, (name, fits) in enumerate(curve.groupby("attribute")):
     look = figures.look(name, position)
     axis.plot(fits["faces"], fits["angle"], look.marker, color=look.colour, alpha=0.6)
@@ -346,7 +350,7 @@ for position, (name, fits) in enumerate(curve.groupby("attribute")):
     axis.plot(of_name.index, of_name, look.marker + "-", color=look.colour)
     axis.text(
         of_name.index[1],
-        of_name.iloc[1] + 2.5,
+        of_name.iloc[1] + 3.5,
         name.replace("_", " "),
         color=look.colour,
         fontsize=12,
@@ -356,7 +360,7 @@ axis.set_xticks(means.columns, [f"{n:,}" for n in means.columns], minor=False)
 axis.minorticks_off()
 last = means[n_directions]
 _ = axis.set_title(
-    f"With {n_directions:,} faces: hair length {last['hair_length']:.0f}°, "
+    f"With {n_directions:,} faces: hair length {last['hair_length']:.0f}°,\n"
     f"facial hair {last['facial_hair']:.0f}°",
     fontsize=12,
 )
@@ -567,7 +571,7 @@ f"largest difference between correlation and cosine: {largest:.3f}"
 # The ridge intercept is shifted by one half. Project a face onto the plane of hair length with and without the
 # shift. Which score does the regression predict there?
 #
-# **Check:** one of the two predictions is the middle of the scale.
+# **Check:** the two predictions differ by the shift.
 # ```
 
 # %% [markdown]
@@ -585,7 +589,7 @@ predicted = {}
 for name, intercept in (("shifted", b), ("not shifted", b + 0.5)):
     on_plane = code - (code @ n + intercept) / (n @ n) * n
     predicted[name] = on_plane @ n + b + 0.5  # the regression's own prediction
-assert np.allclose([*predicted.values()], [0.5, 0])
+assert np.allclose([*predicted.values()], [0.5, 0])  # they differ by the shift
 pd.Series(predicted, name="predicted score").round(2).to_frame()
 
 # %% [markdown]

@@ -17,6 +17,8 @@
 #
 # *You need [chapter 3](03_direction_fitting) (hyperplanes) and [chapter 4](04_orthogonalization) (the
 # dual basis). Reading: {{minutes}} minutes.*
+#
+# *A laptop without a graphics card (GPU) runs all of it. The box [On a GPU](#on-a-gpu) says what a card adds.*
 
 # %% tags=["hide-cell"]
 import json
@@ -53,11 +55,13 @@ figure_size = 256
 n_transects = 400
 n_raters = 5
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("05_transect_generation", profile=profile, device=device, seed=seed)
 figures.style()
 generator = load_generator("known-truth", device=device)
 fitted = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
+
+# %% tags=["remove-cell"]
 planes = fitted.unit()  # so that a decision value is a signed distance in W
 basis = stage.load("04_orthogonalization", "directions.npz")
 dual = pd.DataFrame(basis["dual"], basis["names"])
@@ -69,10 +73,13 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
     return generator.parameters(torch.from_numpy(codes.reshape(-1, generator.latent_dim)))
 
 
+# %% tags=["remove-cell"]
 pool = generator.sample(800, seed + 5).cpu().numpy().astype(np.float64)
 faces = facerender.to_frame(parameters_of(pool))
 plain = (faces["makeup"] < 0.2) & (faces["facial_hair"] < 0.2) & (faces["age"] > 0.5)
 plain &= (faces["hair_style"] < 2) & (faces["glasses"] < 0.2)
+
+# %% tags=["remove-cell"]
 CORNERS = {"light, short": (0.2, 0.2), "light, long": (0.2, 0.7), "dark, short": (0.8, 0.2)}
 CORNERS["dark, long"] = (0.8, 0.7)
 ends = [faces.loc[plain, ["skin_colour", "hair_length"]] - at for at in CORNERS.values()]
@@ -96,13 +103,22 @@ def apart(codes: np.ndarray) -> float:
     return np.abs(values[:, None] - values)[~np.eye(len(codes), dtype=bool)].mean()
 
 
+def legible(gallery: plt.Figure, title: str) -> None:
+    """A title, and letters that a phone can show."""
+    for axis in gallery.axes:
+        axis.tick_params(labelsize=14)
+        axis.yaxis.label.set_size(14)
+    gallery.suptitle(title, fontsize=14)
+
+
+# %% tags=["remove-cell"]
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair. SD: standard deviations among sampled faces."}}
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
-title = f"Other attributes differ by {apart(pool[found]):.1f} SD between random faces, by {apart(matched):.1f} between matched ones"
-_ = figure.suptitle(title, fontsize=11)
+title = f"Other attributes differ by {apart(pool[found]):.1f} SD between\nrandom faces, by {apart(matched):.1f} between matched ones"
+legible(figure, title)
 
 # %% [markdown]
 # ## Question
@@ -123,7 +139,7 @@ _ = figure.suptitle(title, fontsize=11)
 # | **Population** | adult faces of the generator with loose hair, clean-shaven and lightly made up |
 # | **Unit** | a transect: one base face at every combination of levels, eight images |
 # | **Intervention** | steps in skin colour, hair length and perceived gender, the same for all transects |
-# | **Held fixed** | the rest of the latent code; by the paper's recipe the decision values of facial hair, makeup, age and smiling; in the main arm the cell means of all that is asked or measured |
+# | **Held fixed** | the rest of the latent code; by the paper's recipe the decision values of facial hair, makeup, age and smiling; in the corrected transects the cell means of all that is asked or measured |
 # | **Outcome and who labels it** | images; raters label them in [](06_annotation_ingestion) |
 # | **Estimand** | a leak: the mean change of a held attribute along an axis; a dose: the level that faces reach |
 # | **Tolerance and n** | the limits of the gate below, set by hand; the number of transects is the profile's |
@@ -137,9 +153,10 @@ _ = figure.suptitle(title, fontsize=11)
 # A {term}`transect` is a grid of images made from one face. We make it in two moves. First we *project*
 # the face: we move its code to the nearest point where all attributes of the grid are neutral, that is,
 # where their {term}`decision values <decision value>` are zero. Then we *step* from there to each cell,
-# along vectors of the {term}`dual basis`. The next figure shows both moves for two attributes. Only adults
-# take part: the threshold below leaves a margin above the score of age at which later chapters stop calling
-# a face an adult.
+# along vectors of the {term}`dual basis`. The next figure shows both moves for two attributes. In the code `planes`
+# are the fitted hyperplanes of [](03_direction_fitting), and `dual` has the dual vectors of [](04_orthogonalization).
+#
+# Only adults take part, with a margin above the score of age at which later chapters call a face an adult.
 
 # %%
 ADULT = 0.45  # predicted score of age from which a face takes part
@@ -159,8 +176,6 @@ SPANS = {  # signed distances from the plane to both ends of a walk, set by eye
 adults = transects.base_latents(
     generator, fitted, (), 40, youngest=youngest, held={}, seed=seed, stage=f"{stage.name}/figures"
 )
-
-# %% tags=["hide-cell"]
 shown = facerender.to_frame(parameters_of(adults))
 loose = shown[
     (shown["hair_style"] < facerender.HAIR_STYLES.index("tied back")) & (shown["makeup"] < 0.2)
@@ -172,6 +187,8 @@ both = planes.select(["hair_length", "skin_colour"])
 values = [np.linspace(*SPANS[name], 5) for name in both.names]
 walk = (both.normals, both.intercepts, dual.loc[list(both.names)], values)
 square = transects.grid(people[:1], *walk)
+
+# %% tags=["remove-cell"]
 _ = render_to_store(parameters_of(square), figure_size, stage.path("square.npy"), device=device)
 _ = stage.save(
     "square.json", {name: at.tolist() for name, at in zip(both.names, values, strict=True)}
@@ -182,6 +199,8 @@ friendly = pool[(plain & (faces["smiling"] > 0.5)).to_numpy()]
 at = both.decision_values(friendly)[:, ::-1]  # skin, then hair
 start = np.square(at - [-2.6, 0]).sum(axis=1).argmin()
 some = transects.grid(friendly[[start]], *walk)[0, ::2, ::2]
+
+# %% tags=["remove-cell"]
 spots = [at[start], *product(values[1][::2], values[0][::2])]  # the sampled face, then the grid
 codes = np.concatenate([friendly[[start]], some.swapaxes(0, 1).reshape(9, -1)])
 used = [0, 5, 1, 3, 7, 9]  # the sampled face, the neutral one, and the corners
@@ -189,26 +208,31 @@ store = stage.path("anatomy.npy")
 portraits = render_to_store(parameters_of(codes[used]), figure_size, store, device=device)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A plane with the decision value of skin colour on the horizontal axis and of hair length on the vertical one. A sampled face lies at the left. An arrow leads from it to the crossing of two dashed lines, where the neutral face lies. Four arrows lead from there to four corners: the same face with light or dark skin and short or long hair."}, "figure": {"name": "fig-anatomy", "caption": "Anatomy of a transect with two axes. Dashed: the hyperplanes, where an attribute is neutral. Every face stands at its decision values."}}
-figure, axis = plt.subplots(figsize=(figures.WIDTH, 5.2))
+NARROW = 4.8  # inches: at this width a phone shows letters that can be read
+figure, axis = plt.subplots(figsize=(NARROW, 4))
 axis.axhline(0, color=figures.GREY, linestyle="--", linewidth=1)
 axis.axvline(0, color=figures.GREY, linestyle="--", linewidth=1)
 places = np.array([spots[k] for k in used])
 for (x, y), picture in zip(places, figures.as_pixels(portraits), strict=True):
     axis.imshow(picture, extent=(x - 0.45, x + 0.45, y - 0.45, y + 0.45), zorder=3)
-arrow = {"arrowstyle": "-|>", "linewidth": 2, "shrinkA": 38, "shrinkB": 38, "mutation_scale": 16}
+arrow = {"arrowstyle": "-|>", "linewidth": 2, "shrinkA": 25, "shrinkB": 25, "mutation_scale": 12}
 for first, last in [(0, 1), *((1, k) for k in range(2, 6))]:
     colour = figures.VERMILION if first == 0 else figures.BLUE
     axis.annotate("", places[last], places[first], arrowprops=arrow | {"color": colour}, zorder=4)
 axis.text(
-    *places[0] / 2 + [0, 0.14], "1 project", color=figures.VERMILION, ha="center", fontsize=12
+    *places[0] / 2 + [0, 0.16], "1 project", color=figures.VERMILION, ha="center", fontsize=11
 )
-axis.text(0.62, 0.18, "2 step", color=figures.BLUE, fontsize=12)
-axis.text(*places[0] + [0, 0.52], "sampled", ha="center", fontsize=11)
-axis.text(0.05, -0.62, "neutral", fontsize=11)
+axis.text(0.66, 0.2, "2 step", color=figures.BLUE, fontsize=11)
+axis.text(*places[0] + [0, 0.54], "sampled", ha="center", fontsize=10)
+under = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+axis.text(0, -0.68, "neutral", fontsize=10, ha="center", bbox=under)
 axis.text(0.05, 1.95, "skin’s plane", fontsize=10, color=figures.GREY)
-axis.text(2.6, 0.07, "hair’s plane", fontsize=10, color=figures.GREY, ha="right")
-axis.set(xlabel="decision value of skin colour", ylabel="decision value of hair length")
-axis.set(xlim=(-3.5, 2.6), ylim=(-2, 2.2), title="One projection, then one step along each axis")
+axis.text(2.6, -0.07, "hair’s plane", fontsize=10, color=figures.GREY, ha="right", va="top")
+axis.set_xlabel("decision value of skin colour", fontsize=10)
+axis.set_ylabel("decision value of hair length", fontsize=10)
+axis.set(xlim=(-3.5, 2.6), ylim=(-2, 2.2))
+axis.set_title("One projection, then one step along each axis", fontsize=11)
+axis.tick_params(labelsize=10)
 axis.grid(visible=False)
 
 # %% [markdown]
@@ -284,8 +308,7 @@ Markdown(
 # ## One attribute at a time
 #
 # Each row of the next figure starts from another adult face, puts it on the plane of one attribute, and
-# walks along the dual vector of that attribute in equal steps. The two ends were set by eye. The fitted
-# plane of age says who is an adult, because a real generator gives us only this.
+# walks along the dual vector of that attribute in equal steps. The two ends were set by eye.
 
 
 # %%
@@ -310,9 +333,7 @@ _ = stage.save("lines.parquet", walked)
 labels = [name.replace("_", "\n") for name in SPANS]
 ends = ["low end", "", "", "", "high end"]
 gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, ends, row_labels=labels)
-_ = gallery.suptitle(
-    f"One attribute grows in each row: dual vectors of {len(SPANS)} attributes", fontsize=12
-)
+legible(gallery, f"One attribute grows in each row:\ndual vectors of {len(SPANS)} attributes")
 
 # %% [markdown]
 # The slider has the same transects in finer steps. Choose an attribute, then move it. Look for what else
@@ -334,6 +355,9 @@ widgets.attribute_explorer(
 # The audit needs three axes with two levels each: eight images give every contrast. Levels are set by
 # hand. They should be seen by everybody, and lie clear of the ranges that [](07_pruning) drops as
 # ambiguous. A very long level of hair would look unusual on faces perceived as male, so we stop earlier.
+#
+# We call the transects of one recipe an *arm*. This section makes the *papers* arm. The next one corrects it and
+# makes the *main* arm, which later chapters audit.
 
 # %%
 # Signed distances from the hyperplanes: levels of the axes, and where beard and makeup are held.
@@ -344,7 +368,7 @@ AXES = list(DISTANCES)
 # %% [markdown]
 # Facial hair and makeup are held low. A step in perceived gender keeps them, so a bearded man would become
 # a bearded woman, whom few people see as a woman. The design therefore asks a narrow question: the effect
-# of gendered *shape*, and of what leaks. A second set of transects keeps both *as drawn*, and
+# of gendered *shape*, and of what leaks. Another arm keeps both *as drawn*, and
 # [](n10_direct_effects) compares them.
 
 # %% [markdown]
@@ -385,8 +409,7 @@ def cells_of(base: np.ndarray, axes: Hyperplanes, *steps: ArrayLike) -> Iterator
 #
 # $$w_{c} = P(w) + \sum_k \frac{c_k}{\langle v_k, n_k\rangle}\, v_k .$$
 #
-# Each image gets an `image_id` that names its transect and its level on each axis, in the order skin,
-# hair, gender. Later chapters find matched images by it.
+# Each image gets an `image_id` that names its transect and its level on each axis. Later chapters find matched images by it.
 
 # %%
 base = {"papers": base_of(fitted, youngest, in_decision_values(HELD))}
@@ -430,6 +453,7 @@ glue("gpu", Markdown(gpu), display=False)
 # %% [markdown]
 # :::{admonition} On a GPU
 # :class: tip
+# :name: on-a-gpu
 #
 # Projection and steps are products of matrices, so thousands of faces cost one call on any device. The
 # time goes to making images and asking networks. With `DEVICE=cuda` both run on the card.
@@ -443,9 +467,9 @@ glue("gpu", Markdown(gpu), display=False)
 # ## The main arm: brought to its targets
 #
 # Decision values are exact, and faces are approximate. Fitted directions miss the true ones by an angle,
-# and the link from code to face is curved. So doses *spread*: the same step leads to different levels in
-# different faces. Other attributes move along. People and measures can see both faults before a model is
-# asked. The *main arm* of this book corrects them.
+# and the link from code to face is curved. We call the level that a face really reaches its *dose*. Doses *spread*:
+# the same step leads to different levels in different faces. Other attributes move along. People and measures can
+# see both faults before a model is asked. The main arm corrects them.
 
 
 # %% tags=["hide-cell"]
@@ -456,7 +480,6 @@ def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
     return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
 
 
-# %% tags=["hide-cell"]
 reached = {"papers": by_level("papers")}
 
 # %% [markdown]
@@ -495,7 +518,6 @@ def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.DataFrame
     return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
 
 
-# %% tags=["hide-cell"]
 grown, in_logits = float(logit(ADULT)), {k: float(logit(v)) for k, v in LITTLE.items()}
 
 # %%
@@ -514,14 +536,17 @@ main = main + calibration.centring(again, error).to_numpy() @ along
 # ### Eight cells, in rounds
 #
 # Steps to the logits of the goals bring each cell near its target. Then four rounds close the rest. In
-# every round raters and automatic measures see *all* transects as they are by then. Let $\bar y_c$ be the
-# mean score of a cell and $t_c$ its goal. The cell moves by
+# every round raters and automatic measures see *all* transects as they are by then. Where the mean score of a
+# cell misses its goal, all its faces take one more step. Its length is a part of the missing score, turned
+# into logits. The part is called the *gain*. It falls from round to round and each round asks other raters, so chance averages out.
+
+# %% [markdown]
+# In symbols, let $\bar y_c$ be the mean score of a cell, $t_c$ its goal and $g$ the gain. The step is
 #
-# $$D_c = g\,\frac{t_c - \bar y_c}{\overline{y\,(1 - y)}_c},$$
+# $$D_c = g\,\frac{t_c - \bar y_c}{\overline{y\,(1 - y)}_c}.$$
 #
-# the missing score divided by the mean slope of a logit there. An attribute that has no goal is brought to
-# one common mean in all cells. Each round asks other raters, and the gain $g$ falls, so that chance
-# averages out.
+# The denominator is the mean slope, the change of a score for one logit. An attribute
+# without a goal is brought to one common mean in all cells.
 
 # %%
 GAINS = (0.7, 0.7, 0.4, 0.3)
@@ -566,8 +591,6 @@ base["fitted"] = main
 own = base_of(calibrated, grown, {}, 5 * n_transects)[loose[ordinary]]
 own = calibrated.select([*LITTLE]).decision_values(own) - [*in_logits.values()]
 base["drawn"] = main + own @ dual_of_all.loc[[*LITTLE]].to_numpy()
-
-# %% tags=["hide-cell"]
 decisions = {name: logit(np.array(ends)) for name, ends in GOALS.items()}
 for arm in ("fitted", "drawn"):
     parameters[arm] = parameters_of(base[arm][:, None] + steps)
@@ -585,8 +608,8 @@ spreads = pd.DataFrame(
 )
 BINS, FILLED = np.linspace(0, 1, 51), {"histtype": "stepfilled", "edgecolor": "none", "alpha": 0.9}
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians; those of the main arm are the doses of the exact arm. SD: standard deviation of a level."}}
-figure, panels = plt.subplots(3, 2, figsize=(figures.WIDTH, 6.4), sharex=True, sharey="row")
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians. SD: standard deviation of a level."}}
+figure, panels = plt.subplots(3, 2, figsize=(NARROW, 6), sharex=True, sharey="row")
 for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
     for axis, name in zip(column, AXES, strict=True):
         axis.axvspan(PAPER_RULES[name].left, PAPER_RULES[name].right, color=figures.GREY, alpha=0.2)
@@ -596,17 +619,20 @@ for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
             axis.axvline(value.median(), 0, 0.7, color=figures.BLACK, linestyle="--", linewidth=1)
             place = {"ha": "center", "va": "top", "transform": axis.get_xaxis_transform()}
             told = f"{label}\nSD {spreads.loc[(name, level), arm]:.3f}"
-            axis.text(np.clip(value.median(), 0.15, 0.85), 0.98, told, **place, fontsize=10)
+            axis.text(np.clip(value.median(), 0.2, 0.8), 0.98, told, **place, fontsize=9.5)
         axis.set(xlim=(0, 1), xticks=(0.1, 0.5, 0.9))
+        axis.tick_params(labelsize=10)
 for axis, name in zip(panels[:, 0], AXES, strict=True):
     tallest = max(np.histogram(v, BINS)[0].max() for v in reached["fitted"].values())
-    axis.set(ylabel=f"{name.replace('_', ' ')}\nimages", ylim=(0, 1.45 * tallest))
+    axis.set_ylabel(f"{name.replace('_', ' ')}\nimages", fontsize=10)
+    axis.set_ylim(0, 1.5 * tallest)
 for axis, arm in zip(panels[0], ("the paper’s recipe", "the main arm"), strict=True):
-    axis.set_title(f"{arm}, n = {len(index['papers']):,}", fontsize=11)
+    axis.set_title(arm, fontsize=11)
 shrunk = spreads.mean()
-title = f"Mean SD within a level: {shrunk['papers']:.3f} by the paper’s recipe, {shrunk['fitted']:.3f} in the main arm"
+title = f"Mean SD within a level: {shrunk['papers']:.3f}\nby the paper’s recipe, {shrunk['fitted']:.3f} in the main arm"
 figure.suptitle(title, fontsize=11)
-label = figure.supxlabel("true value")
+label = f"true value, n = {len(index['papers']):,} images in each arm"
+label = figure.supxlabel(label, fontsize=10)
 
 # %% [markdown]
 # ## The gate
@@ -686,8 +712,7 @@ Markdown(
 # ### Beards and makeup
 #
 # Was holding them worth it? We count images meant as women with a visible beard, and images meant as men
-# with visible makeup. The cuts are those of [](09_logistic_ate): halfway between a minimal beard and a
-# mustache, and between minimal and full makeup.
+# with visible makeup. The cuts are those of [](09_logistic_ate).
 
 # %%
 BEARD, PAINT = 0.375, 0.5  # of the true parameters
@@ -713,14 +738,14 @@ claim(
 # ## Four arms
 #
 # A real generator offers fitted directions, raters and measures. This world also knows the exact
-# directions. So we make four sets of transects.
+# directions. So we make four arms.
 #
 # - The *papers* arm has fitted hyperplanes and their dual basis, as in the transects paper.
-# - The *fitted* arm, the main one, is brought to its targets.
+# - The *main* arm is brought to its targets. Its files are called `fitted`.
 # - The *drawn* arm has the same faces, with beard and makeup as drawn.
-# - The *exact* arm has true hyperplanes and directions, at the fitted arm's median levels.
+# - The *exact* arm has true hyperplanes and directions, at the main arm's median doses.
 #
-# Fitted and exact results differ by leaks, by the spread of doses and by other base faces.
+# Results of the main and the exact arm differ by leaks, by the spread of doses and by other base faces.
 # [](11_who_was_right) separates the three.
 
 # %% tags=["hide-cell"]
@@ -758,13 +783,15 @@ ranges = pd.DataFrame({arm: table.mean() / unit[table.columns] for arm, table in
 ranges = ranges.drop("hair_style")  # its values have no order
 most = ranges["papers"].drop("artefacts").nlargest(8).index
 largest = ranges.loc[[*most, "artefacts"]]
-largest.rename(lambda name: name.replace("_", " ")).round(3)
+largest.rename(lambda name: name.replace("_", " ")).rename(columns={"fitted": "main"}).round(3)
 
 # %% tags=["remove-cell"]
 truth = facerender.to_frame(parameters["exact"])
 for name in AXES:
     intended = np.take(doses[name], index["exact"][f"{name}_level"])
     assert np.abs(truth[name] - intended).max() < 1e-6, name
+
+# %% tags=["remove-cell"]
 # Angles are in degrees and float32, hence the tolerance.
 assert within["exact"].drop(columns="artefacts").max().max() < 1e-4
 assert within["exact"]["artefacts"].max() < 0.2
@@ -794,7 +821,7 @@ claim(
 # ### Rendering
 #
 # All images go into one array on disk per arm, in chunks. A small file beside it records the chunks that
-# are finished, so an interrupted run goes on where it stopped. Results are the same for any chunks.
+# are finished, so an interrupted run goes on where it stopped.
 
 # %%
 for arm, table in parameters.items():
@@ -806,12 +833,10 @@ n_images = sum(len(table) for table in parameters.values())
 shown, store = parameters["fitted"][: 4 * 8], stage.path("examples.npy")
 pictures = render_to_store(shown, figure_size // 2, store, device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the fitted arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the main arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
 titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
 gallery = figures.gallery(pictures, 8, titles)
-_ = gallery.suptitle(
-    f"One face a row, in all eight cells: four of {n_transects} transects", fontsize=12
-)
+legible(gallery, f"One face a row, in all eight cells:\nfour of {n_transects} transects")
 
 # %% [markdown]
 # Compare neighbours in a row and look for other differences. The gender parameter shapes jaw and brow, and
@@ -822,7 +847,7 @@ _ = gallery.suptitle(
 # ## What would change our mind
 #
 # - Raters might miss the intended levels. [](06_annotation_ingestion) checks this.
-# - The fitted and the exact arm might lead to different conclusions. Then results from real generators,
+# - The main and the exact arm might lead to different conclusions. Then results from real generators,
 #   which lack an exact arm, would be in doubt. [](11_who_was_right) compares them.
 # - Effects might change much with the dose. Then one number would describe them badly.
 

@@ -50,7 +50,8 @@ n_population = 2000
 n_raters = 5
 n_boot = 1000
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("06_annotation_ingestion", profile=profile, device=device, seed=seed)
 figures.style()
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
@@ -77,9 +78,9 @@ curve = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit(
 strip = stage.load("05_transect_generation", "lines.npy")[:, :, ::2, ::2]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper. Note N9 has hair and skin."}}
-figure, (above, below) = plt.subplots(2, 1, figsize=(figures.WIDTH, 3.7), height_ratios=[1, 2])
+figure, (above, below) = plt.subplots(2, 1, figsize=(PHONE, 3.6), height_ratios=[1, 4])
 every = np.flatnonzero(walked["attribute"] == "gender")[::2]
-above.imshow(np.hstack(figures.as_pixels(strip[every])), aspect="auto")
+above.imshow(np.hstack(figures.as_pixels(strip[every])))
 above.set_axis_off()
 cells = chosen.iloc[::2].set_axis([*levels], axis=1).T[::-1]
 heat = {"cmap": "Blues", "vmin": 0, "vmax": 11, "cbar": False, "linewidths": 1}
@@ -88,7 +89,7 @@ heights = top + 0.5 - top * curve.fittedvalues
 below.plot(np.arange(len(value)) / 2 + 0.5, heights, color=figures.VERMILION, alpha=0.7)
 below.set(xlabel="", ylabel="")
 title = (
-    f"Nine annotators’ mean score of gender rises from {mean.iloc[0]:.2f} to {mean.iloc[-1]:.2f}"
+    f"Nine annotators’ mean score of gender\nrises from {mean.iloc[0]:.2f} to {mean.iloc[-1]:.2f}"
 )
 _ = figure.suptitle(title, fontsize=12)
 
@@ -138,7 +139,7 @@ asked.str.lower().to_frame("levels, from low to high").rename(lambda name: name.
 # %% [markdown]
 # The same questions set up the annotation tool. Label Studio takes a small XML file and shows one question
 # per `Choices` element beside the image. A class can work without a server, with one
-# HTML page that holds questions and images. [](a-study-with-label-studio) sets up either.
+# HTML page. [](a-study-with-label-studio) sets up either.
 
 # %%
 config = annotations.labelling_config()
@@ -197,7 +198,7 @@ Markdown(
 # %% [markdown]
 # The table `shown` holds the scores that a {term}`perfect crowd` would give, with gender as the shape of the
 # face alone. It exists only in a world with {term}`known truth`. It drives the simulated crowd, settles
-# gold questions, and says at the end how much of the crowd's report is in the
+# {term}`gold questions <gold question>`, and says at the end how much of the crowd's report is in the
 # pictures. Later estimates may never look at it.
 
 # %%
@@ -219,7 +220,7 @@ Markdown(
 #
 # The crowd writes the file that a real Label Studio project exports, and the package reads it as it would
 # read yours. Reading turns every format into one tidy table with a row per answer. It also leaves a report,
-# the important half. The report has a line for each reason for which an answer was dropped or noted, and the
+# with a line for each reason for which an answer was dropped or noted, and the
 # place of the first case.
 
 # %%
@@ -263,9 +264,9 @@ Markdown(
 )
 
 # %% [markdown]
-# One worker signed with an e-mail address, which happens in real exports. Addresses are personal data, and
-# worker numbers can be traced to people. So both leave the reader as a keyed hash: an annotator keeps one
-# pseudonym, and the address is gone. The hash protects as long as its salt is private. Set your own before
+# One worker signed with an e-mail address. Addresses are personal data, and
+# worker numbers can be traced to people. So both leave the reader as a keyed hash, a code made with a secret: an annotator keeps one
+# pseudonym, and the address is gone. The hash protects as long as its secret, the salt, is private. Set your own before
 # you publish a table, and keep the export to yourself. Damaged files are refused or repaired row by row, as
 # [](a-study-with-label-studio) shows.
 
@@ -354,7 +355,7 @@ single = published["icc"] / (published["raters"] - (published["raters"] - 1) * p
 published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
-fig, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.4), sharey=True, sharex=True)
+fig, axes = plt.subplots(1, 2, figsize=(PHONE, 4.6), sharey=True, sharex=True)
 rows = np.arange(len(agreement))[::-1]
 for ax, name in zip(axes, ("alpha", "icc"), strict=True):
     value = agreement[name]
@@ -363,10 +364,11 @@ for ax, name in zip(axes, ("alpha", "icc"), strict=True):
     real = published[name].reindex(agreement.index)
     ax.plot(real, rows, "D", color=figures.VERMILION, markerfacecolor="none", label="published")
     ax.set(xlabel={"alpha": "Krippendorff's alpha", "icc": "ICC of the mean"}[name])
+    ax.set(xlim=(-0.08, 1.08), xticks=[0, 0.5, 1])
 axes[0].set_yticks(rows, [name.replace("_", " ") for name in agreement.index])
 fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncol=2)
 here, there = agreement.loc["skin_colour", "alpha"], published.loc["skin_colour", "alpha"]
-title = f"Alpha of skin colour: {here:.2f} on {len(image_ids):,} images here, {there:.2f} on random faces"
+title = f"Alpha of skin colour: {here:.2f} on {len(image_ids):,} images\nhere, {there:.2f} on random faces"
 _ = fig.suptitle(title, fontsize=12)
 
 # %% [markdown]
@@ -405,8 +407,8 @@ claim(
 # A few members of the crowd may hardly look. To find them we compare every answer with the mean of the
 # *others'* answers to the same question, in units of the scale, and average the distances for each rater.
 # This works without knowing the right answer. A rater is *flagged* who lies more than three robust standard
-# deviations above the median rater {cite:p}`median-deviation`. Times and {term}`gold
-# questions <gold question>` play no part in the flag.
+# deviations (from the median distance to the median) above the median rater {cite:p}`median-deviation`. Times and
+# gold questions play no part in the flag.
 
 # %%
 CUT = 3
@@ -432,18 +434,18 @@ screened["careless"] = crowd.rater_pool(seed).random[person[screened.index] - 1]
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
 distance = screened["distance"]
 limit = distance.median() + CUT * median_abs_deviation(distance, scale="normal")
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 3.6))
+figure, ax = plt.subplots(figsize=(PHONE, 3.8))
 for careless, marker, name in ((False, "o", "attentive"), (True, "D", "careless")):
     some = screened[screened["careless"] == careless]
     colour = figures.VERMILION if careless else figures.BLUE
     ax.plot(some["distance"], some["seconds"], marker, color=colour, linestyle="")
-    place, side = ((0.98, 0.5), "right") if careless else ((0.02, 0.97), "left")
-    text = {"ha": side, "va": "top", "fontsize": 11, "color": colour, "transform": ax.transAxes}
-    ax.text(*place, f"{name}, n = {len(some)}", **text)
+    place, side = ((0.98, 0.5), "right") if careless else ((0.02, 0.98), "left")
+    text = {"ha": side, "va": "top", "fontsize": 10, "color": colour, "transform": ax.transAxes}
+    ax.text(*place, f"{name},\nn = {len(some)}", **text)
 ax.axvline(limit, color=figures.BLACK, linestyle="--", linewidth=1)
-ax.set_ylim(top=1.15 * ax.get_ylim()[1])
-ax.text(limit, ax.get_ylim()[1], " flagged", va="top")
-ax.set(xlabel="mean distance from the others, in units of the scale", ylabel="seconds per answer")
+ax.set_ylim(top=1.25 * ax.get_ylim()[1])
+ax.text(limit, 0.9 * ax.get_ylim()[1], " flagged →", fontsize=10)
+ax.set(xlabel="mean distance from the others, share of scale", ylabel="seconds per answer")
 careless, flagged = screened["careless"], screened["flagged"]
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
 
@@ -517,20 +519,20 @@ LEVELS = {
     "hair_length": ("short", "long"),
     "gender": ("female", "male"),
 }
-figure, panels = plt.subplots(3, 1, figsize=(figures.WIDTH, 5.6), sharex=True)
+figure, panels = plt.subplots(3, 1, figsize=(PHONE, 5.8), sharex=True)
 for ax, (axis, names) in zip(panels, LEVELS.items(), strict=True):
     width = 1 / (n_raters * (len(ATTRIBUTES[axis]) - 1))
     edges = np.arange(-width / 2, 1 + width, width)
     for k, name in enumerate(names):
         look, values = figures.look(name), joined.loc[joined[f"{axis}_level"] == k, axis]
         ax.hist(values, edges, color=look.colour, hatch=look.hatch, edgecolor="white", linewidth=0)
-        ax.axvline(values.median(), 0, 0.72, color=figures.BLACK, linestyle="--", linewidth=1)
-        place = {"ha": "center", "va": "top", "transform": ax.get_xaxis_transform()}
-        ax.text(np.clip(values.median(), 0.08, 0.92), 0.97, f"{name}\nn = {len(values):,}", **place)
+        ax.axvline(values.median(), 0, 0.66, color=figures.BLACK, linestyle="--", linewidth=1)
+        place = {"ha": "center", "va": "top", "transform": ax.get_xaxis_transform(), "fontsize": 10}
+        ax.text(np.clip(values.median(), 0.12, 0.88), 0.98, f"{name}\nn = {len(values):,}", **place)
     ax.set(xlim=(-0.03, 1.03), ylabel=f"{spoken[axis]}\nimages")
-    ax.set_ylim(top=1.4 * ax.get_ylim()[1])
+    ax.set_ylim(top=1.55 * ax.get_ylim()[1])
 panels[-1].set_xlabel("perceived score")
-title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs, high is seen as higher"
+title = f"In {min(right.values()):.1%} to {max(right.values()):.1%} of the pairs,\nhigh is seen as higher"
 _ = figure.suptitle(title, fontsize=12)
 
 # %% tags=["remove-cell"]
@@ -574,11 +576,16 @@ stowaways = stowaways.assign(high=leaks.mean() + half)
 stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
-labels = [f"{moved} moves {seen}".replace("_", " ") for moved, seen in stowaways.index]
+labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in stowaways.index]
 really = pd.Series([actual[moved][seen] for moved, seen in stowaways.index], labels)
-ax = figures.forest(stowaways.set_axis(labels), really, "perceived change, in units of the scale")
+ax = plt.figure(figsize=(PHONE, 5.6)).gca()
+figures.forest(stowaways.set_axis(labels), really, "perceived change, share of the scale", ax)
+marks = ax.get_legend_handles_labels()[0]
+words = ["as shown", "as seen, simultaneous 95 % intervals"]
+ax.legend(marks, words, **figures.charts.ABOVE)
+ax.locator_params(axis="x", nbins=4)
 largest = stowaways["estimate"].iloc[0]
-title = f"The largest leak is {largest:+z.3f} as seen and {really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"
+title = f"The largest leak is {largest:+z.3f} as seen and\n{really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 
 # %% [markdown]
@@ -807,7 +814,7 @@ answer = (
     f"three axes (Krippendorff's alpha {on_axes.min():.2f} to {on_axes.max():.2f}, where one is perfect) and "
     f"hardly about makeup ({agreement.loc['makeup', 'alpha']:.2f}), which is held low on purpose. The "
     f"intended changes arrive: in {min(right.values()):.1%} or more of the pairs, high is seen as higher. The "
-    f"leak from hair to gender is in the eye: perceived gender moves by {seen['estimate']:+z.3f} of the scale, "
-    f"and the shape of the face by {actual['hair_length']['gender']:+z.3f}."
+    f"leak from hair to gender, an unintended change, is in the eye: longer hair moves perceived gender by "
+    f"{seen['estimate']:+z.3f} of the scale, and the shape of the face by {actual['hair_length']['gender']:+z.3f}."
 )
 glue("answer", Markdown(with_minus(answer)), display=False)

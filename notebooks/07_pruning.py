@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
+from matplotlib.ticker import MultipleLocator, PercentFormatter
 from myst_nb import glue
 from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
@@ -45,7 +46,8 @@ n_population = 2000
 n_raters = 5
 n_boot = 1000
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("07_pruning", profile=profile, device=device, seed=seed)
 figures.style()
 pd.set_option("display.precision", 3)
@@ -59,15 +61,15 @@ frame = index.join(stage.load("06_annotation_ingestion", "scores.parquet"))
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two squares of one hundred tiles. In the left one, which stands for images, few tiles are empty. In the right one, which stands for complete transects, far more tiles are empty."}, "figure": {"name": "fig-waffle", "caption": "Each tile is one per cent. Left: the images that the four rules keep. Right: the transects that keep all eight images. Empty tiles are lost."}}
 stays = frame.index.isin(pruning.prune(frame, PAPER_RULES)[0].index)
 whole = pd.Series(stays).groupby(frame["transect"].to_numpy()).all()
-_, pair = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.3))
+_, pair = plt.subplots(1, 2, figsize=(PHONE, 3.1))
 kinds = (("images", "are kept", stays, "estimate"), ("transects", "are complete", whole, "truth"))
 across, up = np.arange(100) % 10, np.arange(100) // 10
 for ax, (name, state, keeps, role) in zip(pair, kinds, strict=True):
     filled = np.arange(100) < round(100 * np.mean(keeps))
     colour = figures.LOOKS[role].colour
-    ax.scatter(across[filled], up[filled], 190, colour, marker="s")
-    ax.scatter(across[~filled], up[~filled], 190, "white", marker="s", edgecolors="#999999")
-    ax.set_title(f"{np.mean(keeps):.0%} of {len(keeps):,} {name}\n{state}")
+    ax.scatter(across[filled], up[filled], 85, colour, marker="s")
+    ax.scatter(across[~filled], up[~filled], 85, "white", marker="s", edgecolors="#999999")
+    ax.set_title(f"{np.mean(keeps):.0%} of {len(keeps):,} {name}\n{state}", fontsize=11)
     ax.set(aspect="equal", xlim=(-0.7, 9.7), ylim=(-0.7, 9.7))
     ax.axis("off")
 
@@ -185,9 +187,10 @@ marks = [
     for axis, row in lined_up.items()
     for image in row
 ]
-_ = figures.gallery(
-    portraits, 7, titles=marks, row_labels=[axis.replace("_", " ") for axis in axes]
+figure = figures.gallery(
+    portraits, 7, titles=marks, row_labels=[axis.replace("_", "\n") for axis in axes]
 )
+_ = figure.set_size_inches(PHONE, 2.7)
 
 # %% [markdown]
 # (erratum-match)=
@@ -261,9 +264,13 @@ losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dro
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
-ax = figures.bars(losses, ylabel="share dropped")
+ax = plt.figure(figsize=(PHONE, 4.4)).gca()
+figures.bars(losses, ylabel="share dropped", ax=ax)
+ax.yaxis.set_major_locator(MultipleLocator(0.05))
+ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+ax.tick_params(labelsize=10)
 _ = ax.set_title(
-    f"The eight cells lose {losses['rate'].min():.0%} to {losses['rate'].max():.0%} of their images",
+    f"The eight cells lose {losses['rate'].min():.0%} to\n{losses['rate'].max():.0%} of their images",
     pad=32,
 )
 
@@ -331,13 +338,14 @@ upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]
 level = stage.load("audit_plan", "plan.json")["level"]
 clear = (upset["p, Holm"] <= level).sum()
 spans = upset.rename(columns={"change": "estimate"}).reset_index().replace("_", " ", regex=True)
-spans["axis"] = "axis: " + spans["axis"]
 reach = norm.isf(0.025) * spans["se"]
 spans = spans.assign(low=spans["estimate"] - reach, high=spans["estimate"] + reach)
 drawn = panels.intervals(
     spans, "attribute", "axis", xlabel="change, hundredths of a standard deviation"
 )
-_ = drawn.axes[0].set_title(f"After Holm, {clear} of {len(upset)} changes are clear of zero")
+drawn.set_size_inches(PHONE, 6)
+drawn.legends[0].set_title("high − low level of")
+_ = drawn.axes[0].set_title(f"After Holm, {clear} of {len(upset)} changes\nare clear of zero")
 
 # %% tags=["remove-input"]
 hidden = norm.isf(level / 2 / len(upset)) * upset["se"].median()
@@ -496,11 +504,11 @@ gaps = pd.DataFrame(gaps).T.astype({"n": int})
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
-ax = figures.forest(gaps, xlabel="hair length, dark − light skin")
-title = (
-    f"Women's hair, dark − light: {ppb['estimate']:z.2f} (ppb), {ours['estimate']:z.2f} (transects)"
-)
-_ = ax.set_title(with_minus(title), loc="right")
+ax = plt.figure(figsize=(PHONE, 5.8)).gca()
+figures.forest(gaps, None, "hair length, dark − light skin", ax)
+ax.locator_params(axis="x", nbins=5)
+title = f"Women's hair, dark − light skin:\n{ppb['estimate']:z.2f} (ppb), {ours['estimate']:z.2f} (transects)"
+_ = ax.figure.suptitle(with_minus(title), fontsize=12)
 
 # %% tags=["remove-input"]
 claim(

@@ -37,7 +37,8 @@ profile = "laptop"
 device = "cpu"
 seed = 20200715
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("08_stratified_errors", profile=profile, device=device, seed=seed)
 figures.style()
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
@@ -62,8 +63,9 @@ rate = (
 )
 _ = figure.suptitle(
     f"Portraits: {rate['dark']:.1%} of dark- and {rate['light']:.1%} of\nlight-skinned women are misread. Is it the skin?",
-    fontsize=13,
+    fontsize=12,
 )
+figure.set_size_inches(PHONE, 3.4)
 
 # %% [markdown]
 # ## Question
@@ -97,7 +99,7 @@ _ = figure.suptitle(
 #
 # We use the fitted arm of the transects: its directions come from crowd scores, as they would with a
 # real generator. Each row is one image with its place in its transect, the crowd's mean scores, the
-# majority label, and the decisions of [](07_pruning).
+# majority label, and the decisions of [](07_pruning). These come in the tables `index`, `scores` and `kept`.
 
 # %%
 audit = index.join(scores, validate="1:1").join(kept, validate="1:1")
@@ -215,15 +217,25 @@ _ = stage.save("strata.parquet", strata)
 # has no rate at all. It gets no bar, and "n = 0" is written in its place.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by perceived gender and hair length, light beside dark skin, with confidence intervals and counts. Above, the PPB-like set, with cells of very unequal size. Below, the transects, where every cell was filled on purpose."}, "figure": {"name": "fig-disaggregated-fairface", "caption": "Errors of the FairFace-like model by perceived gender, hair length and skin colour, on the PPB-like set (above) and on the transects (below); Wilson intervals, counts under the bars. After Figure 13 of the paper."}}
-_, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 7.2), sharey=True)
+figure, axes = plt.subplots(2, 1, figsize=(PHONE, 7.4), sharey=True)
+short_hair = {}
 for ax, data in zip(axes, DATA, strict=True):
     table = tables[data, "fairface-like"].reset_index()
+    rates = tables[data, "fairface-like"]["rate"]["female", "short"]
+    short_hair[data] = f"{100 * (rates['dark'] - rates['light']):+z.1f}"
     table["group"] = [f"{g},\n{h} hair" for g, h in zip(table[BY[0]], table[BY[1]], strict=True)]
     figures.bars(table.set_index(["group", "skin"]), "errors, fairface-like", ax)
     counts = f"cells of {table['n'].min():,} to {table['n'].max():,} images"
-    ax.set_title(f"{data}: {counts}", pad=30 if ax is axes[0] else 6)
+    ax.set_title(f"{data}: {counts}", pad=30 if ax is axes[0] else 6, fontsize=11)
     ax.set_xlabel("n under each bar" if ax is axes[1] else "")
+    ax.tick_params(labelsize=10)
 axes[1].get_legend().remove()
+title = (
+    f"Short-haired women, dark − light skin:\n{short_hair['PPB-like']} points on portraits, "
+    f"{short_hair['transects']} on transects"
+)
+figure.get_layout_engine().set(h_pad=0.1)
+_ = figure.suptitle(with_minus(title), fontsize=12)
 
 # %% [markdown]
 # Read the lower panel by pairs. If skin colour drives the errors, the two bars of a pair differ. If
@@ -288,14 +300,22 @@ Markdown(with_minus("Errors on short-haired women among the portraits:\n\n" + "\
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels of horizontal intervals: three models in rows, portraits on the left and transects on the right. Each panel has four groups by perceived gender and hair length, with one mark for light and one for dark skin."}, "figure": {"name": "fig-disaggregated-others", "caption": "Error rates of the three other models in the same strata, with Wilson intervals. Left: PPB-like portraits. Right: transects. The numbers of images are those of the table of counts. After Figure 13 of the paper."}}
 long = strata[strata["model"] != "fairface-like"].rename(columns={"rate": "estimate"})
 long = long.assign(group=long["perceived_gender"].astype(str) + ", " + long["hair"].astype(str))
-long["panel"] = long["model"] + ", " + long["data"]
-panel_order = [f"{name}, {data}" for name in MODELS if name != "fairface-like" for data in DATA]
+long["panel"] = long["model"] + ",\n" + long["data"]
+panel_order = [f"{name},\n{data}" for name in MODELS if name != "fairface-like" for data in DATA]
 long["panel"] = pd.Categorical(long["panel"], panel_order)
 long = long.sort_values("panel", kind="stable")
 long["panel"], long["skin"] = long["panel"].astype(str), long["skin"].astype(str)
-drawn = panels.intervals(long, "group", "skin", "panel", "error rate, %", across=2, height=7.5)
+drawn = panels.intervals(long, "group", "skin", "panel", "error rate, %", across=2)
+drawn.set_size_inches(PHONE, 8.4)
 for ax in drawn.axes:
     ax.set_title(ax.get_title(), fontsize=11)
+gaps = {}
+for name in ("plantskin", "null"):
+    of = errors.stratified_errors(adults, ["perceived_gender", "skin"], f"error_{name}")["rate"]
+    gaps[name] = [in_points(of[one, "dark"] - of[one, "light"]) for one in ("female", "male")]
+title = "Transects, dark − light skin, women and men:\nplantskin {} and {} points, null {} and {}"
+title = with_minus(title.format(*gaps["plantskin"], *gaps["null"]))
+drawn.legends[0].set_title(title, {"size": 12})
 
 # %% [markdown]
 # ## The headline number
@@ -318,17 +338,18 @@ women = pd.concat(women, names=["data", "model"]).reset_index()
 rates = women.pivot_table("rate", ["model", "data"], "skin", observed=True)
 gap = (rates["dark"] - rates["light"]).reset_index(name="gap").pivot_table("gap", "model", "data")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, portraits and transects. In each panel four models are in rows, with the error rate on light-skinned and on dark-skinned women as two marks with intervals."}, "figure": {"name": "fig-women", "caption": "Error rates on perceived women by skin colour, with Wilson intervals, on the portraits and on the transects. The titles give the difference of the two rates of the fairface-like model."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, portraits above and transects below. In each panel four models are in rows, with the error rate on light-skinned and on dark-skinned women as two marks with intervals."}, "figure": {"name": "fig-women", "caption": "Error rates on perceived women by skin colour, with Wilson intervals, on the portraits and on the transects. The titles give the difference dark − light of the fairface-like model."}}
 shown = women.rename(columns={"rate": "estimate"}).assign(skin=women["skin"].astype(str))
 counts = shown[shown["model"] == "null"].pivot_table("n", "data", "skin")
 one = gap.loc["fairface-like"]
 heads = {
-    data: f"{data}: {in_points(one[data])} points\n(fairface-like, dark − light)\n"
+    data: f"{data}: {in_points(one[data])} points (fairface-like)\n"
     f"n = {counts.loc[data, 'light']:,.0f} light, {counts.loc[data, 'dark']:,.0f} dark"
     for data in DATA
 }
 shown["data"] = shown["data"].map(heads)
-drawn = panels.intervals(shown, "model", "skin", "data", "error rate on women, %", height=4.5)
+drawn = panels.intervals(shown, "model", "skin", "data", "error rate on women, %", across=1)
+drawn.set_size_inches(PHONE, 6)
 for ax in drawn.axes:
     ax.set_title(ax.get_title(), fontsize=11)
 
@@ -451,10 +472,9 @@ def worst_errors(model: str, n: int = 5) -> pd.DataFrame:
     rows = rows.sort_values(["label", "gap"], ascending=False).groupby("label").head(n)
     read_as = np.where(rows[score] > 0.5, "male", "female")
     texts = zip(read_as, rows[score], rows["gender"], strict=True)
-    titles = [
-        f"read as {answer}\nmodel {score:.2f}\nraters {seen:.2f}" for answer, score, seen in texts
-    ]
-    figures.gallery(pictures[rows["item"].to_numpy()], n, titles)
+    titles = [f"as {answer}\nmodel {score:.2f}\nraters {seen:.2f}" for answer, score, seen in texts]
+    figure = figures.gallery(pictures[rows["item"].to_numpy()], n, titles)
+    figure.set_size_inches(PHONE, 3.3)
     return rows
 
 
@@ -534,7 +554,7 @@ told(
 # formula and by Wilson's, with `statsmodels.stats.proportion.proportion_confint`. Which one would
 # you print under a headline?
 #
-# **Check:** one of the two intervals has no width.
+# **Check:** both intervals contain the observed rate.
 # ```
 
 # %% [markdown]
@@ -544,7 +564,7 @@ told(
 
 # %% tags=["solution"]
 wald, wilson = (proportion_confint(0, 40, method=method) for method in ("normal", "wilson"))
-assert wald == (0, 0) and wilson[1] > 0.05
+assert wald == (0, 0) and wilson[0] < 1e-9 and wilson[1] > 0.05
 Markdown(f"Wald: {wald[0]:.1%} to {wald[1]:.1%}. Wilson: {wilson[0]:.1%} to {wilson[1]:.1%}.")
 
 # %% [markdown]

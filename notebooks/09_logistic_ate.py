@@ -27,7 +27,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from helpers import effects, errors, figures, models
-from helpers.figures import widgets
+from helpers.figures import panels, widgets
 from helpers.artifacts import Stage
 from helpers.claims import claim, with_minus
 from helpers.effects import labels
@@ -39,7 +39,7 @@ device = "cpu"
 seed = 20200715
 n_boot = 1000
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("09_logistic_ate", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:z.3f}".format
@@ -61,18 +61,20 @@ planted = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
-ax = figures.bars(pd.concat(planted), ylabel="plantskin's errors")
+NARROW = 4.8  # inches: at this width a phone shows letters that can be read
+_, ax = plt.subplots(figsize=(NARROW, 4.2))
+figures.bars(pd.concat(planted), ylabel="plantskin’s error rate, 95 % intervals", ax=ax)
 ends = {
     who: " → ".join(f"{100 * rate:.1f}" for rate in table["rate"]) for who, table in planted.items()
 }
-title = f"Light → dark skin, errors in %: women {ends['women']}, men {ends['men']}.\nWhich single coefficient describes both?"
-_ = ax.set_title(title, pad=32, fontsize=12)
+title = f"Light → dark skin, errors in %:\nwomen {ends['women']}, men {ends['men']}.\nWhich single coefficient describes both?"
+_ = ax.set_title(title, pad=32, fontsize=11)
 
 # %% [markdown]
 # ## Question
 #
 # {cite:t}`transects` predict a classifier's errors by one logistic regression on all annotated
-# attributes, and reads the coefficient of dark skin as its average effect ({term}`ATE`). Does that
+# attributes, and read the coefficient of dark skin as its average effect ({term}`ATE`). Does that
 # coefficient find the bias of a model that we biased on purpose? The plantskin model was trained on
 # faces where dark skin predicts men. The unit here is the {term}`log odds ratio`. It is positive if dark
 # skin goes with more errors.
@@ -101,7 +103,7 @@ _ = ax.set_title(title, pad=32, fontsize=12)
 # %% [markdown]
 # ## The paper's regression
 #
-# Section 5.5 of the paper cuts each score into levels. Each level becomes a column of zeros and ones:
+# The table `pruned` has the images that pruning kept, adults only. Section 5.5 of the paper cuts each score into levels. Each level becomes a column of zeros and ones:
 # two columns for each of hair, skin, gender, beard and makeup, three for expression, and four for age.
 # The regression predicts the errors from all of these columns together.
 
@@ -150,7 +152,10 @@ _ = stage.save("paper_logit.parquet", logit.reset_index())
 
 # %% [markdown]
 # Figure 15 of the paper shows the coefficients with bars of one standard deviation. A positive
-# coefficient goes with more errors. The paper reads from it that facial hair, gender, makeup, hair and
+# coefficient goes with more errors. The regression has a column for *each* of two levels, so one coefficient is
+# **half** of the log odds ratio in the answer above. The [next section](#erratum-logit) shows why.
+#
+# The paper reads from its figure that facial hair, gender, makeup, hair and
 # age matter, and that skin colour is negligible. Here is that figure for our two ordinary models. The
 # [gallery](n09_replication_gallery) has the controls.
 
@@ -158,19 +163,22 @@ _ = stage.save("paper_logit.parquet", logit.reset_index())
 ORDINARY = MODELS[:2]
 size = logit["estimate"].abs()[list(ORDINARY)].groupby(["attribute", "level"]).mean()
 order = size.sort_values(ascending=False).index
-_, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 6.8), sharex=True, sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(NARROW, 6.6), sharex=True, sharey=True)
 for ax, model in zip(axes, ORDINARY, strict=True):
     bars = logit.loc[model].loc[order].droplevel("attribute")
     bars["low"] = bars["estimate"] - bars["sd_image"]
     bars["high"] = bars["estimate"] + bars["sd_image"]
-    figures.forest(bars, xlabel="coefficient (log odds)", ax=ax)
+    figures.forest(bars, xlabel="", ax=ax)
     dark = f"{bars.loc['Dark skin', 'estimate']:z.2f}"
-    ax.set_title(with_minus(f"{model}\ndark skin: {dark}, n = {len(pruned):,}"), fontsize=11)
+    ax.set_title(with_minus(f"{model}\ndark skin: {dark}"), fontsize=11)
+    ax.tick_params(labelsize=10)
+label = f"coefficient (log odds) ± 1 SD, n = {len(pruned):,} images"
+_ = figure.supxlabel(label, fontsize=10)
 
 # %% [markdown]
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
 # table answers for all four models. Attributes are ranked by the largest coefficient of their levels.
-# The nearer to the end, the sooner would a reader of the paper call skin negligible. The place differs between the models.
+# A reader of the paper would call an attribute near the end negligible. The place of skin differs between the models.
 
 # %%
 largest = logit["estimate"].abs().groupby(["model", "attribute"]).max()
@@ -276,11 +284,13 @@ told = interactions.xs("skin_colour", level="attribute").rename_axis(["model", "
 names = {"main effects": "all faces", "Female": "women", "Male": "men"}
 ours = told.loc["plantskin"]["estimate"].rename(names)
 counted = f"n = {len(pruned):,} images of {pruned['transect'].nunique():,} transects"
-ax = figures.forest(
-    told.rename(names, level="group"), xlabel=f"log odds ratio, dark against light\n{counted}"
-)
-title = f"plantskin: {ours['women']:+.1f} for women, {ours['men']:+.1f} for men, {ours['all faces']:+.1f} in one coefficient"
-_ = ax.set_title(with_minus(title), loc="right", fontsize=11)
+label = f"log odds ratio, dark against light,\n95 % intervals, {counted}"
+figure, ax = plt.subplots(figsize=(NARROW, 5.4))
+figures.forest(told.rename(names, level="group"), ax=ax, xlabel="")
+ax.tick_params(labelsize=10)
+figure.supxlabel(label, fontsize=10)
+title = f"plantskin: {ours['women']:+.1f} for women, {ours['men']:+.1f} for men,\n{ours['all faces']:+.1f} in one number for all faces"
+_ = figure.suptitle(with_minus(title), fontsize=11)
 
 # %% tags=["remove-input"]
 planted = interactions.xs(("plantskin", "skin_colour"), level=("model", "attribute"))
@@ -334,6 +344,15 @@ widgets.explorable(
 )
 
 # %% [markdown]
+# ### What one coefficient is enough for
+#
+# One coefficient is enough for the average over everybody. Let the regression predict the error of each face,
+# once with light and once with dark skin, and average the differences. The result is in points of the error rate. In
+# complete transects each level has the same mix of the other attributes, so the result is
+# nearly the difference of the counted rates. [Note N1](n01_truth_scorecard) repeats the audit many times and
+# measures its small bias. For a group or a cell, one coefficient is too little.
+
+# %% [markdown]
 # (erratum-bootstrap)=
 # ## Bars for independent images
 #
@@ -383,7 +402,7 @@ twin = ~several & X.columns.get_level_values("attribute").duplicated()  # a mirr
 beyond = ((claims - 1).abs() > blur)[~twin].sum()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Dots for the seventeen levels: the standard deviation claimed by the bootstrap of images and by that of transects, on average over samples of errors, divided by the spread that occurs when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Claimed over actual standard deviation of each coefficient of the null control, the claim averaged over samples of errors. One is honest, above one is too wide, below one too narrow. Circles resample images, squares transects. A mark outside its grey bar is off by more than the margin."}}
-_, ax = plt.subplots(figsize=(figures.WIDTH, 6.4))
+figure, ax = plt.subplots(figsize=(NARROW, 6.4))
 y = np.arange(len(claims))[::-1]
 for (unit, ratio), look, up in zip(claims.items(), figures.SPARE[:2], (0.17, -0.17), strict=True):
     ax.barh(y + up, 2 * blur[unit], 0.3, 1 - blur[unit], color="#DDDDDD")
@@ -391,12 +410,12 @@ for (unit, ratio), look, up in zip(claims.items(), figures.SPARE[:2], (0.17, -0.
 ax.axvline(1, color=figures.BLACK, linewidth=1)
 ax.set_yticks(y, claims.index.get_level_values("level"))
 ax.set(xlabel="claimed SD / actual SD", ylim=(-0.7, len(claims) - 0.3))
+ax.tick_params(labelsize=10)
 ax.grid(axis="y", visible=False)
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=2)
+panels.legend_above(figure, columns=1)
 off = f"images {beyond['resampling images']}, transects {beyond['resampling transects']}"
-_ = ax.set_title(
-    f"Bars off by more than the margin, of {(~twin).sum()}: {off}", pad=32, loc="right", fontsize=12
-)
+title = f"Bars off by more than the margin, of {(~twin).sum()}:\n{off}"
+figure.legends[0].set_title(title, {"size": 11})
 
 # %% tags=["remove-input"]
 ratio = (logit["sd_image"] / logit["sd_transect"]).rename("ratio").reset_index()
@@ -557,7 +576,7 @@ glue(
     "answer",
     Markdown(
         with_minus(
-            "One coefficient averages the effects on all faces, and opposite effects cancel in it. On these made faces the regression gives "
+            "One coefficient is enough for the average over all faces, and opposite effects cancel in it. On these made faces the regression gives "
             f"plantskin the log odds ratio {main} for dark skin. With an effect for each gender it gives {female} for women and "
             f"{male} for men. So read effects by group, and take error bars from transects, because eight images show one face."
         )

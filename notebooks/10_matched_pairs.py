@@ -86,16 +86,19 @@ places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change from the upper to the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
 of_whom = f"for the {model} model, among {where}"
-drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light skin", "dark skin"])
+drawing = figures.gallery(portraits, 2 * SHOWN, said, ["light", "dark"])
+for axis in drawing.axes:  # letters that a phone can show
+    axis.tick_params(labelsize=14)
+    axis.yaxis.label.set_size(14)
 _ = drawing.suptitle(
-    f"{model}, {where}: dark skin turns {harmed} of {len(change)} answers\nwrong, "
+    f"{model}, {where}: dark skin turns {harmed} of\n{len(change)} answers wrong, "
     f"and turns {helped} right",
-    fontsize=12,
+    fontsize=14,
 )
 
 # %% [markdown]
@@ -147,8 +150,7 @@ change.astype(int).value_counts().rename_axis("change").rename("pairs").to_frame
 print(f"change in the error rate: {in_points(change.mean())} points, from {len(change)} pairs")
 
 # %% [markdown]
-# This number needs no regression, and readers understand it at once: points of the error rate. We
-# compute it in every *cell*. A cell fixes the other two attributes, for example women with short hair.
+# This number is in points of the error rate. We compute it in every *cell*. A cell fixes the other two attributes, for example women with short hair.
 # Each attribute has four cells. Pairs of different cells stay apart, so their effects cannot cancel.
 #
 # The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and
@@ -200,8 +202,8 @@ crowd, after_pruning = matched(audit), matched(pruned)
 # only images that pruning kept, as {cite:t}`transects` do. Pruning chooses images after they were made,
 # and this choice can change an effect ([](07_pruning)).
 #
-# A cell is *flagged* if its adjusted p-value is below the level of the plan. The table counts flagged cells.
-# *Raises* means more errors at the high level.
+# A cell is *flagged* if its adjusted p-value is below the level of the plan. We then say that the attribute
+# *raises* or *lowers* the errors in this cell, from its low to its high level. The table counts flagged cells.
 
 
 # %%
@@ -227,8 +229,7 @@ shown.rename_axis([None, None])
 # %% [markdown]
 # The last three rows test the tester. The *null* model answers by chance, so a flag in its rows is a
 # false alarm. In twenty such audits we expect about one with any false alarm. Its errors are alike inside
-# a transect, as real errors are. A method that counts eight images of one face as eight people would give
-# it wrong intervals.
+# a transect, as real errors are.
 
 # %%
 alarms = {name: table.loc["null", ["raises", "lowers"]] for name, table in flagged.items()}
@@ -236,18 +237,22 @@ null_flags = {name: int(table.to_numpy().sum()) for name, table in alarms.items(
 print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_flags.items()))
 
 # %% [markdown]
-# ## Clear, negligible or undecided
+# ## Exceeds, within or inconclusive
 #
-# An interval that contains zero does not show that the effect is zero. The experiment may be too small.
+# A flag says that an effect differs from zero. It may still be too small to matter. And a cell without a
+# flag may have a large effect that the experiment is too small to find.
 # So the plan names a {term}`tolerance`: an effect up to this size would not matter for the decision. Each
-# cell then gets one of three words:
+# cell gets one of three words, its *verdict*:
 #
 # - *exceeds*: the whole interval lies beyond the tolerance,
 # - *within*: two one-sided tests exclude every larger effect, the method that {cite:t}`tost` calls an
 #   {term}`equivalence test`,
-# - *inconclusive*: the data allow both.
-#
-# The function above has given these words already. We count them for skin and hair in both audited models.
+# - *inconclusive*: the data allow both. Reports of [](18_audit_your_model) call this *undecided*.
+
+# %% [markdown]
+# So a cell can be flagged and within the tolerance: its effect is real and small. The function above has
+# given the verdicts already. We count them for skin and hair in both audited models: two attributes, two
+# models and four cells of each.
 
 # %%
 cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
@@ -269,33 +274,34 @@ def draw_cells(ax, part: pd.DataFrame) -> None:
 def in_words(cells: pd.Series) -> list[str]:
     """Names of cells for axes: women and men."""
     plain = cells.str.replace("female", "women").str.replace(r"\bmale\b", "men", regex=True)
-    return plain.str.replace(", ", ",\n").tolist()
+    return plain.tolist()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels: effects of dark skin above and of long hair below, for two models side by side. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. Positive values mean more errors with dark skin, or with long hair."}}
-figure, axes = plt.subplots(2, 2, figsize=(figures.WIDTH, 6.6), sharex=True, sharey="row")
-for row, axis in zip(axes, AXES[:2], strict=True):
-    for ax, model in zip(row, AUDITED, strict=True):
-        draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
-        ax.set_title(f"{model}\n{labels.CONTRASTS[axis]}", fontsize=11)
-label = f"change in the error rate (points), n = {judged['n'].min():,} pairs a cell"
-figure.supxlabel(label, fontsize=12)
-handles = {
-    name: handle
-    for ax in axes.flat
-    for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)
-}
-order = [word for word in words.index if word in handles]
-axes[0, 1].legend([handles[word] for word in order], order, loc="upper right")
-_ = figure.suptitle(
-    f"Of {len(judged)} effects {words['exceeds']} exceed ±{100 * plan.tolerance:g} points, "
-    f"{words['within']} lie within,\n{words['inconclusive']} are inconclusive",
-    fontsize=12,
+NARROW = 4.8  # inches: at this width a phone shows letters that can be read
+
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. Positive values mean more errors with dark skin, or with long hair."}}
+figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
+shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
+for ax, (axis, model) in zip(axes, shown, strict=True):
+    draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
+    ax.set_title(f"{model}: {labels.CONTRASTS[axis]}", fontsize=11)
+    ax.tick_params(labelsize=10)
+label = (
+    f"change in the error rate (points),\n95 % intervals, n = {judged['n'].min():,} pairs a cell"
 )
+figure.supxlabel(label, fontsize=10)
+panels.legend_above(figure, words.index, 3)
+title = (
+    f"Skin and hair, {len(judged)} effects: {words['exceeds']} exceed\n"
+    f"±{100 * plan.tolerance:g} points, {words['within']} lie within, "
+    f"{words['inconclusive']} are inconclusive"
+)
+figure.legends[0].set_title(title, {"size": 11})
 
 # %% [markdown]
 # Look first at the rows of one panel. They share the faces, the model and the attribute, and yet their
-# effects differ. Compare then the upper with the lower panels: the effects of hair and of skin depend on
+# effects differ. Compare then the upper two with the lower two panels: the effects of hair and of skin depend on
 # perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
 
 # %% tags=["remove-input"]
@@ -306,7 +312,7 @@ for model, part in of_skin.groupby("model", sort=False):
     lines.append(
         f"- **{model}**: dark skin lies within ±{100 * plan.tolerance:g} points in "
         f"{(states == 'within').sum()} of {len(states)} cells, exceeds them in "
-        f"{(states == 'exceeds').sum()}, and is undecided in the rest. A cell of this size "
+        f"{(states == 'exceeds').sum()}, and is inconclusive in the rest. A cell of this size "
         "detects an effect "
         f"of {detectable:.1f} points in four of five experiments (median over cells)."
     )
@@ -314,16 +320,15 @@ Markdown("\n".join(lines))
 
 # %% [markdown]
 # The last number of each line is the {term}`minimum detectable effect`. A cell with a large one says
-# little when it finds no effect. These words hold for one cell each. The experiment compares many cells,
-# so [note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
+# little when it finds no effect. A verdict holds for one cell.
+# [Note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
 # an effect differs between women and men.
 
 # %% [markdown]
 # ## Averages hide opposite effects
 #
 # The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
-# dark-skinned women and less often on dark-skinned men. Such a bias is the hardest one for a method that
-# averages. The figure shows its four cells beside their average, and the null model on the same scale.
+# dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average, and the null model on the same scale.
 
 # %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
@@ -333,24 +338,26 @@ mean = averages.set_index("model").loc["plantskin", "estimate"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
 BLACK_DIAMOND = figures.Look(figures.BLACK, "D", "")
-figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 5.6), sharex=True)
+figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, MODELS[2:], strict=True):
     part = cells[(cells["attribute"] == "skin_colour") & (cells["model"] == model)]
     average = averages[averages["model"] == model]
     ax.axvline(0, **panels.ZERO)
     panels.lying(ax, range(4), part, figures.look("estimate"), "", markersize=7, capsize=3)
     panels.lying(ax, [4], average, BLACK_DIAMOND, "", markersize=8, capsize=3)
-    panels.name_rows(ax, [name.replace("\n", " ") for name in in_words(part["cell"])] + ["average"])
+    panels.name_rows(ax, [*in_words(part["cell"]), "average"])
     ax.set_title(f"{model}, n = {part['n'].min():,} pairs a cell", fontsize=11)
-axes[1].set_xlabel("change in the error rate, dark − light skin (points)")
+    ax.tick_params(labelsize=10)
+label = "change in the error rate,\ndark − light skin (points), 95 % intervals"
+figure.supxlabel(label, fontsize=10)
 _ = figure.suptitle(
-    f"Planted bias: women {in_points(of_women.min())} and {in_points(of_women.max())} points, "
+    f"Planted bias: women {in_points(of_women.min())} and {in_points(of_women.max())} points,\n"
     f"average {with_minus(in_points(mean))}",
-    fontsize=12,
+    fontsize=11,
 )
 
 # %% [markdown]
-# Chapter 9 fitted one coefficient for skin. We say that this regression *misses* the harm if it does not
+# Chapter 9 fitted one coefficient for skin. It *raises* or *lowers* errors if its interval excludes zero. We say that this regression *misses* the harm if it does not
 # report that dark skin raises errors. We say that the analysis by cell *catches* it if, after Holm's
 # adjustment, dark skin raises errors in at least one cell of women.
 
@@ -420,17 +427,18 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(lambda share, _: f"{abs(share):.3g}")
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95 % intervals, and their difference (diamond). Both panels have one scale."}}
-figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.4), sharex=True, sharey=True)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95 % intervals, and their difference (diamond). Both panels have one scale."}}
+figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])
     ax.set_title(model, fontsize=11)
-label = f"← helped     share of pairs (%), n = {shares['n'].min():,} a cell     harmed →"
-figure.supxlabel(label, fontsize=12)
+    ax.tick_params(labelsize=10)
+label = f"← helped{6 * chr(160)}harmed →\nshare of pairs (%), 95 % intervals, n = {shares['n'].min():,} a cell"
+figure.supxlabel(label, fontsize=10)
 audited_skin = shares[shares["model"].isin(AUDITED)]
 mixed = (audited_skin[["worse", "better"]] > 0).all(axis=1)
-title = f"In {mixed.sum()} of {len(mixed)} cells dark skin harms some faces and helps others"
-_ = figure.suptitle(title, fontsize=12)
+title = f"In {mixed.sum()} of {len(mixed)} cells (two models)\ndark skin harms some faces and helps others"
+_ = figure.suptitle(title, fontsize=11)
 
 # %% tags=["remove-input"]
 by_chance = shares[shares["model"] == "null"]
@@ -452,6 +460,8 @@ Markdown(
 
 # %% tags=["remove-input"]
 states, overall = of_skin["verdict"], direction(main.loc["plantskin"])
+said = {word: f"says that dark skin *{word}* errors" for word in ("raises", "lowers")}
+overall = said.get(overall, "shows no clear effect of dark skin")
 ends = [of_skin["estimate"], of_women, of_men]
 (least, most), (women_low, women_high), (men_low, men_high) = (
     map(in_points, (part.min(), part.max())) for part in ends
@@ -459,13 +469,13 @@ ends = [of_skin["estimate"], of_women, of_men]
 answer = (
     "On these made faces, dark skin changes the error rates of the two audited models by "
     f"{least} to "
-    f"{most} points, by cell. Of {len(states)} such effects {(states == 'exceeds').sum()} exceed "
-    "the "
+    f"{most} points, by cell. Of these {len(states)} effects, four cells of each model, "
+    f"{(states == 'exceeds').sum()} exceed the "
     f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} lie within it, "
     "and "
     f"{(states == 'inconclusive').sum()} are inconclusive. For the model with a planted bias, "
     "the one "
-    f"coefficient of chapter 9 says of dark skin: *{overall}*, while cells of women show {women_low} to "
+    f"coefficient of chapter 9 {overall}, while cells of women show {women_low} to "
     f"{women_high} "
     f"points and cells of men {men_low} to {men_high}. One cell also mixes faces: {of_whom}, "
     "dark "
@@ -567,7 +577,7 @@ assert ends[1][1] - ends[1][0] > ends[0][1] - ends[0][0]
 # ## Takeaways
 #
 # - Subtract errors inside a transect. The result is in points, one cell at a time.
-# - State a tolerance first. Then each cell is clear, negligible or undecided.
+# - State a tolerance first. Then each cell exceeds it, lies within it, or is inconclusive.
 # - An average can hide harm between cells, and a cell can hide harm between faces.
 #
 # **Next:** [](11_who_was_right) takes the effects of this chapter and holds each one against the truth.

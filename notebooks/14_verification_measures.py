@@ -64,18 +64,10 @@ n_identities = 200
 recognition_epochs = 10
 n_raters = 5
 
-# %% tags=["hide-cell"]
-stage = Stage("14_verification_measures", profile=profile, device=device, seed=seed)
-figures.style()
-generator = load_generator("known-truth", device=device, size=image_size)
-GROUPS = verification.GROUPS
-DRAWS = "16_verification_measures"
-RATERS = 9  # of an image and of a pair, as in the paper
-LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
-
 # %% [markdown]
 # ```{glue:figure} pair-and-threshold
 # :name: fig-threshold
+# :width: 460px
 # :alt: Four pairs of made faces with their similarities, and two histograms of similarity, above for pairs of one made person, below for pairs of two. A dashed line marks the threshold. Marked bars left of it are false non-matches, marked bars right of it false matches.
 #
 # One threshold, two errors. Above: four pairs, with the similarity that a network gives them. Below: the
@@ -120,6 +112,18 @@ LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 # Three networks see mostly one ancestry group. The fourth sees all groups equally often and serves as the
 # *control*. The ancestry groups are directions of face shape in a stylised renderer. They describe no real
 # people, and skin colour is spread alike in all of them.
+
+# %% tags=["hide-cell"]
+stage = Stage("14_verification_measures", profile=profile, device=device, seed=seed)
+figures.style()
+plt.rc("axes", titlesize=10, labelsize=10)  # for figures that a phone can show
+plt.rc(("xtick", "ytick"), labelsize=9)
+generator = load_generator("known-truth", device=device, size=image_size)
+GROUPS = verification.GROUPS
+NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
+DRAWS = "16_verification_measures"
+RATERS = 9  # of an image and of a pair, as in the paper
+LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 
 # %%
 sets = {
@@ -202,7 +206,7 @@ held_out = pd.DataFrame(
 
 # %% tags=["hide-input"]
 shown_sets = identities.groupby(verification.split_groups(GROUPS)[0]).sum().T
-shown_sets.columns = [f"people, {name}" for name in shown_sets]
+shown_sets.columns = [f"people, {name.title()}" for name in shown_sets]
 shown_sets["loss"] = [verification.RECOGNISERS[name].loss for name in names]
 table = shown_sets.join(held_out[["equal error rate (%)", "threshold"]])
 table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
@@ -409,7 +413,9 @@ told(
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
 first = np.flatnonzero(prototypes["seed"].isin(prototypes["seed"].unique()[:3]))
 scene = study.neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
-_ = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), LABELS)
+figure = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), LABELS)
+figure.axes[0].tick_params(axis="x", labelsize=14)
+_ = figure.suptitle(f"In all six groups {len(passed):,} of {len(seeds):,} seeds pass", size=14)
 
 # %% [markdown]
 # ## Seventeen images of each prototype
@@ -450,7 +456,9 @@ pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
 large = render_heads(shown[(2 * len(GROUPS) + 2) * 17 + rows], 2 * image_size).image.cpu()
-_ = figures.gallery(large, 5, row_labels=verification.ATTRIBUTES)
+figure = figures.gallery(large, 5, row_labels=verification.ATTRIBUTES)
+for ax in figure.axes:
+    ax.yaxis.label.set_size(14)
 
 # %% [markdown]
 # Look along a row. Which things change, and should they? Pose and light are exact. Expression and age come from
@@ -507,7 +515,7 @@ table.rename(columns=words).rename_axis(columns=None).style.format("{:,}")
 # %% [markdown]
 # Nine simulated raters answer for each pair, on five levels from *likely same* to *likely different*. A rater sees
 # how far two faces lie apart, with noise, a bias and more doubt when the pose differs. The answers are
-# written as a Label Studio export and read back, like those of a real crowd ([](06_annotation_ingestion)).
+# written as an export of the annotation tool Label Studio and read back, like those of a real crowd ([](06_annotation_ingestion)).
 
 # %% tags=["hide-input"]
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
@@ -527,7 +535,8 @@ read = pair_tasks.read_pair_export(path, pairs, RATERS)
 #
 # {term}`HCIC`, human consensus identity confidence, summarises the nine answers. It drops the two lowest and the two highest and averages the
 # other five. A pair counts as one person up to a limit. The paper's limits are decimal fractions, and many pairs
-# hit them exactly. So we compare sums of answers as whole numbers.
+# hit them exactly. A computer keeps about seven digits of a fraction in single precision and sixteen in double
+# precision, so such ties can break either way. So we compare sums of answers as whole numbers.
 
 # %%
 LIMITS = (0.2, 0.3, 0.4)  # the paper's
@@ -572,7 +581,7 @@ assert changed["to one person"].eq(0).all(axis=None)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
 match = pd.Series(verification.is_match(ratings[~fake], T), usable.index)
-figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 4.6), sharex=True, sharey=True)
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.4), sharex=True, sharey=True)
 said_of = {}
 for ax, (kind, name) in zip(axes, words.items(), strict=True):
     own = usable["kind"] == kind
@@ -582,9 +591,8 @@ for ax, (kind, name) in zip(axes, words.items(), strict=True):
     ax.bar(share.index, 100 * share, 0.035, color=colours)
     ax.axvline(T + 0.025, color=figures.BLACK, linestyle="--")
     said_of[kind] = match[own].mean()
-    ax.set_title(
-        f"{name}, n = {own.sum():,}: {said_of[kind]:.1%} called one person", loc="left", size=12
-    )
+    said = f"{said_of[kind]:.1%} called one person"
+    ax.set_title(f"{name}, n = {own.sum():,}:\n{said}", loc="left")
     ax.set_ylabel("pairs (%)")
 axes[1].set_xticks(
     [0, 0.25, 0.5, 0.75, 1], ["0\nsame", "0.25", "0.5\nnot sure", "0.75", "1\ndifferent"]
@@ -647,18 +655,18 @@ hairless = hairless.assign(without=shaved)
 steps = moved[moved["group"] == "all"].reset_index(drop=True)
 unit = {"pose": "°", "expression": "", "age": "", "light": ""}
 names_of = [
-    f"{row.attribute} {row.step}{unit[row.attribute]}"
-    + ("" if row.reference == "prototype" else f" from {row.reference}{unit[row.attribute]}")
+    f"light {row.step}"
+    if row.attribute == "light"
+    else f"{row.attribute} {row.reference.replace('prototype', '0')}{unit[row.attribute]} to {row.step}{unit[row.attribute]}"
     for row in steps.itertuples()
 ]
 steps.index = [name.replace("-", "−") for name in names_of]
-ax = figures.forest(steps[["estimate", "low", "high"]], xlabel="change in similarity by one step")
+ax = plt.figure(figsize=(4.8, 6.4)).gca()
+figures.forest(steps[["estimate", "low", "high"]], xlabel="change in similarity by one step", ax=ax)
 costly = steps["estimate"].idxmin()
-title = (
-    f"Most costly step: {costly}, {steps['estimate'].min():+.2f} (n = {steps['seeds'].max()} seeds)"
-)
+title = f"Most costly step: {costly},\n{steps['estimate'].min():+.2f} (n = {steps['seeds'].max()} seeds)"
 ax.locator_params(axis="x", nbins=5)
-_ = ax.set_title(with_minus(title), size=12)
+_ = ax.set_title(with_minus(title))
 
 
 # %% tags=["remove-input"]
@@ -705,7 +713,7 @@ steps_of = [
     )
     for place, angle in enumerate(ORDER)
 ]
-frames = {group: pictures[rows] for group, rows in turns.items()}
+frames = {NAMED[group]: pictures[rows] for group, rows in turns.items()}
 widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200)
 
 # %% [markdown]
@@ -722,9 +730,9 @@ widgets.side_by_side(frames, steps_of, "turn", "the same seed", width=200)
 # :label: exercise-consensus
 #
 # Nine raters answer 0, 0, 0, 1, 1, 2, 2, 4, 4 on the scale from 0 (likely same) to 4 (likely different).
-# Compute the consensus of the pair. Does it count as one person at the paper's limit?
+# Compute the consensus of the pair. Does it count as one person at the limit of this chapter, `T`?
 #
-# **Check:** `verification.hcic` gives your number, and the sum of the five answers that remain is a whole number.
+# **Check:** `verification.hcic([answers])` returns your number, and `verification.is_match([answers], T)` your verdict.
 # ```
 
 # %% [markdown]
@@ -820,10 +828,10 @@ def draw_example(ax, pair: str, of_one: bool) -> None:
     ax.set_axis_off()
     accepts = alike[pair] >= at
     people = "one person" if of_one else "two people"
-    ax.set_title(f"{people}\n{alike[pair]:.2f}: {'accept' if accepts else 'reject'}", size=11)
+    ax.set_title(f"{people}, {alike[pair]:.2f}: {'accept' if accepts else 'reject'}")
     wrong = ("false non-match" if of_one else "false match") if accepts != of_one else "right"
     colour = figures.BLACK if wrong == "right" else figures.VERMILION
-    ax.text(0.5, -0.12, wrong, transform=ax.transAxes, ha="center", va="top", size=11, color=colour)
+    ax.text(0.5, -0.04, wrong, transform=ax.transAxes, ha="center", va="top", size=10, color=colour)
 
 
 # %% tags=["remove-cell"]
@@ -839,26 +847,25 @@ def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
     ax.set_yscale("function", functions=(np.sqrt, np.square))
     ax.set_yticks([])
     ax.set_ylim(0, 2.3 * ax.get_ylim()[1])
-    error = (
-        f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}:\nfalse {'non-' * of_one}match"
-    )
+    error = f"false {'non-' * of_one}match"
     side = {"x": at - 0.03, "ha": "right"} if of_one else {"x": at + 0.03, "ha": "left"}
-    side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 11}
+    side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 10}
     ax.text(y=0.95, s=error, color=figures.VERMILION, **side)
-    people = "one person" if of_one else "two people"
-    ax.set_title(f"pairs of {people}, n = {len(values):,}", loc="left", size=12)
+    people = "Pairs of one person" if of_one else "Pairs of two people"
+    said = f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}"
+    ax.set_title(f"{people}: {said} (n = {len(values):,})", loc="left")
 
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "One threshold, two errors (shown at the top)."}}
-figure = plt.figure(figsize=(figures.WIDTH, 6.6))
-upper, lower = figure.subfigures(2, 1, height_ratios=[1.55, 4.4])
-for ax, (pair, of_one) in zip(upper.subplots(1, 4), chosen, strict=True):
+figure = plt.figure(figsize=(4.8, 7.6))
+upper, lower = figure.subfigures(2, 1, height_ratios=[3.3, 4.3])
+for ax, (pair, of_one) in zip(upper.subplots(2, 2).flat, chosen, strict=True):
     draw_example(ax, pair, of_one)
 axes = lower.subplots(2, 1, sharex=True)
 for ax, (of_one, values) in zip(axes, kinds.items(), strict=True):
     draw_kind(ax, values, of_one)
 axes[1].set_xlim(min(-0.75, alike.min()), 1.3)
-axes[1].set_xticks([-0.5, 0, 0.5, at, 1], ["−0.5", "0", "0.5", f"{at:.2f}\nthreshold", "1"])
+axes[1].set_xticks([-0.5, 0, 0.5, at, 1], ["−0.5", "0", "0.5", f"{at:.2f}\nthreshold", "1"], size=9)
 axes[1].set_xlabel("similarity")
 glue("pair-and-threshold", figure, display=False)
 

@@ -24,6 +24,7 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
@@ -48,16 +49,17 @@ n_raters = 5
 # %% tags=["remove-cell"]
 stage = Stage("16_planning", profile=profile, device=device, seed=seed)
 figures.style()
+sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
 pd.options.display.float_format = "{:z.3f}".format
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
 family = plan.families["effects by cell"]
 SHOWN = (0.02, 0.05, 0.10)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of three sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for three true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Rising curves of power against the number of transects on a logarithmic axis, one solid and one dashed curve for each of three sizes of effect. Larger effects lie further to the left. The dashed curves, for one cell in a family of tests, lie far to the right of the solid ones. Marks on the dotted line of the wanted power carry the number of transects needed."}, "figure": {"name": "fig-power", "caption": "Power of the matched test at a base error rate of 0.05, for three true effects. Solid: the average over cells, one test, all images used; the label says how many transects it needs. Dashed: one cell, tested in its family. Dotted: the wanted power."}}
 def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
     """Power against transects for several effects on the average, and for one cell of a family."""
-    ax = plt.figure(figsize=(figures.WIDTH, 5.2)).gca()
+    ax = plt.figure(figsize=(4.8, 4.6)).gca()
     sizes = np.unique(np.geomspace(10, 5000, 120).round().astype(int))
     for look, difference in zip(figures.SPARE, differences, strict=False):
         design = effects.Design(difference, base_rate)
@@ -68,22 +70,20 @@ def draw_power(differences: tuple[float, ...], base_rate: float) -> None:
         n = effects.transects_needed(design, plan.level, plan.power)
         ax.plot(n, plan.power, look.marker, color=look.colour, markersize=8)
         ax.plot([n, n], [plan.power, 1.03], ":", color=look.colour, linewidth=1)
-        words = f"{100 * difference:.0f} points:\n{n:,}"
-        how = {"color": look.colour, "ha": "center", "va": "bottom", "fontsize": 11}
+        words = f"{100 * difference:.0f}\npoints:\n{n:,}"
+        how = {"color": look.colour, "ha": "center", "va": "bottom", "fontsize": 9.5}
         ax.text(n, 1.035, words, **how)
-    ax.text(10, 0.5, "average,\none test", fontsize=10)
-    ax.text(5000, 0.2, "one cell,\nin its family", fontsize=10, ha="right")
+    ax.text(10, 0.62, "average,\none test", fontsize=9)
+    ax.text(5000, 0.2, "one cell,\nin its\nfamily", fontsize=9, ha="right")
     ax.axhline(plan.power, color=figures.BLACK, linestyle=":", linewidth=1)
     ticks = [10, 30, 100, 300, 1000, 3000]
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
-    ax.set(xscale="log", xlabel="transects", ylabel="power", ylim=(0, 1.2))
+    ax.set(xscale="log", xlabel="transects", ylabel="power", ylim=(0, 1.27))
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
     ax.minorticks_off()
     ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
     ends = [effects.transects_needed(effects.Design(d, base_rate)) for d in (0.02, 0.10)]
-    ax.set_title(
-        f"From {ends[1]:,} to {ends[0]:,} transects, by the size of the effect", loc="left"
-    )
+    ax.set_title(f"From {ends[1]:,} to {ends[0]:,} transects, by the size of the effect")
 
 
 draw_power(SHOWN, 0.05)
@@ -129,16 +129,23 @@ draw_power(SHOWN, 0.05)
 # Only pairs with one error count. Their share is $\psi$. It is small when the same faces are difficult at both levels.
 #
 # $$
-# S = \frac{(z_{\alpha/2} + z_\beta)^2}{\Delta^2}\,(\psi - \Delta^2)\,\frac{1 + (m - 1)\rho_d}{m}
+# \begin{aligned}
+# S = {} & \frac{(z_{\alpha/2} + z_\beta)^2}{\Delta^2}\,(\psi - \Delta^2) \\
+# & \times \frac{1 + (m - 1)\rho_d}{m}
+# \end{aligned}
 # $$
 #
 # $$
-# \psi = p_0 (1 - p_1) + p_1 (1 - p_0) - 2 \rho \sqrt{p_0 (1 - p_0)\, p_1 (1 - p_1)}
+# \begin{aligned}
+# \psi = {} & p_0 (1 - p_1) + p_1 (1 - p_0) \\
+# & - 2 \rho \sqrt{p_0 (1 - p_0)\, p_1 (1 - p_1)}
+# \end{aligned}
 # $$
 
 # %% [markdown]
 # Try it. `effects.Design` holds the planning values, and `effects.transects_needed` solves the formula. Level and
-# power, $\alpha$ and $1 - \beta$, come from [the plan](#what-is-planned). The effect below is one that an auditor
+# power, $\alpha$ and $1 - \beta$, come from [the plan](#what-is-planned), and $z$ is a quantile of the normal
+# distribution. The effect below is one that an auditor
 # would want to see. The base rate is usual for these models. The plan takes the least $\rho_d$ that is possible, as if
 # the effect were the same for all faces. So read its numbers as lower bounds.
 
@@ -287,19 +294,19 @@ gap = gap.groupby(keys).max()
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark for each design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
 def draw_check(grid: pd.DataFrame, within: float) -> None:
     """Power by both formulas against the power of simulated audits."""
-    ax = plt.figure(figsize=(figures.WIDTH, 5)).gca()
+    ax = plt.figure(figsize=(4.8, 4.6)).gca()
     ax.plot([0, 1], [0, 1], color=figures.BLACK, linewidth=1)
     strong = grid["within"] == within
     for formula, look in zip(("power", "printed"), figures.SPARE, strict=False):
         for part, face in ((grid[~strong], "none"), (grid[strong], look.colour)):
             style = {"color": look.colour, "markerfacecolor": face, "markersize": 5}
             ax.plot(part["simulated"], part[formula], look.marker, linestyle="", **style)
-    ax.text(0.12, 0.56, "plain formula", color=figures.SPARE[1].colour, fontsize=11)
-    ax.text(0.52, 0.42, "refined formula", color=figures.SPARE[0].colour, fontsize=11)
+    ax.text(0.12, 0.56, "plain formula", color=figures.SPARE[1].colour)
+    ax.text(0.52, 0.42, "refined formula", color=figures.SPARE[0].colour)
     ax.set(xlabel="power of 2,000 simulated audits", ylabel="power by the formula")
     off = [(grid[f] - grid["simulated"]).abs().mean() * 100 for f in ("power", "printed")]
-    title = f"The refined formula is off by {off[0]:.1f} points on average, the plain one by {off[1]:.1f}"
-    ax.set_title(title, loc="left", fontsize=12)
+    title = f"The refined formula is off by {off[0]:.1f} points\non average, the plain one by {off[1]:.1f}"
+    ax.set_title(title, loc="left")
 
 
 draw_check(grid, 0.41)
@@ -390,20 +397,20 @@ worst = reach.max()
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
 def draw_reach(reach: pd.DataFrame) -> None:
     """Smallest detectable effects as dots, a row per model and axis."""
-    ax = plt.figure(figsize=(figures.WIDTH, 6.2)).gca()
+    ax = plt.figure(figsize=(4.8, 5.8)).gca()
     rows = [f"{model}, {axis.replace('_', ' ')}" for model, axis in reach.index]
-    words = {"average": "average", "cell": "one cell", "in family": "cell in its family"}
+    words = {"average": "average", "cell": "one\ncell", "in family": "cell in\nits family"}
     for look, (scope, name) in zip(figures.SPARE, words.items(), strict=False):
         dots = reach["all", scope].to_numpy()
         ax.plot(dots, range(len(rows)), look.marker, color=look.colour, markersize=8)
-        ax.text(dots[0], -0.9, name, color=look.colour, ha="center", fontsize=10)
+        ax.text(dots[0], -0.9, name, color=look.colour, ha="center", fontsize=9)
     ax.axvline(100 * plan.tolerance, color=figures.BLACK, linestyle=":", linewidth=1)
     ax.set_yticks(range(len(rows)), rows)
-    ax.set(xlabel="smallest detectable effect (points); dotted: the tolerance", xlim=(0, None))
-    ax.set_ylim(len(rows) - 0.4, -1.5)
+    ax.set(xlabel="smallest detectable effect (points)\ndotted: the tolerance", xlim=(0, None))
+    ax.set_ylim(len(rows) - 0.4, -1.9)
     over = (reach["all", "in family"] > 100 * plan.tolerance).sum()
-    title = f"In {over} of {len(rows)} rows, a cell in its family needs over {100 * plan.tolerance:g} points"
-    ax.set_title(title, loc="left", fontsize=12)
+    title = f"In {over} of {len(rows)} rows, a cell in its family\nneeds over {100 * plan.tolerance:g} points"
+    ax.set_title(title, loc="left")
 
 
 draw_reach(reach)
@@ -575,7 +582,7 @@ left.insert(1, "reliability", factor)
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
 def draw_attenuation(left: pd.DataFrame) -> None:
     """Share of the slope without noise that is left, as measured and corrected."""
-    ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
+    ax = plt.figure(figsize=(4.8, 3.8)).gca()
     for look, name in zip(figures.SPARE, left, strict=False):
         ax.plot(left.index, 100 * left[name], look.marker + "-", color=look.colour)
         at = (left.index[-1] + 0.08, 100 * left[name].iloc[-1])
@@ -585,10 +592,10 @@ def draw_attenuation(left: pd.DataFrame) -> None:
         )
     ax.axhline(100, color=figures.BLACK, linewidth=1, linestyle=":")
     ax.set(xlabel="raters per image", ylabel="% of the slope of many raters", xticks=left.index)
-    ax.set_xlim(0.8, left.index[-1] + 1.1)
+    ax.set_xlim(0.8, left.index[-1] + 1.6)
     one = left.iloc[0]
-    title = f"One rater: {one['as measured']:.0%} of the slope is left, {one['corrected']:.0%} after the correction"
-    ax.set_title(title, loc="left", fontsize=12)
+    title = f"One rater: {one['as measured']:.0%} of the slope is left,\n{one['corrected']:.0%} after the correction"
+    ax.set_title(title, loc="left")
 
 
 draw_attenuation(left)
@@ -667,7 +674,7 @@ def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     """Effects before and after pruning over the worst-case bounds, a row per effect."""
     arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}
     names = {"all": "all images", "pruned": "after pruning"}
-    ax = plt.figure(figsize=(figures.WIDTH, 6.6)).gca()
+    ax = plt.figure(figsize=(4.8, 6)).gca()
     y = np.arange(len(bounds))
     ax.barh(y, bounds["upper"] - bounds["lower"], 0.75, bounds["lower"], color="#DDDDDD")
     ax.axvline(0, color=figures.BLACK, linewidth=1)
@@ -681,12 +688,12 @@ def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     words = [f"{m}, {a.split('_')[0]}, {GENDERS[g]}" for m, a, g in bounds[KEYS].to_numpy()]
     ax.set_yticks(y, words)
     ax.set(
-        xlabel="effect on the error rate (points); grey: worst-case bounds",
+        xlabel="effect on the error rate (points)\ngrey: worst-case bounds",
         ylim=(len(y) - 0.4, -0.6),
     )
-    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=2)
-    title = f"The worst case leaves the sign open in {signs_open} of {len(bounds)} effects"
-    ax.set_title(title, loc="left", pad=32, fontsize=12)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.4, 1), ncol=1)
+    title = f"The worst case leaves the sign open\nin {signs_open} of {len(bounds)} effects"
+    ax.set_title(title, loc="left", pad=36)
 
 
 draw_bounds(pruned, bounds)
@@ -716,7 +723,7 @@ Markdown(
 # You can pay for a fixed number of answers. Find the best number of raters an image with `planning.noisy_design` and
 # `effects.power`, for the rater error found above and for four times as much. What changes?
 #
-# **Check:** with the larger rater error all powers fall, and they differ less from each other.
+# **Check:** a rater error of zero gives each number of raters $r$ the power `effects.power(budget // r, informed)`.
 # ```
 
 # %% [markdown]
@@ -735,6 +742,9 @@ def powers(rater_error: float, budget: int = 800) -> dict[int, float]:
     return {r: effects.power(budget // r, planning.noisy_design(informed, noise[r])) for r in noise}
 
 
+assert all(np.isclose(power, effects.power(800 // r, informed)) for r, power in powers(0).items())
+
+# %% tags=["solution"]
 pd.DataFrame({"as found": powers(wrong[1]), "four times": powers(4 * wrong[1])})
 
 # %% [markdown]
@@ -748,7 +758,7 @@ pd.DataFrame({"as found": powers(wrong[1]), "four times": powers(4 * wrong[1])})
 # above, `wrong[1]`, and compare it with the rate under `right`, the gender that raters see before they err. By how much is
 # the corrected rate off?
 #
-# **Check:** the difference is exactly $-2\,(a - pe)/(1 - 2e)$ with the symbols of the solution.
+# **Check:** with `right` itself as the label and a noise of zero, your code returns the true rate.
 # ```
 
 # %% [markdown]
@@ -768,6 +778,7 @@ p, e = (answer != right).mean(), wrong[1]
 a = ((answer != right) & (label != right)).mean()
 corrected_rate = effects.rogan_gladen((answer != label).mean(), e)
 assert np.isclose(corrected_rate - p, -2 * (a - p * e) / (1 - 2 * e))
+assert np.isclose(effects.rogan_gladen(p, 0), p)
 
 # %% tags=["solution"]
 print(f"true rate {p:.4f}, corrected {corrected_rate:.4f}")

@@ -21,6 +21,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from IPython.display import Markdown
 from myst_nb import glue
 
@@ -41,9 +42,63 @@ n_train = 10000
 n_heldout = 1000
 n_raters = 5
 
+# %% [markdown]
+# ```{glue:figure} carried
+# :name: fig-transport-ppb
+# :alt: Four rows, one per model. Each has three marks with intervals for the error rate of women with dark skin minus that of women with light skin: in the transects' own mix, predicted for the portraits, and observed in the portraits. The observed mark lies to the right of the two others for the trained models.
+#
+# The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by
+# reweighting the transects, and observed; 95 % intervals, n images.
+# ```
+
+# %% [markdown]
+# ## Question
+#
+# An experiment says what a model does to made faces. Can it predict error rates in another population, with
+# another mix of faces? And if a prediction misses, why?
+#
+# ```{glue:md} answer
+# :format: myst
+# ```
+
+# %% [markdown]
+# :::{admonition} Design contract
+# :class: dropdown
+#
+# | | |
+# |---|---|
+# | Population | two targets: the PPB-like portraits and the held-out FairFace-like faces |
+# | Unit | one face of the target population |
+# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
+# | Held fixed | the error rate of each stratum; only the mix of strata changes |
+# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
+# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
+# | Tolerance and n | none is set; the transects of [](05_transect_generation), all portraits, all held-out faces |
+# | Decision at stake | whether an experiment may replace a count |
+# | Known failure | faces of one stratum differ: what differs inside it, and matters to the model, is not carried over |
+# :::
+
+# %% [markdown]
+# ## The recipe: reweight the strata
+#
+# {cite:t}`transects` propose to combine the effects of attributes into a prediction for a specific population. They leave the test to
+# others. Here we can test it, because both targets are rendered, rated and judged. The recipe is called direct standardisation, or
+# {term}`transport`. Let $\hat e(x)$ be the error rate on the transects in {term}`stratum` $x$, such as *seen as female, short hair, dark
+# skin*. Let $P(x)$ be the share of that stratum in the target:
+#
+# $$
+# R(P) = \sum_x P(x)\, \hat e(x)
+# $$
+
+# %% [markdown]
+# The target needs annotated attributes. Labels and answers of the model stay unused. One assumption carries the method: the error
+# rate of a stratum is the same here and there {cite:p}`transportability`. Only data of the target can check it. Strata are cut as in
+# [](01_observational_audit), from what people saw. The transects fill them evenly. In the portraits, hair goes with skin:
+
 # %% tags=["remove-cell"]
 stage = Stage("17_transport", profile=profile, device=device, seed=seed)
 figures.style()
+sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
 pd.options.display.float_format = "{:.3f}".format
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 MODELS = (*TRAINED, "null")
@@ -97,10 +152,10 @@ parliament = {
 }
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows, one per model. Each has three marks with intervals for the error rate of women with dark skin minus that of women with light skin: in the transects' own mix, predicted for the portraits, and observed in the portraits. The observed mark lies to the right of the two others for the trained models."}, "figure": {"name": "fig-transport-ppb", "caption": "The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by reweighting the transects, and observed; 95 % intervals, n images."}}
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "Three numbers for the gap of women (shown at the top)."}}
 def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
     """The skin gap of women from each source, a row per model, with direct labels."""
-    ax = plt.figure(figsize=(figures.WIDTH, 4.6)).gca()
+    ax = plt.figure(figsize=(4.8, 4.8)).gca()
     ax.axvline(0, color=figures.BLACK, linewidth=1)
     for place, (source, look) in enumerate(zip(carried, figures.SPARE, strict=False)):
         rows = 100 * carried[source].xs(WOMEN, level="quantity").loc[[*MODELS], INTERVAL]
@@ -112,59 +167,16 @@ def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
         ax.plot([], [], look.marker, color=look.colour, label=words)
     ax.set_yticks(range(len(MODELS)), MODELS)
     ax.set(xlabel="error rate of women, dark minus light skin (points)", ylim=(3.6, -0.6))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=2)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncol=1)
     gap, said = (
         carried[s].xs(WOMEN, level="quantity")["estimate"] for s in ("observed", "predicted")
     )
     parts = ", ".join(f"{said[m] / gap[m]:.0%}" for m in TRAINED)
-    ax.set_title(f"Reweighted transects predict {parts} of the counted gaps", loc="left", pad=52)
+    ax.set_title(f"Reweighted transects predict\n{parts} of the counted gaps", loc="left", pad=52)
 
 
 draw_gap(parliament)
-
-# %% [markdown]
-# ## Question
-#
-# An experiment says what a model does to made faces. Can it predict error rates in another population, with
-# another mix of faces? And if a prediction misses, why?
-#
-# ```{glue:md} answer
-# :format: myst
-# ```
-
-# %% [markdown]
-# :::{admonition} Design contract
-# :class: dropdown
-#
-# | | |
-# |---|---|
-# | Population | two targets: the PPB-like portraits and the held-out FairFace-like faces |
-# | Unit | one face of the target population |
-# | Intervention | skin colour, hair length and gender on the transects; none in the targets |
-# | Held fixed | the error rate of each stratum; only the mix of strata changes |
-# | Outcome and who labels it | error against the raters' majority, 0 or 1 |
-# | Estimand | [the transported rate](estimands): error rate and disparity in the target population |
-# | Tolerance and n | none is set; the transects of [](05_transect_generation), all portraits, all held-out faces |
-# | Decision at stake | whether an experiment may replace a count |
-# | Known failure | faces of one stratum differ: what differs inside it, and matters to the model, is not carried over |
-# :::
-
-# %% [markdown]
-# ## The recipe: reweight the strata
-#
-# {cite:t}`transects` propose to combine the effects of attributes into a prediction for a specific population. They leave the test to
-# others. Here we can test it, because both targets are rendered, rated and judged. The recipe is called direct standardisation, or
-# {term}`transport`. Let $\hat e(x)$ be the error rate on the transects in {term}`stratum` $x$, such as *seen as female, short hair, dark
-# skin*. Let $P(x)$ be the share of that stratum in the target:
-#
-# $$
-# R(P) = \sum_x P(x)\, \hat e(x)
-# $$
-
-# %% [markdown]
-# The target needs annotated attributes. Labels and answers of the model stay unused. One assumption carries the method: the error
-# rate of a stratum is the same here and there {cite:p}`transportability`. Only data of the target can check it. Strata are cut as in
-# [](01_observational_audit), from what people saw. The transects fill them evenly. In the portraits, hair goes with skin:
+glue("carried", plt.gcf(), display=False)
 
 # %%
 mixes = {"transects": audit, "PPB-like": ppb}
@@ -186,7 +198,7 @@ gap = rates[(rates["group"] == "female, dark") & (rates["reference"] == "female,
 # %% [markdown]
 # The first mark of the figure is the effect of skin with all else equal. The second mark lets hair go with skin as it does in the portraits.
 # The step from the first to the second comes with the mix. The step from the second to the third is the miss. How large is the predicted
-# share? It is a ratio of two estimates, so we use Fieller's interval, which knows about the chance in both.
+# share? It is a ratio of two estimates, so we use {term}`Fieller's interval`, which allows for the chance error of both.
 
 # %%
 found, said = (
@@ -297,7 +309,7 @@ misses = 100 * apart.groupby("quantity", sort=False).mean().T
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
 def draw_misses(apart: pd.DataFrame) -> None:
     """How far predictions miss what was observed: a panel per target, a row per quantity."""
-    figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.6), sharey=True, sharex=True)
+    figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharey=True, sharex=True)
     names = list(apart.index.unique("quantity"))
     for ax, target in zip(axes, targets, strict=True):
         for place, (way, look) in enumerate(zip(apart[target], figures.SPARE, strict=False)):
@@ -310,15 +322,15 @@ def draw_misses(apart: pd.DataFrame) -> None:
             ax.plot(means, y, look.marker, **style)
         women = 100 * apart[target].xs(WOMEN, level="quantity").mean()
         ax.set_title(
-            f"{target}\nwomen: {women.iloc[0]:.1f} points, reweighted {women.iloc[1]:.1f}",
-            fontsize=11,
+            f"{target}: women off by {women.iloc[0]:.1f} points,\nby {women.iloc[1]:.1f} after reweighting",
+            loc="left",
         )
         ax.set_yticks(range(len(names)), [name.replace(", ", ",\n") for name in names])
         ax.set_xscale("symlog", linthresh=1, linscale=0.5)
         ax.set(ylim=(len(names) - 0.5, -0.5), xlim=(-0.15, 45))
         ax.set_xticks([0, 1, 3, 10, 30], ["0", "1", "3", "10", "30"])
         ax.minorticks_off()
-    figure.supxlabel("miss (points, log scale above one)", fontsize=12)
+    figure.supxlabel("miss (points, log scale above one)", fontsize=10)
     handles = axes[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncol=3)
 
@@ -360,7 +372,11 @@ both["data"] = pd.Categorical(both["data"], list(mixes))
 pairs = errors.matched_groups(both, "data", STRATA, "error_fairface-like")
 over = (there["rate"] > here["rate"]).sum()
 title = f"{over} of {len(here)} strata err more often in the portraits"
-_ = figures.matched_scatter(pairs).set_title(title, loc="left")
+ax = figures.matched_scatter(pairs)
+ax.set_title(title, loc="left")
+ax.figure.set_size_inches(4.8, 6.6)
+ax.figure.legends[0].remove()
+_ = ax.figure.legend(loc="outside lower center", ncol=1)
 
 # %% tags=["remove-cell"]
 OVERALL = ("fairface-like", "all faces")
@@ -369,7 +385,7 @@ assert abs(adds.sum() - 100 * miss) < 1e-9, (adds.sum(), miss)
 
 # %% tags=["remove-input"]
 largest = adds.loc[adds.abs().nlargest(3).index]
-named = "; ".join(f"{', '.join(key)} ({points:+.1f})" for key, points in largest.items())
+named = "; ".join(f"{', '.join(key)} ({points:+.1f} points)" for key, points in largest.items())
 Markdown(
     with_minus(
         f"The overall rate misses by {adds.sum():+.1f} points. These strata add most: {named}."
@@ -397,7 +413,7 @@ clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
 def draw_clarity(clarity: pd.DataFrame) -> None:
     """Error rate by clarity of the face, one mark a data set."""
-    ax = plt.figure(figsize=(figures.WIDTH, 4)).gca()
+    ax = plt.figure(figsize=(4.8, 4.6)).gca()
     for place, (name, look) in enumerate(zip(clarity["n"], figures.SPARE, strict=False)):
         part = 100 * clarity.xs(name, axis=1, level=1)
         y = np.arange(len(part)) + 0.24 * (place - 1)
@@ -405,13 +421,13 @@ def draw_clarity(clarity: pd.DataFrame) -> None:
         style = {"fmt": look.marker, "color": look.colour, "capsize": 3, "label": name}
         ax.errorbar(part["rate"], y, xerr=np.clip(reach, 0, None), **style)
         for row, (n, end) in enumerate(zip(part["n"] / 100, part["high"], strict=True)):
-            ax.text(end + 1, y[row], f"n = {n:,.0f}", color=look.colour, va="center", fontsize=10)
+            ax.text(end + 1, y[row], f"n = {n:,.0f}", color=look.colour, va="center", fontsize=9)
     ax.set_yticks(range(len(clarity)), clarity.index)
     ax.set(xlabel="error rate (%)", ylim=(len(clarity) - 0.5, -0.5), xlim=(0, None))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=3)
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.2, 1), ncol=1)
     rates = clarity["rate"]["PPB-like"]
-    title = f"Portraits: {rates['divided']:.0%} errors on faces that divide raters, {rates['clear']:.0%} on clear ones"
-    ax.set_title(title, loc="left", pad=32, fontsize=12)
+    title = f"Portraits: {rates['divided']:.0%} errors on faces that\ndivide raters, {rates['clear']:.0%} on clear ones"
+    ax.set_title(title, loc="left", pad=52)
 
 
 draw_clarity(clarity)
@@ -483,7 +499,7 @@ Markdown(
 # Make a frame with the columns `seen_as`, `hair` and `skin` for a population in which hair goes with neither gender nor skin. Predict the
 # disparity between dark- and light-skinned women in it. What does the answer estimate?
 #
-# **Check:** it lies near the average effect of skin on women that [](10_matched_pairs) found.
+# **Check:** a frame that holds each of your rows twice gives the same disparity.
 # ```
 
 # %% [markdown]
@@ -504,6 +520,8 @@ assert np.isclose(
 )
 
 # %% tags=["solution"]
+twice = carry(audit, pd.concat([even, even]))["estimate"].xs(WOMEN, level="quantity")
+assert np.allclose(twice, predicted)
 (100 * predicted).rename("points").to_frame().style.format("{:+.1f}")
 
 # %% [markdown]

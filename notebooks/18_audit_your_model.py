@@ -62,7 +62,8 @@ n_boot = 1000
 audit = "audits/example.yml"
 study = "audits/study.yml"
 
-# %% tags=["hide-cell", "study"]
+# %% tags=["remove-cell", "study"]
+PHONE = 4.8  # inches: a figure as wide as this can be read on a phone
 stage = Stage("18_audit_your_model", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:z.2f}".format
@@ -70,38 +71,40 @@ EXAMPLE = "audits/study.yml"
 results = {}
 
 
-# %% tags=["hide-cell"]
-def in_lines(texts: list[str], start: str = "", width: int = 88) -> str:
+# %% tags=["remove-cell"]
+def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
     """Texts as lines that fit a page of the report."""
     lines = (fill(start + text, width, subsequent_indent=" " * len(start)) for text in texts)
     return with_minus("\n".join(lines))
 
 
-def draw_report(report, limits: int = 3) -> None:
+# %% tags=["remove-cell"]
+def draw_report(report, limits: int = 2) -> None:
     """A report on one page: the answer, every planned comparison, and the first limits."""
     rows = pd.DataFrame([one.model_dump() for one in report.effects])[::-1]
     ends, margin = 100 * rows[["estimate", "low", "high"]].astype(float), 100 * report.tolerance
-    figure = plt.figure(figsize=(figures.WIDTH, 9), layout="none", edgecolor="#777777", linewidth=2)
-    ax = figure.add_axes((0.41, 0.285, 0.56, 0.405))
+    figure = plt.figure(figsize=(PHONE, 8.6), layout="none", edgecolor="#777777", linewidth=2)
+    ax = figure.add_axes((0.4, 0.232, 0.57, 0.465))
     ax.axvspan(-margin, margin, color="#DDDDDD", zorder=0)
     ax.axvline(0, color=figures.BLACK, linewidth=1)
     for place, (one, verdict) in enumerate(zip(ends.to_numpy(), rows["verdict"], strict=True)):
         reach = np.clip([[one[0] - one[1]], [one[2] - one[0]]], 0, None)
         how = figures.look(verdict).mark | {"linestyle": "none", "capsize": 3}
         ax.errorbar(one[0], place, xerr=reach, **how)
-    names = [f"{spaced(a)}: {c}" for a, c in zip(rows["axis"], rows["cell"], strict=True)]
-    ax.set_yticks(range(len(rows)), names, fontsize=10)
-    ax.set_xlabel(f"points of the error rate; grey: tolerance of {margin:g} points", fontsize=10)
+    names = [f"{spaced(a)}:\n{c}" for a, c in zip(rows["axis"], rows["cell"], strict=True)]
+    ax.set_yticks(range(len(rows)), names, fontsize=9.5)
+    ax.tick_params(axis="x", labelsize=10)
+    ax.set_xlabel(f"points of the error rate\ngrey: tolerance of {margin:g} points", fontsize=10)
     counts = rows["verdict"].value_counts()
-    title = f"{counts.get('exceeds', 0)} of {len(rows)} cells beyond the tolerance"
-    title += f", {counts.get('inconclusive', 0)} undecided"
-    head, how = {"fontsize": 11, "fontweight": "bold", "va": "top"}, {"fontsize": 10, "va": "top"}
-    figure.text(0.02, 0.985, title, fontsize=14, fontweight="bold", va="top")
-    figure.text(0.02, 0.94, "1  The answer", **head)
-    figure.text(0.02, 0.915, in_lines([report.question, *report.answer.splitlines()[:2]]), **how)
-    figure.text(0.02, 0.72, "2  Every planned cell", **head)
-    figure.text(0.02, 0.215, "3  The limits", **head)
-    figure.text(0.02, 0.19, in_lines(report.limits[:limits], "– "), **how)
+    title = f"{counts.get('exceeds', 0)} of {len(rows)} cells beyond the tolerance,\n"
+    title += f"{counts.get('inconclusive', 0)} undecided"
+    head, how = {"fontsize": 11, "fontweight": "bold", "va": "top"}, {"fontsize": 9.5, "va": "top"}
+    figure.text(0.02, 0.988, title, fontsize=12, fontweight="bold", va="top")
+    figure.text(0.02, 0.929, "1  The answer", **head)
+    figure.text(0.02, 0.906, in_lines([report.question, *report.answer.splitlines()[:2]]), **how)
+    figure.text(0.02, 0.728, "2  Every planned cell", **head)
+    figure.text(0.02, 0.132, "3  The limits", **head)
+    figure.text(0.02, 0.109, in_lines(report.limits[:limits], "– "), **how)
 
 
 # %% tags=["remove-cell"]
@@ -110,7 +113,7 @@ listed = from_table(lineage.ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
 table_report = build_report(listed, analyse(listed, plan_of_table), plan_of_table, plan_of_table)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom three limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
 draw_report(table_report)
 
 # %% [markdown]
@@ -185,7 +188,7 @@ except ValueError as error:
 # %% [markdown]
 # ## A model file
 #
-# Now we have the model itself, as an ONNX file. The audit file names the question, the images, the people,
+# Now we have the model itself, as an ONNX file, a common format for networks. The audit file names the question, the images, the people,
 # the model and the design. A key that the reader does not know is an error. Otherwise a misspelt
 # tolerance would become a tolerance by default. We use `audits/example.yml` and exchange the sizes and the
 # model: ours was trained in [](02_face_world) on faces as photo collections show them.
@@ -215,7 +218,7 @@ spec = read_specification(file)
 # ### The plan comes first
 #
 # Before the model is asked, the audit writes its plan: tolerance, level, sizes and every comparison by name.
-# The plan has a date and a hash, and later runs keep it. So the tolerance cannot move once the result is
+# The plan has a date and a hash (a fingerprint of its text), and later runs keep it. So the tolerance cannot move once the result is
 # known. This page removes its plan first because it is made anew each time. An audit keeps its plan.
 
 # %%
@@ -226,10 +229,12 @@ sizes = plan["sizes"]
 # %% tags=["remove-input"]
 detectable = sizes["detectable"]
 found = "no change at all" if detectable is None else f"changes from {100 * detectable:.0f} points"
-count = sum(len(one) for name, one in plan["families"].items() if name.startswith("effects"))
+families = [len(one) for name, one in plan["families"].items() if name.startswith("effects")]
+of_silence = len(plan["families"].get("effects on having no answer", []))
+count = sum(families)
 Markdown(
-    f"This plan has {sizes['units']} faces, {sizes['images']:,} images and {count} comparisons of error rates "
-    f"and missing answers. In a cell it finds {found} with a power of {plan['power']:.0%}, if the model errs "
+    f"This plan has {sizes['units']} faces, {sizes['images']:,} images and {count} comparisons: "
+    f"{count - of_silence} of error rates, and {of_silence} of missing answers. In a cell it finds {found} with a power of {plan['power']:.0%}, if the model errs "
     f"on {sizes['expected error']:.0%} of images. It finds an effect as large as the tolerance of "
     f"{100 * plan['tolerance']:g} points with a power of {sizes['power at the tolerance']:.0%}."
 )
@@ -291,6 +296,20 @@ write_json(report, stage.path("report.json"))
 write_html(report, stage.path("report.html"))
 _ = write_card(report, stage.path("model_card.md"))
 
+# %% tags=["remove-input"]
+silent = report.data["no_answer"]
+so = f"so the report judges {len(report.judged)} of the {count} planned comparisons."
+Markdown(
+    f"The model gave no answer for {silent} images, {so}"
+    if silent
+    else f"The model answered every image. The {of_silence} comparisons of missing answers have "
+    f"nothing to compare, {so}"
+)
+
+# %% tags=["remove-cell"]
+if audit == "audits/example.yml":
+    assert len(report.judged) == count - (0 if silent else of_silence)
+
 # %% [markdown]
 # The three files hold the same sentences: a page for people, JSON with a published schema for machines, and
 # a model card. In the face world we can do one more thing: look the answer up. We render other faces with each axis
@@ -298,17 +317,20 @@ _ = write_card(report, stage.path("model_card.md"))
 
 # %% tags=["remove-cell"]
 cells = pd.DataFrame([one.model_dump() for one in report.effects])
-cells["change"] = cells["axis"].map(spaced) + ": " + cells["cell"]
+cells["change"] = cells["axis"].map(spaced) + ":\n" + cells["cell"]
 NUMBERS = ["estimate", "low", "high", "truth", "truth_se"]
 cells[NUMBERS] = 100 * cells[NUMBERS].astype(float)
 truth_known = cells.dropna(subset=["truth", "low"])
 inside = truth_known["truth"].between(truth_known["low"], truth_known["high"])
 intervals_held, intervals = int(inside.sum()), len(inside)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
 drawn = cells.set_index("change")
-ax = figures.forest(drawn[NUMBERS[:3]], drawn["truth"], "change of the error rate (points)")
-_ = ax.set_title(f"{intervals_held} of {intervals} intervals hold the truth", loc="left", pad=28)
+ax = plt.figure(figsize=(PHONE, 7)).gca()
+figures.forest(drawn[NUMBERS[:3]], drawn["truth"], "change of the error rate (points)", ax)
+ax.tick_params(labelsize=10)
+title = f"{intervals_held} of {intervals} intervals hold the truth"
+_ = ax.figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
 # ### How far to trust it
@@ -354,7 +376,7 @@ told(
 # %% [markdown]
 # ### The gate
 #
-# A build server needs an exit code. Zero: the model may pass. One: a comparison is beyond the tolerance, the
+# A build server needs an exit code, the number that a program ends with. Zero: the model may pass. One: a comparison is beyond the tolerance, the
 # plan was not kept, or the report has a *doubt*, such as an axis that people did not see move. Two: something is
 # undecided, if you ask for this with `--fail-on inconclusive`. Three: there is no sound report. By default,
 # *undecided* passes, so a very small audit passes everything.
@@ -458,13 +480,14 @@ results["recogniser"] = pair_report.verdict
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95 % intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
 shown_rates = compared["rates"].set_index("group")
-figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.2), sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(PHONE, 4.2), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
     part = 100 * shown_rates[[rate, f"{rate}_low", f"{rate}_high"]]
-    figures.forest(part.set_axis(["estimate", "low", "high"], axis=1), None, f"{name} rate (%)", ax)
+    part = part.set_axis(["estimate", "low", "high"], axis=1)
+    figures.forest(part, None, f"{name}\nrate (%)", ax)
 within = sum(one.verdict == "within" for one in pair_report.disparities)
 _ = figure.suptitle(
-    f"{within} of {len(pair_report.disparities)} differences are within the tolerance"
+    f"{within} of {len(pair_report.disparities)} differences are\nwithin the tolerance", fontsize=12
 )
 
 # %% [markdown]
@@ -622,17 +645,32 @@ names = [*axes, *(name for name in own.asked if name not in axes)]
 moved = {name: labelled.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
 
-# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
+# %% tags=["hide-cell", "study"]
 in_a_row = min(max(1, 8 // 2 ** len(axes)), index["unit"].nunique())
-shown = index[index["unit"].isin(index["unit"].unique()[: 3 * in_a_row])]
+across = 2 ** len(axes) * in_a_row
+drawn = index[index["unit"].isin(index["unit"].unique()[: 3 * in_a_row])]
 in_words = [
     "\n".join(own.axes[name][level] for name, level in zip(axes, row, strict=True))
-    for row in shown[[f"{name}_level" for name in axes]].to_numpy()[: 2 ** len(axes) * in_a_row]
+    for row in drawn[[f"{name}_level" for name in axes]].to_numpy()
 ]
-across, n = len(in_words), len(shown) // len(in_words)
-drawn = [*images[shown.index], *samples[:across]]
-labels = [*(f"transect {k + 1}" if in_a_row == 1 else "" for k in range(n)), "sampled"]
-_ = figures.gallery(drawn, across, in_words, labels if n * across == len(shown) else [])
+
+
+def draw_transects(rows: int, columns: int) -> plt.Figure:
+    """The first rows of transects, perhaps in fewer columns, and a row of sampled faces."""
+    shown, step = drawn.index[: rows * across], across // columns
+    titles = in_words[:across] if step == 1 else in_words[: len(shown)] + [""] * columns
+    names = [f"transect {k // step + 1}" for k in range(len(shown) // columns)]
+    names = [name if in_a_row == 1 and k % step == 0 else "" for k, name in enumerate(names)]
+    named = [*names, "sampled"] if len(names) * columns == len(shown) else []
+    return figures.gallery([*images[shown], *samples[:columns]], columns, titles, named)
+
+
+# %% tags=["narrow", "remove-input", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
+figure = draw_transects(2, max(1, across // 2))
+figure.set_size_inches(4.2, len(figure.axes) * (8.4 / across + 0.45))
+
+# %% tags=["wide", "remove-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
+_ = draw_transects(3, across)
 
 # %% tags=["remove-input", "study"]
 closed = {"leaks": [], "doses": []}
@@ -764,12 +802,17 @@ if study == EXAMPLE:
     true = true.set_index(["attribute", "cell"])["truth"]
 inside = true.between(everything["low"], everything["high"])
 
-# %% tags=["hide-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals, n pairs. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
+# %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
-ax = figures.forest(change, answer, "change of the error rate, points")
+ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()
+figures.forest(change.drop(columns="n"), answer, "change of the error rate, points", ax)
+names = [f"{axis}:\n{cell}" for axis, cell in change.index]
+ax.set_yticks(np.arange(len(change))[::-1], names, fontsize=10)
+pairs = " to ".join(f"{n:,}" for n in sorted({change["n"].min(), change["n"].max()}))
+title = f"{pairs} pairs in each cell"
 if study == EXAMPLE:
-    title = f"{inside.sum()} of {len(inside)} intervals hold the truth"
-    _ = ax.set_title(title, loc="left", pad=28)
+    title = f"{inside.sum()} of {len(inside)} intervals hold the truth\n({title})"
+_ = ax.figure.suptitle(title, fontsize=12)
 
 # %% tags=["remove-input", "study"]
 sentence = None
@@ -866,7 +909,7 @@ sentence
 # Halve the number of faces in `audits/example.yml` and write the plan with `make audit-plan`. What can the
 # design still find? Then leave `transects` out, so that the plan chooses the number.
 #
-# **Check:** the smallest detectable change grows, and by less than a factor of two.
+# **Check:** write the plan of the unchanged file first. With half of the faces you have half of its images.
 # ```
 
 # %% [markdown]
@@ -886,6 +929,8 @@ def sizes_with(transects: int | None) -> dict:
 
 # %% tags=["solution"]
 planned = {"as it is": spec.design.transects, "half": spec.design.transects // 2, "chosen": None}
+whole, half = sizes_with(planned["as it is"]), sizes_with(planned["half"])
+assert half["images"] * whole["units"] == whole["images"] * half["units"]
 pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units", "detectable"]].T
 
 # %% [markdown]
@@ -984,7 +1029,7 @@ glue(
     Markdown(
         with_minus(
             f"One audit file goes in and one report comes out, from a table, a model or a generator. For the "
-            f"model file of this chapter {beyond} of {len(report.judged)} comparisons are beyond the tolerance "
+            f"model file of this chapter {beyond} of {len(report.judged)} judged comparisons are beyond the tolerance "
             f"and {undecided} are undecided, so the gate gives exit code {code}. The truth is known here: "
             f"{intervals_held} of {intervals} intervals hold it. {reached}"
         )

@@ -165,9 +165,10 @@ of_model = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
 cells = of_model[(of_model["attribute"] == "skin_colour") & of_model["cell"].str.contains(",")]
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Intervals of the effect of dark skin on errors in four cells, each with a diamond."}, "figure": {"caption": "What the experiment found, and the truth."}}
-figure, ax = plt.subplots(figsize=(3.2, 3.2))
+figure, ax = plt.subplots(figsize=(2.6, 2.9))  # small, so that its letters are large in a card
 rows = 100 * cells.set_index("cell")[["estimate", "low", "high", "truth"]].sort_index()
-figures.forest(rows[["estimate", "low", "high"]], rows["truth"], "effect of dark skin, points", ax)
+rows = rows.rename(lambda cell: cell.replace(", ", ",\n"))
+figures.forest(rows[["estimate", "low", "high"]], rows["truth"], "effect of dark\nskin, points", ax)
 ax.get_legend().remove()
 keep("checked", figure)
 
@@ -297,7 +298,7 @@ claim(
 # :::
 # ::::
 #
-# ::::{grid-item-card} 4 Orthogonalization
+# ::::{grid-item-card} 4 Orthogo­nalization
 # :link: 04_orthogonalization
 # :link-type: doc
 # :img-top: _04_orthogonalization.*

@@ -43,6 +43,7 @@ other = "celeba-like"
 # %% tags=["remove-cell"]
 figures.style()
 BOTH = (audited, other)
+NARROW = 4.8  # inches: text of ten points can then be read on a phone
 
 
 # %% tags=["remove-cell"]
@@ -86,8 +87,8 @@ recognised = artifacts.load("15_verification_curves", "results.json", profile)
 # ## Counting misleads
 #
 # In the portraits dark-skinned women often have short hair, and light-skinned women often have long hair. Both models have learned that
-# long hair goes with women. Their names, *celeba-like* and *fairface-like*, say which real data sets their training faces imitate. The picture
-# shows four portraits and how often one model errs.
+# long hair goes with women. Their names, *celeba-like* and *fairface-like*, say which real data sets their training faces imitate. The pictures
+# show four portraits and how often one model errs.
 
 # %% tags=["remove-cell"]
 portraits = artifacts.load("01_observational_audit", "ppb.parquet", profile)
@@ -108,20 +109,22 @@ def strip(parameters, titles, part):
         ax.imshow(picture)
         ax.set(xticks=[], yticks=[])
         ax.spines[:].set_visible(False)
-        ax.set_title(title, fontsize=11, pad=3)
+        ax.set_title(title, fontsize=14, pad=4)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, four portraits of women: two with light skin and hair to the chin, two with dark skin and short hair. Below, bars of the error rate by perceived gender and skin colour, with intervals."}, "figure": {"name": "fig-tour-counting", "caption": "Portraits as they come, and how often one model errs on them, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
-figure = plt.figure(figsize=(figures.WIDTH, 5.4))
-above, below = figure.subfigures(2, 1, height_ratios=[1, 1.9])
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four portraits of women: two with light skin and hair to the chin, two with dark skin and short hair."}, "figure": {"name": "fig-tour-portraits", "caption": "Portraits as they come. Titles: skin colour and hair length, as raters see them."}}
 seen = sitters[np.concatenate(typical)]
-strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), above)
+figure = plt.figure(figsize=(figures.WIDTH, 2.1))
+strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure)
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
 dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light"))
-ax = figures.bars(counted, ylabel="error rate", ax=below.subplots())
+ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.8)).gca())
 ax.set_xlabel("perceived gender")
 _ = ax.set_title(
-    f"It errs on {100 * dark:.0f} % of dark-skinned and {100 * light:.0f} % of light-skinned women",
-    pad=30,
+    f"It errs on {100 * dark:.0f} % of dark-skinned\nand {100 * light:.0f} % of light-skinned women",
+    fontsize=12,
+    pad=28,
 )
 
 # %% tags=["remove-cell"]
@@ -147,15 +150,16 @@ claim(
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "For each of two models two intervals of the difference in error rates between dark and light skin, in points: what is counted among the portraits lies far to the right of what changing only the skin of the same women does."}, "figure": {"name": "fig-tour-gap", "caption": "Difference in error rates, dark minus light skin, among the women of the portraits: counted, and caused by skin alone. Bars are 95 % intervals."}}
 rows = {
-    f"{name}: {what}": part[name]
+    f"{name},\n{what}": part[name]
     for name in BOTH
     for what, part in (("counted", gap), ("caused by skin", same))
 }
 part = experiment["share_on_counted"]
 shares = " and ".join(f"{part[name]['estimate']:.0%}" for name in BOTH)
 table = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
-ax = figures.forest(table, xlabel="dark − light skin, points of the error rate")
-_ = ax.set_title(f"Skin causes {shares} of the counted gaps")
+ax = plt.figure(figsize=(NARROW, 3.3)).gca()
+figures.forest(table, xlabel="error rate, dark − light skin, points", ax=ax)
+_ = ax.set_title(f"Skin causes {shares} of the counted gaps", fontsize=12, loc="right")
 
 # %% tags=["remove-input"]
 share = experiment["share_on_counted"]
@@ -194,14 +198,15 @@ strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 
 # %% [markdown]
 # A generator has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
-# a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The direction that crosses one plane and runs along all
-# others comes from the {term}`dual basis` ([](04_orthogonalization)).
+# a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The {term}`raw direction` of an attribute is the shortest way
+# across its plane, and other attributes change along it. A direction of the {term}`dual basis` crosses one plane and runs along all others
+# ([](04_orthogonalization)). The paper prints another formula for this purpose.
 
 # %% tags=["remove-input"]
 leak = projection["leakage_mean"]
 claim(
     "Along the dual basis the other annotated attributes move by {dual:.3f} on average. They move by {raw:.3f} "
-    "along the raw directions. They move by {printed:.3f} along the formula as printed, over twice as much as along "
+    "along the raw directions. By the paper's formula they move by {printed:.3f}, over twice as much as along "
     "the dual basis. An attribute that raters were not asked about may move along all three.",
     holds=leak["dual"] < leak["printed"] / 2 < leak["raw"] / 2,
     title="The dual basis leaks least",
@@ -210,8 +215,9 @@ claim(
 
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
-# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). These are
-# simulated raters, whose noise was fitted to real annotations.
+# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). The {term}`paper's recipe` walks along the
+# dual basis, so it holds four other attributes that raters annotate. The {term}`main arm`, the experiment of this page, also holds
+# what else is asked or measured.
 
 # %% tags=["remove-input"]
 agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
@@ -255,9 +261,10 @@ held = rows["truth"].between(rows["low"], rows["high"])
 ax = figures.forest(
     100 * rows[["estimate", "low", "high"]],
     100 * rows["truth"],
-    xlabel="change in error rate, points",
+    "change in error rate, points",
+    plt.figure(figsize=(NARROW, 3.4)).gca(),
 )
-_ = ax.set_title(f"{held.sum()} of {len(rows)} intervals hold the true effect of skin", pad=30)
+_ = ax.set_title(f"{held.sum()} of {len(rows)} intervals hold the true effect", fontsize=12, pad=28)
 
 # %% [markdown]
 # Why cells? One number for everybody can hide two opposite effects. A third model shows it, because a bias was planted
@@ -399,25 +406,21 @@ claim(
 # ## What hangs on the seed
 #
 # Each seed draws other faces, trains other networks and asks other raters. Some results then change by more than one audit's
-# intervals say. So these results are asked and not claimed. The answer is *yes* or *no* if it lies more than two standard errors
-# from zero in this run, and *undecided* otherwise.
+# intervals say, so this page asks six questions and claims no answer. *Yes* or *no* means that the answer lies more than two standard
+# errors from zero in this run.
 
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 def error_of(row):
     """Standard error of an estimate with an interval of 95 %."""
     return (row["high"] - row["low"]) / (2 * Z)
 
 
-# %% tags=["remove-input"]
-told(
-    "The counted gaps are {gap_one:points} points for the {audited} model and {gap_two:points} for the "
-    "{other} one. The true effect of skin on these women is {one:points} points and {two:points}. Is this "
-    "true effect larger for the {other} model?",
+skin_differs = told(
+    "**Does skin change more errors of the {other} model?** On the women of the portraits its true effect is {two:points} "
+    "points there, and {one:points} points for the {audited} model.",
     margin=same[other]["estimate"] - same[audited]["estimate"],
     error=np.hypot(error_of(same[other]), error_of(same[audited])),
-    gap_one=gap[audited],
-    gap_two=gap[other],
     one=same[audited],
     two=same[other],
     audited=audited,
@@ -434,100 +437,92 @@ squares = [
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
 chance = [part["sampling"] for part in squares]
 excess = np.subtract(faces, chance)
-told(
-    "After pruning the experiment misses the truth in {all} of {cells} cells, {planted} of them in the network "
-    "with the planted bias. Without pruning it misses {unpruned}. Two things move an estimate. The made faces "
-    "differ from those that we meant, which moves it by {faces:.1f} points. The random draw of faces moves it "
-    "by {chance:.1f} (typical sizes, after noise is subtracted). Is the first more than the second, on average over "
-    "models and attributes?",
+faces_matter = told(
+    "**Do imperfect faces move an estimate more than the random draw of faces?** Made faces that differ from "
+    "those that we meant typically move it by {faces:.1f} points, and the draw moves it by {chance:.1f}.",
     margin=excess.mean(),
     error=excess.std(ddof=1) / np.sqrt(len(excess)),
-    all=sum(part["missed"] for part in in_cells.values()),
-    planted=in_cells["plantskin"]["missed"],
-    unpruned=unpruned,
-    cells=cells,
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
     chance=100 * np.sqrt(max(np.mean(chance), 0)),
 )
 
+
 # %% tags=["remove-input"]
-Markdown(
-    "\n\n".join(
-        told(
-            "On the women of the experiment the found effect of skin is {found:points} points for the {name} "
-            "model, and its truth {made:points}. Do they differ?",
-            margin=abs(found[name]["estimate"] - made[name]["estimate"]),
-            error=np.hypot(error_of(found[name]), error_of(made[name])),
-            found=found[name],
-            made=made[name],
-            name=name,
-        ).data
-        for name in BOTH
-    )
-)
+def off_truth(name):
+    """Whether the effect found on the women of the experiment is another than the true one."""
+    return told(
+        "For the {name} model it is {found:points} points, and the truth is {made:points}.",
+        margin=abs(found[name]["estimate"] - made[name]["estimate"]),
+        error=np.hypot(error_of(found[name]), error_of(made[name])),
+        found=found[name],
+        made=made[name],
+        name=name,
+    ).data
+
 
 # %% tags=["remove-input"]
 sizes, lows = hidden["part_points"]["P(wrong)"], hidden["part_points_low"]["P(wrong)"]
-on_errors = {name: one["all together"] for name, one in hidden["part_points"]["0/1 errors"].items()}
 together = {name: parts["all together"] for name, parts in sizes.items()}
 unsure = {name: (together[name] - lows[name]["all together"]) / Z for name in sizes}
 most = max(BOTH, key=together.get)
-told(
-    "By the paper's recipe a step along one axis also changes other parts of the face. If all of these are "
-    "set back, the effects found change. The effect on the probability of the wrong answer changes by an estimated "
-    "{planted:.1f} points for the model with the planted bias (root mean square over the cells), by "
-    "{one:.1f} for the {audited} model and by {two:.1f} for the {other} one. The effects on counted errors change by {errors[plantskin]:.1f}, {one_error:.1f} and "
-    "{two_error:.1f} points. Is the change of the probability largest for the planted bias?",
+moved_along = told(
+    "**Do parts of the face that move along matter most for the planted bias?** We set them back in faces of the paper's recipe. The "
+    "effect on the probability of the wrong answer then changes by {planted:.1f} points for the planted bias (root mean square "
+    "over the cells), by {one:.1f} for the {audited} model and by {two:.1f} for the {other} one.",
     margin=together["plantskin"] - together[most],
     error=np.hypot(unsure["plantskin"], unsure[most]),
     planted=together["plantskin"],
     one=together[audited],
     two=together[other],
-    errors=on_errors,
-    one_error=on_errors[audited],
-    two_error=on_errors[other],
     audited=audited,
     other=other,
 )
 
-# %% tags=["remove-cell"]
+# %% tags=["remove-input"]
 drawn = experiment["as_drawn"]
 share = drawn["women_with_beard"]
-bearded = {name: drawn["errors_counted"][name]["faces_with_beard"] for name in BOTH}
-faces = {name: drawn["errors_counted"][name]["faces"] for name in BOTH}
 
 
-# %% tags=["remove-input"]
 def asked_of_beards(name):
     """Whether base faces on which a model errs wear beards more often than others."""
-    n = max(faces[name], 1)
+    errors = drawn["errors_counted"][name]
+    n = max(errors["faces"], 1)
     return told(
-        "With base faces as the generator draws them, {share:percent} % of those whose shape is a woman's "
-        "wear a visible beard, and so do {k} of the {n} on which the {name} model errs. Is that more often?",
-        margin=bearded[name] / n - share,
+        "Of the {n} such faces on which the {name} model errs, {k} do.",
+        margin=errors["faces_with_beard"] / n - share,
         error=np.sqrt(share * (1 - share) / n),
-        share=share,
-        k=bearded[name],
-        n=faces[name],
+        k=errors["faces_with_beard"],
+        n=errors["faces"],
         name=name,
-    )
+    ).data
 
-
-Markdown("\n\n".join(asked_of_beards(name).data for name in BOTH))
 
 # %% tags=["remove-input"]
 whole = 8 * pruned["complete_transects"]
 transects = pruned["generated"] / 8
 complete = pruned["complete_transects"] / transects
-told(
-    "Unclear images and faces that look under age are dropped one by one. Of {generated:,} images {kept:,} are kept, and "
-    "{whole:,} of these belong to complete transects. Are fewer than half of the transects complete?",
+pruning_breaks = told(
+    "**Does pruning break more than half of the transects?** Unclear images and faces that look under age are dropped one by "
+    "one. Of {generated:,} images {kept:,} are kept, and {whole:,} of these belong to complete transects.",
     margin=0.5 - complete,
     error=np.sqrt(complete * (1 - complete) / transects),
     kept=pruned["kept_adults"],
     generated=pruned["generated"],
     whole=whole,
 )
+
+# %% tags=["remove-input"]
+asked = [
+    skin_differs.data,
+    "**Is the effect of skin that the experiment finds on women off its truth?** "
+    + " ".join(map(off_truth, BOTH)),
+    faces_matter.data,
+    moved_along.data,
+    "**Are beards more frequent where a model errs?** If beards are left as drawn, "
+    f"{100 * share:.1f} % of base faces with a woman's shape wear a visible one. {' '.join(map(asked_of_beards, BOTH))}",
+    pruning_breaks.data,
+]
+Markdown("\n".join(f"- {one}" for one in asked))
 
 # %% [markdown]
 # (twenty-other-seeds)=
@@ -543,22 +538,24 @@ runs = pd.Series({row["what"]: row["runs"] for row in record["rows"]})
 n_runs = record["facts"]["seeds"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A row of twenty dots for each sentence of this page and for one that it no longer claims. Filled dots are runs in which the sentence was true. All but one row are filled, or lack one dot. The row on broken transects has seven filled dots."}, "figure": {"name": "fig-tour-seeds", "caption": "One dot for each of twenty runs with other seeds, filled where the sentence was true. The last row is asked on this page and not claimed."}}
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 0.55 * len(runs) + 0.9))
+figure, ax = plt.subplots(figsize=(NARROW, 0.5 * len(runs) + 0.7))
 for row, count in enumerate(runs[::-1]):
     at = np.arange(n_runs)
     ax.scatter(
         at,
         np.full(n_runs, row),
-        50,
+        36,
         np.where(at < count, figures.BLUE, "white"),
         edgecolors=figures.BLUE,
     )
-    ax.text(-0.4, row + 0.28, f"{runs.index[::-1][row]}: {count}", fontsize=11, va="bottom")
+    ax.text(-0.5, row + 0.24, f"{runs.index[::-1][row]}: {count}", fontsize=10, va="bottom")
 ax.set(xticks=[], yticks=[], xlim=(-0.6, n_runs - 0.4), ylim=(-0.4, len(runs) - 0.1))
 ax.spines[:].set_visible(False)
 ax.grid(False)
 _ = ax.set_title(
-    f"{(runs == n_runs).sum()} of {len(runs)} sentences were true in all {n_runs} runs", loc="left"
+    f"{(runs == n_runs).sum()} of {len(runs)} sentences were true in all {n_runs} runs",
+    fontsize=12,
+    loc="left",
 )
 
 # %% [markdown]
@@ -588,8 +585,14 @@ _ = ax.set_title(
 #
 # Count errors first, because people bear the errors that are counted. Do not read a cause off the counts. Make the
 # experiment, look at every attribute that its faces move, and report cells. Compare the instrument with a truth wherever there is
-# one. [](16_planning) says how many faces that takes, and [](18_audit_your_model) does it with a model of yours.
-
-# %% [markdown]
+# one.
+#
 # This page makes no statement about photographs or about any group of people. The world is drawn, and its classifiers are small. A result about
 # a real model needs an audit of that model.
+
+# %% [markdown]
+# **What do you do next?**
+#
+# - To learn the method step by step, start with [](01_observational_audit).
+# - To audit a model of yours, read [](18_audit_your_model). [](16_planning) says how many faces it takes.
+# - To run a chapter and change it, [open it on your computer](open-a-chapter).

@@ -18,6 +18,7 @@
 # *You need chapters 1 (found portraits), 9 (logits), 10 (matched pairs) and 11 (the truth). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
+import textwrap
 from functools import partial
 
 import numpy as np
@@ -57,6 +58,15 @@ stage = Stage("n01_truth_scorecard", profile=profile, device=device, seed=seed)
 figures.style()
 MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 AXES = ["skin_colour", "hair_length", "gender"]
+
+# %% [markdown]
+# ```{glue:figure} opposing
+# :name: fig-score-cancel
+# :alt: Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells.
+#
+# The effect of dark skin on the errors of one model, in four cells, as three methods estimate it in repeated audits:
+# mean, and range without the most extreme fortieth on either side. Diamonds mark the truth. Which method would you trust?
+# ```
 
 # %% [markdown]
 # ## Question
@@ -194,16 +204,12 @@ LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
 
 
 # %% tags=["hide-cell"]
-def titled(figure: plt.Figure, title: str) -> None:
-    """The figure with its finding above, and one legend of its marks below."""
+def titled(figure: plt.Figure, title: str, height: float) -> None:
+    """The figure as wide as a phone shows well, its finding and its marks above."""
     figure.legends[0].remove()
-    marks: dict[str, object] = {}
-    for ax in figure.axes:
-        marks |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncol=4)
-    figure.suptitle(with_minus(title), fontsize=12)
-    if below := figure.get_supxlabel():
-        figure.supxlabel(below + "\n\n", fontsize=12)  # room for the legend
+    figure.set_size_inches(4.8, height)
+    marks = panels.legend_above(figure, columns=2).legends[0]
+    marks.set_title(textwrap.fill(with_minus(title), 46), {"size": 12})
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
@@ -217,9 +223,7 @@ def draw_scores(
         for name in labelled
     }
     table = pd.concat(parts, names=["score"]).reset_index()
-    rows, marks = (table[column].nunique() for column in ("estimator", "model"))
-    tall = 1.3 + rows * (0.2 + 0.12 * marks)
-    figure = panels.intervals(table, "estimator", "model", "score", height=tall, shared=False)
+    figure = panels.intervals(table, "estimator", "model", "score", across=1, shared=False)
     for ax, (name, label) in zip(figure.axes, labelled.items(), strict=True):
         ax.set(title="", xlabel=label)
         if name in lines:
@@ -229,7 +233,8 @@ def draw_scores(
             ax.set_xticks(ticks := (0, 1, 3, 10, 30, 100), map(str, ticks))
             ax.minorticks_off()
             ax.set_xlim(-0.1, 125 * scores[f"{name}_high"].max())
-    titled(figure, title)
+    rows, marks = (table[column].nunique() for column in ("estimator", "model"))
+    titled(figure, title, 1 + len(labelled) * (0.6 + rows * (0.2 + 0.04 * marks)))
 
 
 bias, held = average_scores["bias"].max(), average_scores["coverage"].min()
@@ -283,8 +288,8 @@ Markdown(
 # ### What a main effect hides
 #
 # An average can be right and hide what matters. The plantskin control harms one gender and favours the other
-# when skin is dark. The figure shows where the estimates of all audits fall, cell by cell, for three of the
-# estimators. The diamond is the truth. An estimator that works scatters around it.
+# when skin is dark. {numref}`fig-score-cancel` shows where the estimates of all audits fall, cell by cell, for
+# three of the estimators. An estimator that works scatters around the diamond.
 
 # %% tags=["remove-cell"]
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
@@ -301,13 +306,15 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(known).reset_index()
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"name": "fig-score-cancel", "caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
-figure = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN, height=4.8)
+figure = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN)
 main = ranges[ranges["estimator"] == "paper's logit"]
 said, true = (100 * main[column] for column in ("estimate", "truth"))
 true, said = (f"{v.min():+.0f} to {v.max():+.0f}" for v in (true, said))
-titled(figure, f"True effects {true} points, the paper's logit {said}")
+titled(figure, f"True effects {true} points, the paper's logit {said}", 4.4)
+glue("opposing", figure, display=False)
+plt.close(figure)
 
 # %% tags=["remove-input"]
 main_effects = planted[planted["estimator"] == "paper's logit"].groupby("cell")
@@ -640,11 +647,11 @@ observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", ask
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
-figure = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=2, height=6.94)
+figure = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=1)
 raw = observed[observed["estimator"] == "raw difference"].groupby("model")
 raw = 100 * (raw["estimate"].mean() - raw["truth"].first())
 title = f"Mean error of the raw difference: {raw.min():+.1f} to {raw.max():+.1f} points"
-titled(figure, title)
+titled(figure, title, 9)
 
 # %% tags=["remove-input"]
 off = observed.assign(error=100 * (observed["estimate"] - observed["truth"]))
@@ -726,13 +733,13 @@ confounded["truth"] = confounded["model"].map(skin_effect)
 # %% mystnb={"image": {"alt": "Two panels, for the celeba-like and the fairface-like model. The estimated effect of dark skin among women, adjusted for hair, against the share of hair labels that are swapped: mean and range over audits, with a dashed line at the truth."}, "figure": {"name": "fig-score-swapped", "caption": "Observational estimates adjusted for hair labels of which a share was swapped: mean and range over audits. The dashed line is the truth; at one half the labels are independent of hair."}}
 path = middle(confounded, ["model", "estimator"])
 path["swapped"] = 100 * path["estimator"].astype(float)
-figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 3.6), sharey=True)
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.6), sharex=True, sharey=True)
 for ax, (model, part) in zip(axes, path.groupby("model", sort=False), strict=True):
     panels.upright(ax, part["swapped"], part, figures.look(model), model)
     ax.axhline(100 * part["truth"].iloc[0], **panels.DASHED)
     ax.set_title(with_minus(f"{model}, truth {100 * part['truth'].iloc[0]:+.1f}"))
-axes[0].set_ylabel("dark − light skin (points)")
-_ = figure.supxlabel("share of hair labels swapped (%)", fontsize=12)
+    ax.set_ylabel("dark − light skin (points)")
+_ = axes[1].set_xlabel("share of hair labels swapped (%)")
 
 # %% tags=["remove-cell"]
 path = 100 * confounded.pivot_table("estimate", "model", "estimator")
@@ -759,7 +766,7 @@ Markdown("\n".join(lines))
 # dark skin over everybody who was counted. Their truth is that of women and men together. All but the raw
 # difference adjust for the rated gender or for the true one. One more analysis makes a regression for each
 # gender, and averages the two effects by how many women and men there are, with their intervals
-# {cite:p}`mover`. Half as many audits are enough here.
+# {cite:p}`mover`.
 
 
 # %% tags=["hide-input"]
@@ -833,7 +840,7 @@ Markdown(
 # the model on which an estimator does *worst*, since an auditor audits an unknown model. Two
 # wrong verdicts follow, after Holm's adjustment within each audit. A *false alarm* is an audit of the null
 # control that flags any cell. A *missed* bias is a large effect of *skin* in the plantskin control that an
-# audit fails to flag with the right sign. Effects of hair and gender come after the table.
+# audit fails to flag with the right sign.
 
 # %% tags=["remove-cell"]
 LARGE = plan.tolerance
@@ -874,13 +881,12 @@ in_points.loc["average"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}",
 # %% [markdown]
 # This was the card for average effects. Its upper rows average over all transects, its lower rows over everybody
 # who was counted. The next
-# one is for effects in parts: in the cells of transects, and among the women who were counted. Estimators that
-# claim averages only are listed too, since their numbers are read that way.
+# one is for effects in parts: in the cells of transects, and among the women who were counted.
 
 # %%
 in_points.loc["part"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: at the left the share of audits that accuse the null control, around a dashed line; at the right the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Left: audits that flag anything in the null control; the dashed line is the nominal rate. Right: large biases of the plantskin control that an audit misses."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: above the share of audits that accuse the null control, around a dashed line; below the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Above: audits that flag anything in the null control; the dashed line is the nominal rate. Below: large biases of the plantskin control that an audit misses."}}
 extremes = verdicts["part"].loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
 SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}

@@ -15,9 +15,11 @@
 # %% [markdown]
 # # When transects fail: raters, cues, entangled directions
 #
-# *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks). Reading: {{minutes}} minutes.*
+# *You need [N1](n01_truth_scorecard) (the scorecard) and chapter 12 (leaks), whose remedies and sensitivity measures
+# fill the second half. Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
+import textwrap
 from functools import partial
 from itertools import product
 
@@ -62,6 +64,15 @@ TRAINED = ("celeba-like", "fairface-like", "plantskin")
 AXES = ["skin_colour", "hair_length", "gender"]
 networks = models.load_all(stage, "02_face_world", TRAINED)
 pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
+
+# %% [markdown]
+# ```{glue:figure} one-by-one
+# :name: fig-one-by-one
+# :alt: Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot.
+#
+# Five conditions of a good experiment. Each row lets one of them fail and keeps the others. Dots are the largest
+# departure among the effects and models of a section. Which of these could you notice?
+# ```
 
 # %% [markdown]
 # ## Question
@@ -207,32 +218,26 @@ LINES, DEPARTURE = ("x", "model", "effect"), "departure (points)"
 
 
 # %% tags=["hide-cell"]
-def titled(figure: plt.Figure, title: str) -> None:
-    """The figure with its finding above, and one legend of its marks below."""
+def titled(figure: plt.Figure, title: str, height: float) -> None:
+    """The figure as wide as a phone shows well, its finding and its marks above."""
     figure.legends[0].remove()
-    marks: dict[str, object] = {}
-    for ax in figure.axes:
-        marks |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    figure.legend([*marks.values()], [*marks], loc="outside lower center", ncol=4)
-    figure.suptitle(with_minus(title), fontsize=12)
-    if below := figure.get_supxlabel():
-        figure.supxlabel(below + "\n\n", fontsize=12)  # room for the legend
+    figure.set_size_inches(4.8, height)
+    marks = panels.legend_above(figure, columns=2).legends[0]
+    marks.set_title(textwrap.fill(with_minus(title), 46), {"size": 12})
 
 
 # %% tags=["hide-cell"]
 def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.Figure:
-    """Intervals along a condition, joined by lines, panels side by side."""
+    """Intervals along a condition, joined by lines, a panel below the other."""
     groups = list(table.groupby(panel, sort=False))
-    figure, axes = plt.subplots(1, len(groups), figsize=(figures.WIDTH, 4), sharey=True)
+    figure, axes = plt.subplots(len(groups), 1, sharex=True, sharey=True)
     for ax, (name, part) in zip(axes, groups, strict=True):
         for number, (kind, mine) in enumerate(part.groupby(marks, sort=False)):
             places, look = mine[x] + nudge * (number - 1), figures.look(kind, number)
             panels.upright(ax, places, mine, look, kind)
-        ax.set_title(name)
-    axes[0].set_ylabel(ylabel)
-    figure.supxlabel(xlabel, fontsize=12)
-    panels.legend_above(figure)
-    titled(figure, title)
+        ax.set(title=name, ylabel=ylabel)
+    axes[-1].set_xlabel(xlabel)
+    titled(panels.legend_above(figure), title, 1.4 + 2.3 * len(groups))
     return figure
 
 
@@ -264,7 +269,7 @@ Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
 # An entangled direction gives a clean estimate of something else, such as longer hair *together with* a more
 # feminine face. With more transects its interval closes around that. A departure at the left end has another
 # source, because exact planes of annotated attributes are free of entanglement. Unannotated attributes, such as the
-# earrings of the table, are one candidate. This sweep leaves it untested. So the book measures leakage before it
+# earrings of the table, are one candidate. So the book measures leakage before it
 # measures bias.
 
 # %% [markdown]
@@ -434,18 +439,19 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
 power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 5))
+figure, ax = plt.subplots(figsize=(4.8, 6))
 for (cell, rows), look in zip(power.groupby("cell", sort=False), figures.SPARE, strict=False):
     ax.plot(rows["transects"], 100 * rows["formula"], color=look.colour, linewidth=1)
     name = f"{cell} (marks only)" if rows["reason"].any() else cell
     found = rows.rename(columns={"found": "estimate"})
+    name = textwrap.fill(name, 44)
     panels.upright(ax, rows["transects"], found, look, name, linestyle="none", linewidth=None)
 ax.axhline(80, **panels.DASHED)
 ax.set_xscale("log", base=2)
 ax.set_xticks(SIZES, [f"{size:,}" for size in SIZES])
 ax.set(xlabel="transects in an audit", ylabel="audits that find it (%)", ylim=(-3, 103))
 shares = power[power["transects"] == n_transects]["found"]
-title = f"With {n_transects} transects: " + ", ".join(f"{share:.0%}" for share in shares) + " found"
+title = f"With {n_transects} transects found: " + ", ".join(f"{share:.0%}" for share in shares)
 ax.set_title(title, fontsize=12)
 _ = figure.legend(loc="outside lower left", title="cell: contrast, true effect")
 
@@ -485,8 +491,7 @@ rmse.style.format("{:.1f}")
 # More data also leave a hidden attribute hidden. Suppose that earrings appear in a share of the transects whenever
 # hair grows long, or skin turns dark, and that raters were asked about other things only. We plant that share
 # ourselves: the faces of the first sweep are rendered in all cells without and with earrings, and the sweep
-# picks from the two. [](12_hidden_attributes) treats the real leak of directions by the paper's recipe. Here
-# we vary the dose.
+# picks from the two. [](12_hidden_attributes) treats the real leak of directions by the paper's recipe.
 
 # %%
 hidden = under_do({**doses, "earrings": (0.0, 1.0)}, "earrings.npy")
@@ -519,7 +524,7 @@ leaked = pd.concat(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
-WOMEN = "effect on women's errors (points)"
+WOMEN = "effect on women (points)"
 along = "transects with earrings (%)"
 drawn = in_panels(leaked, "share", 100)
 does = 100 * leaked["hidden"]
@@ -590,7 +595,7 @@ def draw_ladder(model: str) -> None:
     figure, held = panels.rungs(ladders[model], "cell", "arm", "contrast"), ladders[model]
     held = held.groupby("arm", sort=False)["contained"].sum()
     counts = ", ".join(f"{arm} {count}" for arm, count in held.items())
-    titled(figure, f"{model}, intervals of twelve that hold the truth:\n{counts}")
+    titled(figure, f"{model}, intervals of twelve that hold the truth: {counts}", 9)
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
@@ -605,8 +610,7 @@ draw_ladder("plantskin")
 # %% [markdown]
 # All four estimates come from the same faces. So overlapping intervals say little, and the chapter compares
 # paired distances instead. The table counts the verdicts of [](10_matched_pairs) in all cells: does an effect
-# exceed the planned {term}`tolerance`, lie within it, or stay undecided? It shows whether a report would change
-# with the remedy.
+# exceed the planned {term}`tolerance`, lie within it, or stay undecided?
 
 # %% tags=["remove-input"]
 ARMS = list(rungs["arm"].unique())
@@ -812,7 +816,7 @@ averages = walked[walked["scope"] == "average"]
 away = ((averages["low"] > 0) | (averages["high"] < 0)).sum()
 change = "change in error rate (points)"
 figure = panels.intervals(averages, "placebo", "model", xlabel=change)
-titled(figure, f"{away} of {len(averages)} intervals of placebos exclude zero")
+titled(figure, f"{away} of {len(averages)} intervals of placebos exclude zero", 6)
 
 # %% tags=["remove-cell"]
 in_cells = walked[walked["scope"] == "cell"]
@@ -838,8 +842,7 @@ Markdown(
 )
 
 # %% [markdown]
-# Cells of one model share their faces, so alarms come in company. A count a little above or below its
-# expectation says little. A fixed random direction moves every parameter a little, so it may have a small
+# Cells of one model share their faces, so alarms come in company. A fixed random direction moves every parameter a little, so it may have a small
 # effect of its own. Many alarms would say that the estimator takes noise for effects, or that any step of this
 # length changes the answer. A leak that comes with a particular axis
 # stays unseen here. To see it, look at the attributes that move along *that* axis.
@@ -959,8 +962,7 @@ report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURE
 # How does one read a row? Compare the tipping γ with the largest effect that any attribute was seen to have.
 # Ask whether you can imagine a hidden cue with both factors of the E-value. Read Γ as the odds that a nuisance
 # would have to put on one side of every disagreeing pair. Where few faces are misread at the lower level, any
-# ratio is huge, and so is its E-value: keep the points in view. Each study
-# needs a threshold of its own.
+# ratio is huge, and so is its E-value: keep the points in view.
 
 # %% [markdown]
 # ### Would they have warned?
@@ -991,20 +993,19 @@ def few_plain_ticks(ax, values: pd.Series) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three scatter plots that share the vertical axis, the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. Effects without a value of the measure, or with none but zero, are left out."}}
-figure, axes = plt.subplots(1, 3, figsize=(figures.WIDTH, 3.8), sharey=True)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three scatter plots below each other, with one vertical axis: the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. The panels leave out values of zero or infinity, which have no place on a log axis."}}
+figure, axes = plt.subplots(3, 1, sharey=True)
 for ax, measure in zip(axes, ASKED_OF, strict=True):
     usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
     for name in claims["model"].unique():
         look, rows = figures.look(name), usable[usable["model"] == name]
         ax.plot(rows[measure], rows["part"], look.marker, color=look.colour, label=name)
-    ax.set(xscale="log", xlabel=f"{measure}\n(n = {len(usable)} effects)")
+    ax.set(xscale="log", xlabel=f"{measure} (n = {len(usable)} effects)", ylabel="part (points)")
     few_plain_ticks(ax, usable[measure])
-axes[0].set_ylabel(f"part of {hidden_name} (points)")
 ranks = claims[[*ASKED_OF, "part"]].corr("spearman").loc[ASKED_OF, "part"]
 panels.legend_above(figure)
 title = "Rank correlation with the part: " + ", ".join(f"{value:+.2f}" for value in ranks)
-titled(figure, title)
+titled(figure, title, 8)
 
 # %% tags=["remove-input"]
 rank = claims[[*ASKED_OF, "part", "share"]].corr("spearman").loc[ASKED_OF, ["part", "share"]]
@@ -1015,8 +1016,9 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 # A negative number in the first column means that low values went with large parts, as they should. A positive
 # one means that the largest parts were where the measure felt safest. The second column divides by the
 # estimate, and a small estimate makes every share large. The effects share faces and images, and each measure
-# leaves out some. So the numbers describe this audit, without a test. All three measures depend on the estimate alone.
-# They grade *findings*.
+# leaves out some. An E-value is infinite where no face is misread at the lower level. The table ranks it as the
+# largest, and the figure has no place for it. So the numbers describe this audit, without a test. All three measures
+# grade *findings*, because they depend on the estimate alone.
 
 # %% [markdown]
 # ### Limits of these numbers
@@ -1029,6 +1031,42 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 # - A large value is a statement about strength. To learn whether all attributes were held, look at images and
 #   ask people.
 # - They treat one hidden attribute at a time. Several small ones can add up.
+
+
+# %% tags=["remove-cell"]
+def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
+    """Largest change of an estimate since the first version of a condition."""
+    wide = table.pivot_table("estimate", keys, condition)
+    return wide.sub(wide.iloc[:, 0], axis=0).abs().max()
+
+
+spoiled = {
+    "steps along raw normals": entangled.groupby("share")["value"].max(),
+    "one rater, twice the noise": doubled.groupby("raters")["value"].max()[::-1],
+    "raters look at the hair": moved_by(women, "cues times", ["model"]),
+    "hidden earrings come along": moved_by(leaked, "share", ["model", "attribute"]),
+    f"only {SIZES[0]} transects": power.groupby("transects")["rmse"].max()[::-1],
+}
+spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The first figure of this note."}}
+figure, ax = plt.subplots()
+kept, failing = np.transpose([*spoiled.values()])
+ax.hlines(range(len(spoiled)), kept, failing, color=figures.GREY)
+for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")):
+    style = {"mfc": "white"} if name == "kept" else {}
+    style |= {"color": figures.LOOKS[look].colour, "markersize": 8, "label": name}
+    ax.plot(side, range(len(spoiled)), "o", **style)
+for row, value in enumerate(failing):
+    where = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"{value:.1f}", (value, row), **where)
+panels.name_rows(ax, [textwrap.fill(name, 16) for name in spoiled])
+ax.set(xlabel="largest departure (points)", xlim=(-0.05 * failing.max(), 1.2 * failing.max()))
+title = "One failed condition moves an estimate by up to {:.1f} to {:.1f} points"
+title = title.format(failing.min(), failing.max())
+titled(panels.legend_above(figure), title, 4.8)
+glue("one-by-one", figure, display=False)
+plt.close(figure)
 
 # %% tags=["remove-cell"]
 ends = entangled[entangled["share"].isin([0, 1])].groupby("share")["value"].max()

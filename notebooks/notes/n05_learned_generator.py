@@ -19,8 +19,10 @@
 # and every check of both. Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 import torch
 from IPython.display import Markdown
 from scipy.ndimage import gaussian_filter
@@ -39,32 +41,48 @@ n_train = 10000
 n_heldout = 1000
 n_codes = 250
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("n05_learned_generator", profile=profile, device=device, seed=seed)
 figures.style()
+sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
 renders = stage.load("02_face_world", "celeba-like.npy")
 classifier = models.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
 directions = stage.load("13_sensitivity_flips", "directions.npz")
 accuracy = stage.load("13_sensitivity_flips", "accuracy.parquet").set_index("attribute")
 unseen = slice(n_train, None)
 
-
-def listed(names):
-    """Attributes as a sentence lists them."""
-    *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
-    return f"{', '.join(some)} and {last}" if some else last
-
-
-def with_interval(table, form):
-    """Every row as text: estimate [low, high]."""
-    rows = table[["estimate", "low", "high"]].to_numpy(float)
-    return pd.Series([f"{a:{form}} [{b:{form}}, {c:{form}}]" for a, b, c in rows], table.index)
-
+# %% [markdown]
+# In short: from afar the faces look right. Many of them lack a clear eye or mouth. The generator draws each face from
+# a list of numbers, its *code*, and the codes say little about smiles. We fixed a test for the generator beforehand, which we call *the gate*. The generator does not pass it,
+# and [](13_sensitivity_flips) shows the bias that it invents.
 
 # %% [markdown]
-# In short: from afar the faces look right. Many of them lack a clear eye or mouth, and the codes say little
-# about smiles. We fixed a test for the generator beforehand, which we call *the gate*. The generator does not pass it,
-# and [](13_sensitivity_flips) shows the bias that it invents.
+# Here are random samples below random renders. We selected no sample. Look at single faces. Do they have two
+# eyes and a mouth, and do the halves of the face agree?
+
+# %%
+generator = generators.WGANGenerator(device, image_size)
+card = dict(generator.card)
+gate = card.pop("gate")
+
+# %%
+z = generator.sample(max(n_codes, 16), seed)
+samples = as_uint8(generator.synthesize(z))
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
+figure = figures.gallery(
+    np.concatenate([renders[:16], samples[:16]]),
+    ncol=8,
+    row_labels=["renders", "", "samples", ""],
+)
+for ax in figure.axes:
+    ax.yaxis.label.set_size(14)
+whole = gate["parts"]["samples"]["estimate"]
+_ = figure.suptitle(f"{whole:.0%} of the samples have two eyes and a mouth", size=14)
+
+# %% [markdown]
+# Heads, hair, skin and backgrounds look right from afar. Most faces have eyes and a mouth, but many
+# of these are uneven, and some are smeared. The checks below count them.
 
 # %% [markdown]
 # (erratum-penalty)=
@@ -82,30 +100,8 @@ def with_interval(table, form):
 # weights and says how they were made.
 
 # %%
-generator = generators.WGANGenerator(device, image_size)
-card = dict(generator.card)
-gate = card.pop("gate")
 card = {key.replace("_", " "): value for key, value in card.items()}
 pd.DataFrame({"the weights' card": card}).style.set_properties(**{"text-align": "left"})
-
-# %% [markdown]
-# Here are random samples below random renders. We selected no sample. Look at single faces. Do they have two
-# eyes and a mouth, and do the halves of the face agree?
-
-# %%
-z = generator.sample(max(n_codes, 16), seed)
-samples = as_uint8(generator.synthesize(z))
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
-_ = figures.gallery(
-    np.concatenate([renders[:16], samples[:16]]),
-    ncol=8,
-    row_labels=["renders", "", "samples", ""],
-)
-
-# %% [markdown]
-# Heads, hair, skin and backgrounds look right from afar. Most faces have eyes and a mouth, but many
-# of these are uneven, and some are smeared. The checks below count them.
 
 # %% [markdown]
 # ## Read codes off images
@@ -120,11 +116,6 @@ few = torch.from_numpy(renders[:8].copy()).to(device).float() / 255
 shown = torch.cat([few, generator.synthesize(z[:8])])
 again = generator.synthesize(generator.encode(shown))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose, hair, skin and background, but softer, without glasses, earrings or scarf, and with another mouth; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads. After the encoder of Equation 2 of the paper."}}
-rows = [part[8 * k : 8 * k + 8] for k in (0, 1) for part in (shown, again)]
-row_labels = ["renders", "again", "samples", "again"]
-_ = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
-
 
 # %%
 def unlike(pictures):
@@ -137,6 +128,16 @@ def unlike(pictures):
 made = generator.synthesize(z)
 r2 = 1 - ((generator.encode(made) - z) ** 2).mean() / z.var()
 drawn_first = torch.from_numpy(renders[: len(made)].copy()).to(device).float() / 255
+
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose, hair, skin and background, but softer, without glasses, earrings or scarf, and with another mouth; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads. After the encoder of Equation 2 of the paper."}}
+rows = [part[8 * k : 8 * k + 8] for k in (0, 1) for part in (shown, again)]
+row_labels = ["renders", "again", "samples", "again"]
+figure = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
+for ax in figure.axes:
+    ax.yaxis.label.set_size(14)
+off = f"What comes back is off by {unlike(drawn_first):.0%} of the difference\n"
+off += f"of two renders, by {unlike(made):.0%} of that of two samples"
+_ = figure.suptitle(off, size=14)
 
 # %% tags=["remove-input"]
 Markdown(
@@ -228,6 +229,21 @@ Markdown(told)
 # eyes and a mouth? A second network counts these parts. It learned to tell renders from the
 # same renders with parts filled in or blurred. The last rows check it on renders that it has not seen.
 
+
+# %% tags=["hide-cell"]
+def listed(names):
+    """Attributes as a sentence lists them."""
+    *some, last = [f"*{name.replace('_', ' ').lower()}*" for name in names] or [""]
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+# %% tags=["hide-cell"]
+def with_interval(table, form):
+    """Every row as text: estimate [low, high]."""
+    rows = table[["estimate", "low", "high"]].to_numpy(float)
+    return pd.Series([f"{a:{form}} [{b:{form}}, {c:{form}}]" for a, b, c in rows], table.index)
+
+
 # %% tags=["hide-input"]
 found = gate["parts"]
 measures = {
@@ -253,11 +269,14 @@ with_interval(table, ".1%").rename("share").to_frame().assign(n=table["n"].astyp
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance. After Figure 8 of the paper."}}
 ranked = accuracy.sort_values("estimate", ascending=False)
-axis = figures.forest(ranked, xlabel="accuracy")
+axis = plt.figure(figsize=(4.8, 5.8)).gca()
+figures.forest(ranked, xlabel="accuracy", ax=axis)
 axis.lines[0].set_xdata([0.5, 0.5])
 axis.set_xlim(0.4, 1.02)
 above = int((ranked["low"] > 0.5).sum())
-_ = axis.set_title(f"{above} of {len(ranked)} vectors tell held-out codes apart better than chance")
+_ = axis.set_title(
+    f"{above} of {len(ranked)} vectors tell held-out codes\napart better than chance"
+)
 
 # %% tags=["remove-input"]
 blind = accuracy.index[accuracy["low"] <= 0.5]
@@ -278,8 +297,13 @@ Markdown(
 walked = accuracy["estimate"].drop("Smiling").nlargest(2).index
 walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in walked]
 rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])
-named = [["less", f"{name.replace('_', ' ')}\nas is", "more"] for name in walked]
-_ = figures.gallery(rows, 8, row_labels=sum(named, []))
+figure = figures.gallery(rows, 8, row_labels=["less", "as is", "more"] * 2)
+for ax in figure.axes:
+    ax.yaxis.label.set_size(14)
+for ax, name in zip(figure.axes[::3], walked, strict=True):
+    right = accuracy["estimate"][name]
+    named = f"{name.replace('_', ' ')}: {right:.0%} of held-out codes on the right side"
+    ax.set_title(named, size=14, loc="left")
 
 # %% [markdown]
 # ## Train one of your own

@@ -32,13 +32,14 @@ from itertools import product
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 import torch
 from IPython.display import Markdown
 from myst_nb import glue
 
 from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
-from helpers.effects import audit_plan, holm
+from helpers.effects import audit_plan
 from helpers.verification.composition import (
     composition_effects,
     recorded_trainings,
@@ -54,18 +55,16 @@ device = "cpu"
 seed = 20200715
 image_size = 64
 
-# %% tags=["hide-cell"]
-stage = Stage("n06_repeated_trainings", profile=profile, device=device, seed=seed)
-figures.style()
-GROUPS = list(verification.GROUPS)
-pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
-ratings = stage.load("14_verification_measures", "ratings.npy")
-setup = stage.load("14_verification_measures", "recognisers.parquet")
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
-
-# %% tags=["hide-cell"]
-names, thresholds = list(setup.index), setup["threshold"]
-TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
+# %% [markdown]
+# ```{glue:figure} each-training
+# :name: fig-trainings-each
+# :alt: Two panels with a row per error rate and composition. Above a mark for every trained network, and the mean over trainings with an interval. Below two bars a row, the standard error of one network's audit and the standard deviation between trainings.
+#
+# Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR) between rare and familiar
+# groups. Above: each trained network, and the mean over trainings with a 95 % interval over faces and trainings. Below:
+# the error that an audit of one network states, beside the spread between trainings. A missing bar means that the
+# faces explain all of the spread.
+# ```
 
 # %% [markdown]
 # ## Four networks, each trained once
@@ -75,6 +74,19 @@ TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
 # familiar groups only by name. So the difference of the two gaps compares the two networks on the same faces. Each
 # group counts the same, however many pairs it has. The table has the error rates ({term}`FNMR and FMR`) and their
 # differences in points. *Estimate* is the rate of rare groups minus that of familiar ones.
+
+# %% tags=["hide-cell"]
+stage = Stage("n06_repeated_trainings", profile=profile, device=device, seed=seed)
+figures.style()
+sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
+GROUPS = list(verification.GROUPS)
+NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
+pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
+ratings = stage.load("14_verification_measures", "ratings.npy")
+setup = stage.load("14_verification_measures", "recognisers.parquet")
+plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+names, thresholds = list(setup.index), setup["threshold"]
+TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
 
 # %%
 accepted = pd.DataFrame({name: pairs[f"similarity_{name}"] >= thresholds[name] for name in names})
@@ -108,8 +120,9 @@ points.assign(p=effects["p"]).style.format(forms, na_rep="not estimable")
 # %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
 by_fmr = points.xs("FMR", level="measure")
 clear = ((by_fmr["low"] > 0) | (by_fmr["high"] < 0)).xs("difference", level="row")
-ax = figures.forest(by_fmr, xlabel="difference in false match rate (points)")
-_ = ax.set_title(f"{clear.sum()} of {len(clear)} differences to the control exclude zero", size=12)
+ax = plt.figure(figsize=(4.8, 4.6)).gca()
+figures.forest(by_fmr, xlabel="difference in false match rate (points)", ax=ax)
+_ = ax.set_title(f"{clear.sum()} of {len(clear)} differences to the control exclude zero")
 
 # %% [markdown]
 # Read the rows named *recogniser* first. An interval to the right of zero says that the network takes strangers of
@@ -160,26 +173,20 @@ def compared(name: str, match: bool) -> tuple:
 # A meta-analysis would take each training for a study with faces of its own. It would believe that more trainings make
 # even the faces certain. `training_effects` adds two variances instead {cite:p}`readers-and-cases`. One lies *between*
 # trainings and shrinks as trainings are added. The other is shared by all trainings, and only more faces shrink it.
+# Chapter 15 computed these effects, and we load them.
 
 # %%
 skewed = [name for name in verification.COMPOSITIONS if name != verification.CONTROL]
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 
 # %%
-over = {
-    (rate, name): training_effects(*compared(name, match_of[rate])).loc["difference"]
-    for rate, name in product(match_of, skewed)
-}
-by_set = pd.DataFrame(over).T.rename_axis(["measure", "composition"])
-
-# %%
-numbers = ["estimate", "low", "high", "within", "between", "p"]
-by_set[numbers] = by_set[numbers].astype(float)
-by_set["p_holm"] = holm(by_set["p"])
+by_set = stage.load("15_verification_curves", "results.json")["over_trainings"]
+by_set = pd.DataFrame(by_set).set_index(["measure", "composition"])
 
 # %% tags=["hide-input"]
 shown = 100 * by_set[["estimate", "low", "high", "within", "between"]]
 shown = shown.join(by_set[["p", "p_holm"]]).rename(columns={"p_holm": "p after Holm"})
+shown = shown.rename(index=str.title, level="composition")
 shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
 
 # %% [markdown]
@@ -199,34 +206,44 @@ def alone(rate: str, name: str) -> pd.DataFrame:
 
 
 # %%
-labels = {key: f"{key[0]}, {key[1]}" for key in by_set.index}
+labels = {key: f"{key[0]}, {key[1].title()}".replace("Mostly", "mostly") for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A row per error rate and composition. On the left a mark for every trained network, and the mean over trainings with an interval; on the right two bars, the standard error of one network's audit and the standard deviation between trainings."}, "figure": {"name": "fig-trainings-each", "caption": "Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR). Left: each trained network, and the mean over trainings with a 95 % interval over faces and trainings. Right: the error that an audit of one network states, beside the spread between trainings. A missing bar means that the faces explain all of the spread."}}
-grid = {"figsize": (figures.WIDTH, 1.9 + 0.72 * len(labels)), "width_ratios": [3, 2]}
-figure, (left, right) = plt.subplots(1, 2, sharey=True, **grid)
-means = 100 * by_set[["estimate", "low", "high"]]
-figures.forest(means, xlabel="effect of the composition (points)", ax=left)
-found = 0
-for place, label in enumerate(reversed(labels.values())):
-    own = one_by_one.loc[label].sort_values("estimate")
-    clear = (own["low"] > 0) | (own["high"] < 0)
-    found += clear.sum()
-    # In turns a little higher, so that like marks do not hide each other.
-    heights = place + 0.2 + 0.09 * (np.arange(len(own)) % 2)
-    face = np.where(clear, figures.ORANGE, "white")
-    named = "one network (filled: clear of zero)" if place == 0 else None
-    dots = {"c": face, "edgecolors": figures.BLACK, "zorder": 3, "label": named}
-    left.scatter(100 * own["estimate"], heights, **dots)
+# %% tags=["remove-cell"]
+means = (100 * by_set[["estimate", "low", "high"]]).set_axis(labels.values())
+found = ((one_by_one["low"] > 0) | (one_by_one["high"] < 0)).sum()
+
+
+def draw_networks(ax) -> None:
+    """A mark for every network above the mean of its composition."""
+    figures.forest(means, xlabel="effect of the composition (points)", ax=ax)
+    for place, label in enumerate(reversed(labels.values())):
+        own = one_by_one.loc[label].sort_values("estimate")
+        clear = (own["low"] > 0) | (own["high"] < 0)
+        # In turns a little higher, so that like marks do not hide each other.
+        heights = place + 0.2 + 0.09 * (np.arange(len(own)) % 2)
+        face = np.where(clear, figures.ORANGE, "white")
+        named = "one network (filled: clear of zero)" if place == 0 else None
+        dots = {"c": face, "edgecolors": figures.BLACK, "zorder": 3, "label": named}
+        ax.scatter(100 * own["estimate"], heights, **dots)
+    title = f"{found} of {len(one_by_one)} networks are clear of zero"
+    ax.set_title(f"{title}\n\n\n", loc="left")
+
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "Every network of the record (shown at the top)."}}
+figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.8, 7.2), height_ratios=[3, 2])
+draw_networks(upper)
 bars = {"within": (0.18, "white", "standard error of one network's audit")}
 bars["between"] = (-0.18, figures.ORANGE, "between trainings")
 for column, (shift, colour, named) in bars.items():
     heights = np.arange(len(by_set))[::-1] + shift
     look = {"color": colour, "edgecolor": figures.BLACK, "label": named}
-    right.barh(heights, 100 * by_set[column], 0.3, **look)
-right.set_xlabel("spread (points)")
-left.set_title(f"{found} of {len(one_by_one)} networks\nare clear of zero", size=12)
-_ = figure.legend(loc="outside upper left", ncol=1, fontsize=10)
+    lower.barh(heights, 100 * by_set[column], 0.3, **look)
+lower.set_yticks(range(len(labels)), [*labels.values()][::-1])
+lower.set(xlabel="spread (points)", ylim=(-0.7, len(labels) - 0.3))
+for ax in (upper, lower):
+    ax.legend(loc="lower left", bbox_to_anchor=(-0.45, 1), ncol=1)
+glue("each-training", figure, display=False)
 
 
 # %% tags=["hide-input"]
@@ -246,7 +263,7 @@ def told(label: str, row: pd.Series) -> str:
 spreads = 100 * by_set[["within", "between"]]
 least, most = spreads.min(), spreads.max()
 Markdown(
-    "In the record:\n\n"
+    "In the record, which the first figure draws:\n\n"
     + "\n".join(told(label, by_set.loc[key]) for key, label in labels.items())
     + f"\n\nThe standard deviation between trainings is {least['between']:.1f} to {most['between']:.1f} points. The "
     f"standard error of one network's audit is {least['within']:.1f} to {most['within']:.1f} points."
@@ -369,7 +386,8 @@ compared_cells = (
 
 # %% tags=["hide-input"]
 estimable = compared_cells.dropna(subset=["low", "high"])
-(100 * estimable[["walked", "do", "estimate", "low", "high"]]).style.format("{:z.1f}")
+named = estimable.rename(index=NAMED)[["walked", "do", "estimate", "low", "high"]]
+(100 * named).style.format("{:z.1f}")
 
 # %% tags=["remove-input"]
 apart = (estimable["low"] > 0) | (estimable["high"] < 0)

@@ -18,6 +18,15 @@
 # *This note belongs to chapter 10. You need its matched effects and its truth. Reading: {{minutes}} minutes.*
 
 # %% [markdown]
+# ```{glue:figure} one-face
+# :name: fig-dose-faces
+# :alt: Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair.
+#
+# The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their
+# low level. An error rate at the ends sees the first and the last picture of a row. Does half the way do half the harm?
+# ```
+
+# %% [markdown]
 # ## Question
 #
 # [](10_matched_pairs) gives differences of two error rates, at one threshold, between two levels, averaged over faces. Doses,
@@ -83,6 +92,7 @@ n_raters = 5
 n_boot = 1000
 
 # %% tags=["remove-cell"]
+NARROW = 4.8  # inches, so that a phone shows the words of a figure
 stage = Stage("n07_beyond_error_rates", profile=profile, device=device, seed=seed)
 figures.style()
 pd.options.display.float_format = "{:.3f}".format
@@ -238,7 +248,7 @@ rated_dose = {a: SCALE[a] * by_step(grid(a), between[a]["rated"], a) for a in MO
 typical = {axis: np.median(dose, axis=(0, 2)) for axis, dose in exact_dose.items()}
 
 # %% [markdown]
-# Look at one face first. It goes through all steps of each axis, with the other axes at their low levels. Watch for anything else that changes from
+# Look once more at the face of {numref}`fig-dose-faces`. It goes through all steps of each axis. Watch for anything else that changes from
 # left to right: hair that darkens with the skin, a jaw that widens, earrings that appear. Such a change is a part of the dose, and the
 # estimates of this section include it.
 
@@ -253,12 +263,15 @@ def first_transect(axis: str) -> torch.Tensor:
     return torch.cat([set_to, people[axis].cpu()])[steps]
 
 
-# %% mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"name": "fig-dose-faces", "caption": "The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their low level."}}
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The first figure of this note."}}
 portraits = facerender.render(
     torch.cat([first_transect(axis) for axis in MOVED]), figure_size
 ).image
 titles = [f"step {step}" for step in range(STEPS)]
-_ = figures.gallery(portraits, STEPS, titles, [axis.replace("_", " ") for axis in MOVED])
+figure = figures.gallery(portraits, STEPS, titles, [axis.replace("_", " ") for axis in MOVED])
+figure.set_size_inches(NARROW, 2.8)
+glue("one-face", figure, display=False)
+plt.close(figure)
 
 # %% tags=["remove-input"]
 shown = {axis.replace("_", " "): dose.mean((0, 2)) for axis, dose in rated_dose.items()}
@@ -403,7 +416,6 @@ def plotted(axis: str) -> pd.DataFrame:
 
 
 # %% tags=["hide-cell"]
-FOUND, TRUE = figures.LOOKS["estimate"], figures.LOOKS["truth"]
 
 
 def draw_band(ax, x, curve: pd.DataFrame, look: figures.Look, label: str, marker: str = "") -> None:
@@ -413,11 +425,11 @@ def draw_band(ax, x, curve: pd.DataFrame, look: figures.Look, label: str, marker
 
 
 def finish(
-    figure, axes, titles: list[str], xlabel: str, ylabel: str = "", columns: int = 4
+    figure, axes, titles: list[str], xlabel: str, ylabel: str = "", columns: int = 2
 ) -> None:
     """Titles of the columns, labels of the whole figure, and one legend."""
     for ax, title in zip(axes.flat, titles, strict=False):
-        ax.set_title(with_minus(title))
+        ax.set_title(with_minus(title), fontsize=11)
     figure.supxlabel(xlabel, fontsize=12)
     figure.supylabel(ylabel, fontsize=12)
     handles = axes.flat[0].get_legend_handles_labels()
@@ -429,7 +441,7 @@ def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
     """Change of the error rate by dose, found and true: a row per model, a column per gender."""
     other = next(name for name in MOVED if name != axis)
     groups, looks = labels.LEVEL_NAMES[AXES[-1]], labels.LEVEL_NAMES[other]
-    size = (figures.WIDTH, 1 + 2.3 * len(TRAINED))
+    size = (NARROW, 1.4 + 2.3 * len(TRAINED))
     shape = {"sharex": True, "sharey": "row", "squeeze": False}
     figure, axes = plt.subplots(len(TRAINED), len(groups), figsize=size, **shape)
     for (row, model), (column, who) in product(enumerate(TRAINED), enumerate(groups)):
@@ -540,7 +552,7 @@ by_scores = in_cells.loc["scores"].query("contrast in ['skin colour', 'hair leng
 def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
     """Estimates with their intervals beside the truth: a row per contrast, a mark per model."""
     rows = table.loc[[TRAINED[0]]].droplevel(0).index
-    ax = plt.figure(figsize=(figures.WIDTH, 1.5 + 0.72 * len(rows))).gca()
+    ax = plt.figure(figsize=(NARROW, 2 + 0.66 * len(rows))).gca()
     ax.axvline(0, color=figures.BLACK, linewidth=1)
     for place, model in enumerate(TRAINED):
         part, look = table.loc[model].reindex(rows), figures.look(model)
@@ -551,12 +563,13 @@ def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
         style = {"fmt": "D", "color": look.colour, "markersize": 6, "mfc": "white"}
         ax.errorbar(part["truth"], y + 0.09, xerr=labels.Z * part["truth_se"], **style)
     ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
-    ax.set_yticks(range(len(rows)), [",\n".join(filter(None, key)) for key in rows])
+    named = [",\n".join(filter(None, key)) for key in rows]
+    named = [name.replace("skin colour", "skin").replace("hair length", "hair") for name in named]
+    ax.set_yticks(range(len(rows)), named)
     ax.set(xlabel=xlabel, ylim=(len(rows) - 0.5, -0.5))
     known = table.loc[[*TRAINED]]
-    held = f"{known['holds'].sum()} of {len(known)} intervals hold the truth (white diamonds)"
-    ax.set_title(held, loc="left", pad=30)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1), ncol=3)
+    held = f"{known['holds'].sum()} of {len(known)} intervals hold\nthe truth (white diamonds)"
+    ax.figure.legend(loc="outside upper center", ncol=2, title=held, title_fontsize=12)
 
 
 # %% mystnb={"image": {"alt": "Eight rows with a mark for each of three models: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95 % intervals."}}
@@ -657,7 +670,7 @@ def draw_bins(ax, found: pd.DataFrame, true: pd.DataFrame, group: str) -> None:
 def draw_reliability(bins: pd.DataFrame) -> None:
     """Rate of right answers by confidence: a row per model, a column per answer."""
     answers = list(bins.index.unique("answer"))
-    size = (figures.WIDTH, 0.9 + 2.4 * len(TRAINED))
+    size = (NARROW, 1.3 + 2.1 * len(TRAINED))
     shape = len(TRAINED), len(answers)
     figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey=True, squeeze=False)
     drawn = bins[bins["n"] >= FEW]
@@ -670,7 +683,7 @@ def draw_reliability(bins: pd.DataFrame) -> None:
         row[0].set_ylabel(model)
     known = bins.loc["found"].groupby("answer")
     right = known.apply(lambda part: np.average(part["rate"], weights=part["n"]))
-    titles = [f"answer: {answer}, {right[answer]:.1%} right" for answer in answers]
+    titles = [f"answer: {answer},\n{right[answer]:.1%} right" for answer in answers]
     finish(figure, axes, titles, "confidence in the answer (%)", "right answers (%)")
 
 
@@ -792,16 +805,16 @@ def draw_panel(part: pd.DataFrame, ax) -> None:
 def draw_thresholds(table: pd.DataFrame) -> None:
     """Effects at every threshold of decision: a row per model, a column per contrast."""
     kinds = list(table.index.unique("contrast"))
-    shape, size = (len(TRAINED), len(kinds)), (figures.WIDTH, 1.1 + 2.3 * len(TRAINED))
+    shape, size = (len(TRAINED), len(kinds)), (NARROW, 1.5 + 2.1 * len(TRAINED))
     figure, axes = plt.subplots(*shape, figsize=size, sharex=True, sharey="row", squeeze=False)
     for row, model in zip(axes, TRAINED, strict=True):
         for ax, contrast in zip(row, kinds, strict=True):
             draw_panel(table.loc[(contrast, model)], ax)
         row[0].set_ylabel(model)
-    xlabel = "threshold: probability above which the answer is “male”"
+    xlabel = "threshold above which the answer is “male”"
     ends = {kind: 100 * table.loc[kind]["estimate"] for kind in kinds}
     titles = [f"{kind}:\n{one.min():+.0f} to {one.max():+.0f} points" for kind, one in ends.items()]
-    finish(figure, axes, titles, xlabel, "change in error rate (points)", columns=2)
+    finish(figure, axes, titles, xlabel, "change in error rate (points)")
 
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for dark minus light skin and long minus short hair. In each, curves with bands for women and men show the change in error rate over thresholds from low to high, with dashed lines for the truth."}, "figure": {"name": "fig-thresholds", "caption": "Effect on the error rate at every threshold of decision, for women and for men, with a band that holds for the whole figure; dashed, the truth. The dotted line marks one half. A low threshold calls more faces male."}}
@@ -846,16 +859,15 @@ def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
 
 
 # %%
+WORDS = {"little": "misplaced blame", "most": "the blame is right", "partly": "partly right"}
+
+
 def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     """Whether a counted gap is the effect of the attribute that was blamed (chapter 11)."""
     if gap[1] <= 0:
         return "there was nothing to blame on it" if gap[2] <= 0 else "undecided"
-    low, high = effects.ratio_interval(effect, gap)
-    if high < plan.little:
-        return "misplaced blame"
-    if low > plan.most:
-        return "the blame is right"
-    return "partly right" if low > 0 and high < 1 else "undecided"
+    word = effects.share_of_gap(effect, gap, plan.little, plan.most)["word"]
+    return WORDS.get(word, word)
 
 
 # %%
@@ -1010,13 +1022,13 @@ def draw_flips(table: pd.DataFrame) -> None:
     """`draw_sides` in a panel per model, a row per cell."""
     cells = list(table.index.unique("cell"))
     rows = len(MODELS) // 2
-    size = (figures.WIDTH, 0.9 + rows * (0.7 + 0.5 * len(cells)))
+    size = (NARROW, 1.3 + rows * (0.7 + 0.5 * len(cells)))
     figure, axes = plt.subplots(rows, 2, figsize=size, sharey=True, squeeze=False)
     for ax, model in zip(axes.flat, MODELS, strict=True):
         draw_sides(table.loc[model].reindex(cells), ax)
-    axes[0, 0].set_yticks(-np.arange(len(cells)), cells)
+    axes[0, 0].set_yticks(-np.arange(len(cells)), [cell.replace(", ", ",\n") for cell in cells])
     mixed = (table[["harmed", "helped"]] > 0).all(axis=1).groupby("model").sum()
-    titles = [f"{model}: {mixed[model]} of\n{len(cells)} cells both ways" for model in MODELS]
+    titles = [f"{model}:\n{mixed[model]} of {len(cells)} both ways" for model in MODELS]
     finish(figure, axes, titles, "helped ←   share of pairs (%)   → harmed")
 
 
@@ -1086,12 +1098,11 @@ large = render_to_store(set_to[places], figure_size, path, device=device)
 # %% tags=["hide-cell"]
 right = audit.iloc[places][f"error_{model}"] == 0
 male = audit.iloc[places][f"score_{model}"]
-titles = [
-    f"P(male) {p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)
-]
+titles = [f"{p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)]
 
-# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below."}}
-_ = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
+# %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below. Above each picture: the probability of male, and whether the answer is right."}}
+figure = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
+figure.set_size_inches(NARROW, 2.8)
 
 # %% tags=["remove-input"]
 first = hidden.iloc[0]
@@ -1126,7 +1137,7 @@ true = pd.concat({"null": 0 * true[TRAINED[0]]} | {m: true[m] for m in TRAINED},
 crossed = beside_truth(together(found, np.tile(one_error, len(MODELS))), true)
 
 # %% mystnb={"image": {"alt": "Ten rows with a mark for each of three models: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
-draw_beside_truth(crossed, "difference of two effects on the error rate (points)")
+draw_beside_truth(crossed, "difference of two effects (points)")
 
 # %% [markdown]
 # Do intervals miss because of the method or because of the pictures? We can test the method alone. The faces of the truth serve as a population

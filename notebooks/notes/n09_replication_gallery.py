@@ -51,6 +51,7 @@ seed = 20200715
 # %% tags=["hide-cell"]
 stage = Stage("n09_replication_gallery", profile=profile, device=device, seed=seed)
 figures.style()
+NARROW = 4.8  # inches, so that a phone shows the words of a figure
 
 # %% [markdown]
 # ## From chapter 1: Counting errors
@@ -59,14 +60,13 @@ figures.style()
 # {numref}`fig-trap-strata` does. Here are the two controls of the book on the same portraits: the model with a
 # planted bias, and the null control that errs at random.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, one for the model with a planted bias and one for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
 strata = stage.load("01_observational_audit", "strata.parquet")
-figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.2), sharey=True)
+figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for axis, name in zip(axes, ("plantskin", "null"), strict=True):
     one = strata[strata["model"] == name].set_index(["gender", "skin"])
-    figures.bars(one, ax=axis, ylabel="").get_legend().remove()
+    figures.bars(one, ax=axis).get_legend().remove()
     axis.set(title=name, xlabel="perceived gender")
-axes[0].set_ylabel("error rate")
 _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncol=2)
 
 # %% [markdown]
@@ -75,7 +75,8 @@ _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower cente
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
 portraits = stage.load("01_observational_audit", "ppb.parquet")
-_ = figures.violins(portraits, "hair_length", by="group", hue="skin")
+axis = figures.violins(portraits, "hair_length", by="group", hue="skin")
+axis.figure.set_size_inches(NARROW, 4.2)
 
 # %% [markdown]
 # ## From chapter 2: A world with a known answer
@@ -319,7 +320,7 @@ pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
 spread = stage.load("06_annotation_ingestion", "spread.parquet")
 steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
-places, (_, ax) = range(len(steps)), plt.subplots(figsize=(figures.WIDTH, 4))
+places, (_, ax) = range(len(steps)), plt.subplots(figsize=(NARROW, 4.4))
 ax.boxplot(
     [values.dropna() for _, values in spread.items()],
     positions=places,
@@ -336,8 +337,9 @@ ax.plot(steps, places, "D", color=figures.VERMILION)
 ax.text(steps[1] + 0.012, 1, "one step of the scale", color=figures.VERMILION, va="center")
 ax.set(ylim=(len(steps) - 0.2, -0.6), ylabel="")
 below = (spread.median() <= np.array(steps) + 1e-9).sum()
-ax.set(xlabel=f"standard deviation of an image's answers (n = {len(spread):,} images)")
-_ = ax.set_title(f"The median spread is at most one step for {below} of {len(steps)} attributes")
+ax.set(xlabel=f"spread of an image's answers (n = {len(spread):,})")
+title = f"The median spread is at most one step\nfor {below} of {len(steps)} attributes"
+_ = ax.set_title(title, fontsize=12)
 
 # %% [markdown]
 # ### Meant and seen, on one transect
@@ -363,7 +365,7 @@ _ = figures.gallery(images[one.index], 4, titles)
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
 random_faces = stage.load("06_annotation_ingestion", "fakeness_random.parquet")["fakeness"]
 of_transects = stage.load("06_annotation_ingestion", "scores.parquet")["fakeness"]
-fig, ax = plt.subplots(figsize=(figures.WIDTH, 3.4))
+fig, ax = plt.subplots(figsize=(NARROW, 3.6))
 steps = stage.parameters["n_raters"] * (len(ATTRIBUTES["fakeness"]) - 1)
 edges = (np.arange(steps + 2) - 0.5) / steps
 for name, values, line in (("random faces", random_faces, "--"), ("transects", of_transects, "-")):
@@ -374,7 +376,8 @@ ax.set(xlabel="mean fakeness score", ylabel="share of images", xlim=(-0.03, 1.03
 ax.legend()
 fake = [(values >= 0.75).mean() for values in (random_faces, of_transects)]
 _ = ax.set_title(
-    f"“Likely fake” or above: {fake[0]:.1%} of random faces, {fake[1]:.1%} of the transects"
+    f"“Likely fake” or above: {fake[0]:.1%}\nof random faces, {fake[1]:.1%} of the transects",
+    fontsize=12,
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
@@ -409,7 +412,7 @@ seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
-fig, grid = plt.subplots(3, 2, figsize=(figures.WIDTH, 8.4), sharex=True)
+fig, grid = plt.subplots(6, 1, figsize=(NARROW, 12), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
     figures.violins(seen_in, name, by="population", hue="seen as", ax=panel)
@@ -432,7 +435,7 @@ lines = [
 Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
-fig, grid = plt.subplots(2, 1, figsize=(figures.WIDTH, 6.2), sharey=True)
+fig, grid = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for panel, gender in zip(grid, ("female", "male"), strict=True):
     rows = seen_in[seen_in["seen as"] == gender]
     figures.violins(rows, "hair_length", by="population", hue="skin", ax=panel)
@@ -552,14 +555,25 @@ matched = {
 }
 matched = {attribute: pd.concat(pairs, names=["model"]) for attribute, pairs in matched.items()}
 
+
+def draw_matched(attribute: str) -> None:
+    """Error rates of matched groups against each other."""
+    axes = figures.matched_scatter(matched[attribute].drop("null"))
+    axes.locator_params(nbins=5)
+    axes.figure.set_size_inches(NARROW, 6.6)
+    handles, names = axes.get_legend_handles_labels()
+    axes.figure.legends[0].remove()
+    axes.figure.legend(handles, names, loc="outside lower center", fontsize=10)
+
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95 % intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
-figures.matched_scatter(matched["skin"].drop("null")).locator_params(nbins=5)
+draw_matched("skin")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95 % intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
-figures.matched_scatter(matched["hair"].drop("null")).locator_params(nbins=5)
+draw_matched("hair")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95 % intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
-figures.matched_scatter(matched["perceived_gender"].drop("null")).locator_params(nbins=5)
+draw_matched("perceived_gender")
 
 # %% [markdown]
 # The paper reads from its figure that women are misread more often than men. The lines count the pairs in
@@ -607,12 +621,14 @@ aged = aged.assign(age_group=errors.age_group(aged["age"]))
 def by_age(model: str) -> None:
     """Errors by age and perceived gender at two thresholds (transects, Fig 16)."""
     own = counted["tuned_threshold_overall"][model]
-    _, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 7), sharey=True)
+    _, axes = plt.subplots(2, 1, figsize=(NARROW, 7), sharey=True)
     for ax, threshold in zip(axes, (0.5, own), strict=True):
         answer = aged[f"score_{model}"] > threshold
         at = aged.assign(error=(answer != aged["label"]).astype(int))
         table = errors.stratified_errors(at, ["age_group", "perceived_gender"])
         figures.bars(table, "error rate", ax, few=10)
+        names = [tick.get_text().replace(" ", "\n") for tick in ax.get_xticklabels()]
+        ax.set_xticks(ax.get_xticks(), names)
         ax.set_title(f"{model}, threshold {threshold:.3f}", pad=30 if ax is axes[0] else 6)
     axes[1].get_legend().remove()
 
@@ -665,14 +681,14 @@ Markdown("\n".join(lines))
 logit = stage.load("09_logistic_ate", "paper_logit.parquet").set_index(["model", "level"])
 size = logit["estimate"].abs().loc[["celeba-like", "fairface-like"]].groupby("level").mean()
 order = size.sort_values(ascending=False).index
-_, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 6.8), sharex=True, sharey=True)
+_, axes = plt.subplots(1, 2, figsize=(NARROW, 6.8), sharex=True, sharey=True)
 for ax, model in zip(axes, ("plantskin", "null"), strict=True):
     bars = logit.loc[model].loc[order]
     spread = {
         "low": bars["estimate"] - bars["sd_image"],
         "high": bars["estimate"] + bars["sd_image"],
     }
-    figures.forest(bars.assign(**spread), xlabel="coefficient (log odds)", ax=ax)
+    figures.forest(bars.assign(**spread), xlabel="log odds", ax=ax)
     dark = f"{bars.loc['Dark skin', 'estimate']:z.2f}".replace("-", "−")
     ax.set_title(f"{model}\ndark skin: {dark}", fontsize=11)
 
@@ -688,7 +704,7 @@ cells = stage.load("10_matched_pairs", "matched.parquet")
 cells = cells[(cells["scope"] == "cell") & (cells["arm"] == "C crowd")]
 panel = [("gender", name) for name in ("celeba-like", "fairface-like", "plantskin", "null")]
 panel += [("hair_length", name) for name in ("plantskin", "null")]
-figure, axes = plt.subplots(3, 2, figsize=(figures.WIDTH, 8))
+figure, axes = plt.subplots(6, 1, figsize=(NARROW, 14))
 for ax, (attribute, model) in zip(axes.flat, panel, strict=True):
     part = cells[(cells["attribute"] == attribute) & (cells["model"] == model)]
     part = part.assign(cell=part["cell"].str.replace(", ", ",\n")).set_index("cell")
@@ -717,7 +733,9 @@ worn = stratified_errors(leaked, ["gender", "skin"], "worn")
 dark = [worn.loc[(gender, "dark"), "rate"] for gender in ("male", "female")]
 ax = figures.bars(worn, ylabel="images with earrings")
 ax.set_xlabel("gender that was set")
-_ = ax.figure.suptitle(f"Dark skin: earrings on {dark[0]:.0%} as male, {dark[1]:.0%} as female\n")
+ax.figure.set_size_inches(NARROW, 4.4)
+title = f"Dark skin: earrings on {dark[0]:.0%} as male,\n{dark[1]:.0%} as female\n"
+_ = ax.figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
 # ## From chapter 13: Sensitivity flips
@@ -908,7 +926,7 @@ def draw_perceived(frame: pd.DataFrame) -> None:
     # Means of nine ratings lie on a grid; a bar holds a ninth of the scale, and no value is on an edge.
     edges = (np.arange(11) - 0.5) / 9 - 1e-9
     parts = list(frame.groupby("attribute", sort=False))
-    _, axes = plt.subplots(1, len(parts), figsize=(figures.WIDTH, 3.15))
+    _, axes = plt.subplots(len(parts), 1, figsize=(NARROW, 3.1 * len(parts)))
     for ax, (name, part) in zip(axes, parts, strict=True):
         scores = dict(list(part.groupby("shown")["score"]))
         order = GROUPS if GROUPS[0] in scores else ("-2", "-1", "0", "1", "2")

@@ -23,6 +23,15 @@
 # its plan. *Female* and *male* mean perceived gender.
 
 # %% [markdown]
+# ```{glue:figure} simulated-words
+# :name: fig-simulated-words
+# :alt: Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided.
+#
+# Words that the rule of chapter 11 gives in simulated audits, by the true share of skin in the counted gap. Gap and
+# effect scatter as in this run. How often is a firm word wrong?
+# ```
+
+# %% [markdown]
 # ## Question
 #
 # Can we trust the effects of chapter 10 and the verdicts of chapter 11? We repeat the audit on simulated data,
@@ -278,7 +287,7 @@ leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
 MOST = 8  # rows of a panel
-figure, axes = plt.subplots(3, 1, figsize=(figures.WIDTH, 1.2 + 0.78 * MOST), sharex=True)
+figure, axes = plt.subplots(3, 1, figsize=(4.8, 1.2 + 0.78 * MOST), sharex=True)
 look = figures.LOOKS["estimate"]
 style = {"fmt": look.marker, "color": look.colour, "capsize": 2}
 for ax, axis in zip(axes, AXES, strict=True):
@@ -345,12 +354,14 @@ parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces (A to A2), realised doses (A2 to A3) and leakage (A3 to B). 95 % intervals with sampled faces as units."}}
 short = parts["attribute"].map({"skin_colour": "skin", "hair_length": "hair"}).fillna("gender")
 shown = parts.assign(effect=short + ": " + parts["cell"])
-drawing = panels.intervals(
-    shown, "effect", "model", "step", "contribution to the estimate (points)"
-)
+contribution = "contribution to the estimate (points)"
+drawing = panels.intervals(shown, "effect", "model", "step", contribution, across=1)
+drawing.set_size_inches(4.8, 11)
+drawing.legends[0].remove()
 reach = 100 * shown[["low", "high"]].abs().to_numpy().max()
 largest = 100 * shown["estimate"].abs().max()
-_ = drawing.suptitle(f"The largest contribution is {largest:.1f} points", fontsize=12)
+legend = panels.legend_above(drawing, columns=2).legends[0]
+legend.set_title(f"The largest contribution is {largest:.1f} points", {"size": 12})
 for ax in drawing.axes:
     ax.set(xlim=(-1.1 * reach, 1.1 * reach), xticks=[-np.floor(reach), 0, np.floor(reach)])
 
@@ -750,16 +761,15 @@ def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
 
 
 # %% tags=["hide-cell"]
+WORDS = {"little": "misplaced blame", "most": "the blame is right", "partly": "partly right"}
+
+
 def weigh_blame(effect: tuple[float, ...], gap: tuple[float, ...]) -> str:
     """The rule of chapter 11."""
     if gap[1] <= 0:
         return "there was nothing to blame on it" if gap[2] <= 0 else "undecided"
-    low, high = effects.ratio_interval(effect, gap)
-    if high < plan.little:
-        return "misplaced blame"
-    if low > plan.most:
-        return "the blame is right"
-    return "partly right" if low > 0 and high < 1 else "undecided"
+    word = effects.share_of_gap(effect, gap, plan.little, plan.most)["word"]
+    return WORDS.get(word, word)
 
 
 # %% tags=["remove-cell"]
@@ -815,6 +825,25 @@ words = {word: (said == word).mean(axis=1) for word in [*TRUE, "undecided"]}
 wrong_words = {name: firm_and_wrong(said) for name, said in simulated.items()}
 table = pd.DataFrame({**words, **wrong_words})
 table.style.format("{:.1%}").format_index("{:.0%}", level=1)
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The first figure of this note."}}
+COLOURS = dict(zip(words, (figures.BLUE, figures.SKY, figures.VERMILION, "#DDDDDD"), strict=True))
+figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.4), sharex=True, sharey=True)
+for ax, model in zip(axes, AUDITED, strict=True):
+    below = np.zeros(len(SHARES))
+    for word, colour in COLOURS.items():
+        often = 100 * table.loc[model, word].to_numpy()
+        ax.bar(range(len(SHARES)), often, 0.86, below, color=colour, label=word)
+        below += often
+    ax.set(title=model, ylabel="audits (%)")
+    ax.grid(axis="x", visible=False)
+axes[-1].set_xticks(range(len(SHARES)), [f"{100 * share:.0f}" for share in SHARES])
+axes[-1].set_xlabel("true share of the counted gap (%)")
+legend = panels.legend_above(figure, columns=2).legends[0]
+title = f"Firm and wrong in at most {table['firm and wrong'].max():.1%}\nof the simulated audits of a bar"
+legend.set_title(title, {"size": 12})
+glue("simulated-words", figure, display=False)
+plt.close(figure)
 
 # %% [markdown]
 # Each row is one true share. The first four columns give how often the rule uses each word, and the fifth
@@ -921,6 +950,78 @@ answer = (
     f"simulated audits. Departures from the plan: {len(departures)}."
 )
 glue("answer", Markdown(answer), display=False)
+
+# %% [markdown]
+# ## Exercises
+#
+# ```{exercise} The price of many intervals (10 minutes, easy)
+# :label: ex-simultaneous-price
+# Count the cells of the two audited models whose usual interval excludes zero. Count them again with the
+# simultaneous intervals. How much wider is a simultaneous interval, on average?
+#
+# **Check:** the second count cannot exceed the first.
+# ```
+
+# %% [markdown]
+# ```{solution-start} ex-simultaneous-price
+# :class: dropdown
+# ```
+
+# %% tags=["solution"]
+both = {"usual": ranked, "simultaneous": wider}
+clear = {name: (one["low"] > 0) | (one["high"] < 0) for name, one in both.items()}
+assert (clear["usual"] | ~clear["simultaneous"]).all()
+widths = {name: (one["high"] - one["low"]).mean() for name, one in both.items()}
+price = {name: [clear[name].sum(), f"{100 * widths[name]:.1f}"] for name in both}
+pd.DataFrame(price, ["cells clear of zero", "mean width (points)"])
+
+# %% [markdown]
+# A simultaneous interval contains the usual one, so it can only lose findings. The quantile grows slowly with the
+# number of cells. So a plan with twice as many cells costs little more.
+
+# %% [markdown]
+# ```{solution-end}
+# ```
+
+# %% [markdown]
+# ```{exercise} Cochran's Q by hand (15 minutes, medium)
+# :label: ex-cochran-by-hand
+# A model has $C_j$ errors in combination $j$ of $k$, and $R_i$ errors in transect $i$. There are $N$ errors in all. Compute
+#
+# $$Q = (k-1)\,\frac{k\sum_j C_j^2 - N^2}{kN - \sum_i R_i^2}.$$
+#
+# Then leave out all transects whose images are all right or all wrong. Does $Q$ change?
+#
+# **Check:** your first number is the one of the table at the top of this note.
+# ```
+
+# %% [markdown]
+# ```{solution-start} ex-cochran-by-hand
+# :class: dropdown
+# ```
+
+
+# %% tags=["solution"]
+def cochran(errors: np.ndarray) -> float:
+    """Cochran's Q of errors (transects, combinations)."""
+    k, n = errors.shape[1], errors.sum()
+    columns, rows = errors.sum(axis=0), errors.sum(axis=1)
+    return (k - 1) * (k * (columns**2).sum() - n**2) / (k * n - (rows**2).sum())
+
+
+flat = {name: grid.reshape(len(grid), -1).astype(float) for name, grid in complete.items()}
+mixed = {name: rows[rows.std(axis=1) > 0] for name, rows in flat.items()}
+assert all(np.isclose(cochran(rows), tests[name].statistic) for name, rows in flat.items())
+assert all(np.isclose(cochran(flat[name]), cochran(rows)) for name, rows in mixed.items())
+pd.DataFrame({"Q": map(cochran, mixed.values()), "transects": map(len, mixed.values())}, [*mixed])
+
+# %% [markdown]
+# $Q$ stays the same. A transect that is read right in all images, or wrong in all, says how hard a face is. Only
+# transects with both kinds of answers tell which combination matters. The table counts them.
+
+# %% [markdown]
+# ```{solution-end}
+# ```
 
 # %% tags=["remove-cell"]
 _ = stage.finish(

@@ -79,11 +79,11 @@ def _curve(ax: Axes, place: int, group: str, rows: pd.DataFrame, fixed: pd.Serie
     """Curve, band and triangle of one group: points from 1 / negatives on, as many as are seen."""
     # Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
     path = rows[rows["fmr"] > 0].sort_values("threshold")
-    path = path[~np.log10(path["fmr"]).round(2).duplicated()]
+    path = path[~(30 * np.log10(path["fmr"])).round().duplicated()]
     mark, ends = look(group).mark, (path["fnmr_low"], path["fnmr_high"])
-    ax.fill_between(path["fmr"], *ends, color=mark["color"], alpha=0.1, linewidth=0)
-    every = (0.04 + 0.05 * place, 0.4)
-    ax.plot(path["fmr"], path["fnmr"], **mark, linewidth=1.3, markersize=3.5, markevery=every)
+    ax.fill_between(path["fmr"], *ends, fc=mark["color"], alpha=0.1, linewidth=0, rasterized=True)
+    path = path[path["fnmr"].diff().ne(0) | path["fnmr"].diff(-1).ne(0)]  # corners are enough
+    ax.plot(path["fmr"], path["fnmr"], **mark, lw=1.3, ms=3.5, markevery=(0.04 + 0.05 * place, 0.4))
     floor = 1 / rows["negatives"].iloc[0]
     mark |= {"marker": "<" if fixed["fmr"] < floor else "^", "markeredgewidth": 1.4}
     ax.plot(max(fixed["fmr"], floor), fixed["fnmr"], **mark, markersize=6.5, clip_on=False)
