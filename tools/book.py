@@ -67,8 +67,8 @@ def keep_picture(executed: str, path: Path) -> None:
         shown = {k: v for one in cell.get("outputs", []) for k, v in one.get("data", {}).items()}
         # The kind of a figure that is glued elsewhere begins with other words.
         drawn = [(k[-3:], v) for k, v in shown.items() if k.endswith(("jpeg", "svg+xml"))]
-        about = cell["metadata"].get("mystnb", {})
-        caption = about.get("figure", {}).get("caption") or "narrow" in cell["metadata"].get("tags", [])
+        about, tags = (cell["metadata"].get(name, {}) for name in ("mystnb", "tags"))
+        caption = about.get("figure", {}).get("caption") or "narrow" in tags
         if drawn and not (len(about.get("image", {}).get("alt", "")) >= 20 and caption):
             raise ValueError(f"{path.stem}: a picture needs mystnb.image.alt and figure.caption")
         pictures += drawn
