@@ -603,7 +603,7 @@ by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
 in_turn = {"truth": in_worst["truth"], "found": in_worst["estimate"]}
 in_turn |= {name.split()[0]: one.mean() for name, one in signed.items()}
 told(
-    "{missing} of {n} models miss the effect *{effect}* of *{cell}*. For {models} the truth is {truth} points. "
+    "{missing} of {n} models miss the effect *{effect}* of *{cell}*. For {models}, the truth is {truth} points. "
     "The base faces at the median doses have {at}, and with the hair of the made faces {hair}. The experiment "
     "found {found}. One answer moves this effect by {step:.2f} points, so few faces decide. Does the spread "
     "of hair lengths move the effect up?",
@@ -612,10 +612,10 @@ told(
     missing=int((~in_worst["contained"].astype(bool)).sum()),
     n=len(TRAINED),
     effect=labels.CONTRASTS[worst[0]],
-    cell=worst[1],
+    cell=pd.Series(worst[1]).replace(PEOPLE, regex=True).iloc[0],
     models=", ".join(TRAINED),
     step=100 / len(by_hair),
-    **{name: ", ".join(f"{100 * v:+z.1f}" for v in one) for name, one in in_turn.items()},
+    **{name: ", ".join(f"{100 * v:+z.2f}" for v in one) for name, one in in_turn.items()},
 )
 
 # %% tags=["remove-input"]
@@ -821,8 +821,9 @@ lines += [
     "",
     f"Between A2 and C such an average effect moves by {moved:.2f} points (root mean square), and chance alone "
     f"explains {by_luck:.2f}. One changed answer is already {50 / n_transects:.2f} points. After taking off "
-    f"the part of chance, the typical error of the instrument is {100 * instrument:.1f} points. An error of "
-    "zero means that it is too small to be seen with these faces. Single cells can move further.",
+    f"the part of chance, the typical error of the instrument is {100 * instrument:.1f} points."
+    + " An error of zero means that it is too small to be seen with these faces. Single cells can "
+    "move further." * (instrument == 0),
 ]
 Markdown(with_minus("\n".join(lines)))
 
@@ -872,8 +873,8 @@ glue(
         "Each number is about other faces, and each has its own truth. For the counted women we change "
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
         f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
-        "experiment contain the true effect of their cell, where chance alone would leave "
-        f"{len(of_cells) - by_chance:.1f}. Between truth and found effect, the largest "
+        "experiment contain the true effect of their cell (95 % would be "
+        f"{len(of_cells) - by_chance:.1f}). Between truth and found effect, the largest "
         f"step is the *{largest_step}*: typically {size.max():.1f} points."
     ),
     display=False,

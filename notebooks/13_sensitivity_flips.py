@@ -266,10 +266,11 @@ labels = [["less", f"{name.replace('_', ' ')}\nas is", "more"] for name in walks
 gallery = figures.gallery(np.concatenate(rows), 4, row_labels=sum(labels, []))
 gallery.set_size_inches(NARROW, 7.3)
 told = []
-for name, walk in walks.items():
-    less, more = (models.predict(classifier, walk[:, step]).mean() for step in (0, 2))
+for name in walks:
+    ends = traverse(generator, z, directions[name], (-2, 2))
+    less, more = (models.predict(classifier, ends[:, end]).mean() for end in (0, 1))
     told.append(f"{name.replace('_', ' ')} {less:.2f} to {more:.2f}")
-title = "Mean smile score of these samples, from less to more:\n"
+title = f"Mean smile score of {len(z)} codes, from less to more:\n"
 _ = gallery.suptitle(title + ", ".join(told), fontsize=10.5)
 
 # %% [markdown]
@@ -796,7 +797,7 @@ answer += (
     f"An auditor who trusts it all the same reports {clear(audited).sum()} effects in this run, and "
     f"{len(invented)} of them do not show when we set the attribute by hand: {numbers or 'no effect'}. "
     f"With the face world's own generator, whose codes carry every attribute, {int(fitted['holds'].sum())} of "
-    f"{len(fitted)} intervals hold the truth. This is a weak test, because they are {wider:.1f} times as wide."
+    f"{len(fitted)} intervals hold the truth. This is a weak test, because these intervals are {wider:.1f} times as wide."
 )
 glue("answer", Markdown(claims.with_minus(answer)), display=False)
 
