@@ -109,7 +109,7 @@ titles = [
 ]
 pictures = render_to_store(chosen, figure_size, stage.path("found.npy"), device=device)
 gallery = figures.gallery(pictures, 4, titles, ENDS[top["attribute"]])
-gallery.set_size_inches(NARROW, 3.5)
+gallery.set_size_inches(NARROW, 3.3)
 found = f"Meant to move: {top['attribute'].replace('_', ' ')}. Moved as well:\n"
 found += f"{top['parameter'].replace('_', ' ')}, by {top['effect']:+.1f} SD on average"
 _ = gallery.suptitle(with_minus(found), fontsize=11)
@@ -294,11 +294,10 @@ def draw_parts(across: int, height: float, title: str) -> None:
         sizes, "group", "model", "outcome", "size of the part (points)", **how
     )
     figure.suptitle(f"{title} n = {TAKEN} transects", fontsize=12)
+    figure.legends[0].remove()
+    figure.axes[across - 1].legend(loc="lower right", bbox_to_anchor=(1, 0.17))
     if across == 1:
         figure.set_size_inches(4.2, height)
-        return
-    figure.legends[0].remove()
-    figure.axes[1].legend(loc="lower right", bbox_to_anchor=(1, 0.17))
 
 
 # %% tags=["narrow", "remove-input"] mystnb={"image": {"alt": "The next figure for narrow screens: its two panels, one above the other. Above, the probability of the wrong answer, below, 0/1 errors, with a row for each group of parameters."}}
