@@ -36,7 +36,7 @@ from helpers import effects, errors, figures, models, scorecard, transects
 from helpers.annotations.crowd import perceived
 from helpers.annotations.observers import loose_hair
 from helpers.artifacts import Stage
-from helpers.claims import claim, in_points, with_minus
+from helpers.claims import claim, in_points, told, with_minus
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
@@ -61,6 +61,7 @@ MODELS = ("celeba-like", "fairface-like", "plantskin", "null")
 TRAINED, AUDITED = MODELS[:3], MODELS[:2]
 AXES = ["skin_colour", "hair_length", "gender"]
 INTERVAL = ["estimate", "low", "high"]
+NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
 # %% tags=["remove-cell"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
@@ -89,7 +90,7 @@ NUMBERS = {
 
 def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
     """The four numbers about skin and women, a panel for each model; a question mark if unknown."""
-    figure, axes = plt.subplots(2, 1, figsize=(figures.WIDTH, 5.2), sharex=True)
+    figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6), sharex=True)
     for ax, model in zip(axes, AUDITED, strict=True):
         for place, (name, role) in enumerate(NUMBERS.items()):
             if name not in known:
@@ -102,16 +103,16 @@ def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
             ax.annotate(with_minus(in_points(value)), (100 * value, place), (0, 7), **style)
         ax.axvline(0, **panels.ZERO)
         ax.margins(x=0.1)
-        panels.name_rows(ax, list(NUMBERS))
+        panels.name_rows(ax, [name.replace(" effect", " effect\n") for name in NUMBERS])
         ax.set_title(model, fontsize=11)
-    axes[1].set_xlabel("error rate of women, dark − light skin (points)")
+    axes[1].set_xlabel("error rate of women, dark − light (points)")
     figure.suptitle(title, fontsize=12)
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals. The question marks are the subject of this chapter."}}
 two = {"counted gap": gaps, "found effect on transects": of_women}
 says = [[in_points(table.loc[m, "estimate"]) for m in AUDITED] for table in two.values()]
-title = "Counting says {} and {} points, the experiment says {} and {}"
+title = "Counting says {} and {} points,\nthe experiment says {} and {}"
 draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 
 # %% [markdown]
@@ -233,8 +234,8 @@ beside = {
     for name, table in readings_of.items()
 }
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two square panels. Each has a dot for every cell of three models, with the true effect on the horizontal axis and the estimate on the vertical axis. On the left, for the regression with main effects, many dots lie far from the diagonal. On the right, for matched pairs, dots lie close to it."}, "figure": {"name": "fig-readings", "caption": "Two readings of the same images against the truth: effects of skin, hair and gender on the errors of three models, in every cell. On the dashed line estimate and truth are equal. Both panels have one scale."}}
-figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 4.6), sharex=True, sharey=True)
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two square panels, one above the other. Each has a dot for every cell of three models, with the true effect on the horizontal axis and the estimate on the vertical axis. In the upper one, for the regression with main effects, many dots lie far from the diagonal. In the lower one, for matched pairs, dots lie close to it."}, "figure": {"name": "fig-readings", "caption": "Two readings of the same images against the truth: effects of skin, hair and gender on the errors of three models, in every cell. On the dashed line estimate and truth are equal. Both panels have one scale."}}
+figure, axes = plt.subplots(2, 1, figsize=(NARROW, 8.2), sharex=True, sharey=True)
 off = {}
 for ax, (name, table) in zip(axes, beside.items(), strict=True):
     table = table[table["model"].isin(TRAINED)]
@@ -245,9 +246,8 @@ for ax, (name, table) in zip(axes, beside.items(), strict=True):
         ax.plot(100 * part["effect"], 100 * part["estimate"], look.marker, label=model, **style)
     off[name] = 100 * np.sqrt(((table["estimate"] - table["effect"]) ** 2).mean())
     ax.set_title(f"{name}\ntypical distance {off[name]:.1f} points", fontsize=11)
-    ax.set_aspect("equal")
-axes[0].set_ylabel("estimate (points)")
-figure.supxlabel("true effect (points)", fontsize=plt.rcParams["axes.labelsize"])
+    ax.set(aspect="equal", ylabel="estimate (points)")
+axes[1].set_xlabel("true effect (points)")
 _ = panels.legend_above(figure)
 
 # %% [markdown]
@@ -288,8 +288,9 @@ readings.rename_axis(None)
 # ## Found against true
 #
 # Now look closely at the pairs. An honest 95 % interval contains its truth in nineteen of twenty cases, if
-# only the draw of faces is uncertain. Cells share faces, so misses often come together. Real experiments have more sources of error. The next function adds
-# the truth to each found effect and asks whether the interval contains it.
+# only the draw of faces is uncertain. Real experiments have more sources of error. The next function adds
+# the truth to each found effect and asks whether the interval contains it. Cells share faces, and all models
+# see the same faces, so misses often come together.
 
 # %%
 beside_truth = error_sources.compare(found, true_effects)
@@ -302,11 +303,11 @@ PEOPLE = {"female": "women", r"\bmale": "men"}
 short = {"skin_colour": "skin", "hair_length": "hair", "gender": "gender"}
 shown = of_cells.sort_values(["attribute", "gender", "hair_length", "skin_colour"], ascending=False)
 shown = shown.assign(
-    row=shown["attribute"].map(short) + ": " + shown["cell"].replace(PEOPLE, regex=True),
+    row=shown["attribute"].map(short) + ":\n" + shown["cell"].replace(PEOPLE, regex=True),
     **{end: shown[end] - shown["truth"] for end in INTERVAL},
 )
 rows = list(shown["row"].unique())
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 6.6))
+figure, ax = plt.subplots(figsize=(NARROW, 8.2))
 ax.axvline(0, color=figures.BLACK, linewidth=1)
 for shift, model in zip((-0.27, 0, 0.27), TRAINED, strict=True):
     for inside, colour in ((True, "#555555"), (False, figures.VERMILION)):
@@ -319,8 +320,10 @@ for shift, model in zip((-0.27, 0, 0.27), TRAINED, strict=True):
         panels.lying(ax, places, part, figures.look(model), name, **style)
 panels.name_rows(ax, rows)
 ax.set_xlabel("found − true effect (points)")
-panels.legend_above(figure, [*TRAINED, "misses the truth"])
-title = f"{len(of_cells) - caught} of {len(of_cells)} intervals miss the truth"
+panels.legend_above(figure, [*TRAINED, "misses the truth"], columns=2)
+by_chance = 0.05 * len(of_cells)
+title = f"{len(of_cells) - caught} of {len(of_cells)} intervals miss the truth,\n"
+title += f"where chance alone leaves out {by_chance:.1f}"
 _ = ax.set_title(title, fontsize=12)
 
 # %% [markdown]
@@ -532,45 +535,88 @@ one = 100 * climbed.loc[farthest, until_found]
 reach = 100 * labels.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Left, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Right, a bar for the typical size of each step over all cells of three models."}, "figure": {"name": "fig-staircase", "caption": "Left: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Right: typical size of each step over all cells of three models (root mean square, less noise)."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the typical size of each step over all cells of three models."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: typical size of each step over all cells of three models (root mean square, less noise)."}}
 NAMES = {"sampling": "draw of faces", "noise": "raters' noise", "cues": "raters' cues"}
-figure, (left, right) = plt.subplots(
-    1, 2, figsize=(figures.WIDTH, 4.8), sharey=True, width_ratios=[1.7, 1]
-)
+figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 7.4), height_ratios=[8, 6])
 ends = start + one.cumsum().to_numpy()
 places = np.arange(1, len(one) + 1)
 stairs = {"color": [figures.VERMILION if step > 0 else figures.BLUE for step in one]}
-left.barh(places, one, 0.6, ends - one, xerr=reach, capsize=3, error_kw={"linewidth": 1}, **stairs)
+upper.barh(places, one, 0.6, ends - one, xerr=reach, capsize=3, error_kw={"linewidth": 1}, **stairs)
 beside_mark = {"va": "center", "textcoords": "offset points"}
 for place, value in ((0, start), (len(one) + 1, ends[-1])):
-    left.plot(value, place, "D", color=figures.BLACK, markersize=9)
-    left.annotate(with_minus(f"{value:+.1f}"), (value, place), (8, 0), **beside_mark)
+    upper.plot(value, place, "D", color=figures.BLACK, markersize=9)
+    upper.annotate(with_minus(f"{value:+.1f}"), (value, place), (8, 0), **beside_mark)
 heights = np.r_[0, np.repeat(places, 2), places[-1] + 1]
-left.plot(np.repeat(np.r_[start, ends], 2), heights, color=figures.GREY, linewidth=1, zorder=0)
-right.barh(places, size, 0.6, color=figures.GREY)
-for place, value in zip(places, size, strict=True):
-    right.annotate(f"{value:.1f}", (value, place), (4, 0), **beside_mark)
-panels.name_rows(left, ["truth", *(NAMES.get(step, step) for step in one.index), "found"])
+upper.plot(np.repeat(np.r_[start, ends], 2), heights, color=figures.GREY, linewidth=1, zorder=0)
+lower.barh(places - 1, size, 0.6, color=figures.GREY)
+for place, value in enumerate(size):
+    lower.annotate(f"{value:.1f}", (value, place), (4, 0), **beside_mark)
+names = [NAMES.get(step, step) for step in one.index]
+panels.name_rows(upper, ["truth", *names, "found"])
+panels.name_rows(lower, names)
 model, attribute, where = farthest
-left.set_title(f"{model}, {labels.CONTRASTS[attribute]}:\n{where}", fontsize=11)
-right.set_title(f"all {of_trained.sum()} cells", fontsize=11)
+upper.set_title(f"{model}, {labels.CONTRASTS[attribute]}:\n{where}", fontsize=11)
+lower.set_title(f"typical size over all {of_trained.sum()} cells", fontsize=11)
 span = np.r_[start, ends, ends + reach, ends - reach]
 room = 0.12 * np.ptp(span)
-left.set_xlim(span.min() - room, span.max() + 2 * room)
-left.set_xlabel("effect (points)")
-right.set(xlabel="typical size (points)", xlim=(0, 1.3 * max(size.max(), 0.1)))
+upper.set_xlim(span.min() - room, span.max() + 2 * room)
+upper.set_xlabel("effect (points)")
+lower.set(xlabel="size of a step (points)", xlim=(0, 1.3 * max(size.max(), 0.1)))
 largest_step = NAMES.get(size.idxmax(), size.idxmax())
-title = f"Largest step: {largest_step}, typically {size.max():.1f} points"
+title = f"Largest step: {largest_step},\ntypically {size.max():.1f} points"
 _ = figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
-# Read the left panel from top to bottom. Red steps move the estimate up, blue steps move it down. Steps can
+# Read the upper panel from top to bottom. Red steps move the estimate up, blue steps move it down. Steps can
 # cancel, so one small step can push an estimate out that two large ones left inside. Hence we report
-# contributions and name no single cause. The right panel shows where effort would pay: more faces for the
+# contributions and name no single cause. The lower panel shows where effort would pay: more faces for the
 # first step, better directions for the next three, better raters for the last two.
 #
 # Base faces and doses mean that the experiment describes slightly other faces and other steps of skin.
 # Leakage is a bias. [Note N10](n10_direct_effects) measures it for this instrument and for the paper's.
+
+# %% [markdown]
+# Look again at the crosses above. In which cell do most models miss, and why? The truth takes the median
+# dose, and made faces vary around it. If errors rise faster above the median than they fall below, this
+# spread raises the average. So we intervene in that cell: only the hair of the base faces gets the lengths
+# of the made faces.
+
+# %% tags=["hide-cell"]
+worst = of_cells.groupby(["attribute", "cell"], sort=False)["contained"].sum().idxmin()
+in_worst = of_cells.set_index(["attribute", "cell"]).loc[[worst]].set_index("model").loc[[*TRAINED]]
+fixed = in_worst.iloc[0][[axis for axis in AXES if axis != worst[0]]]
+within = np.flatnonzero(np.all([audit[f"{axis}_level"] == fixed[axis] for axis in fixed.index], 0))
+hair_varies = do(held_faces, **{axis: at_doses[axis] for axis in AXES if axis != "hair_length"})
+varied = hair_varies[within], "hair.npy", audit.iloc[within], fitted_faces[within]
+compared = {"at medians": ARMS["A2 base faces"].iloc[within], "hair varies": answered(*varied)}
+
+# %% tags=["hide-cell"]
+side = 2 * compared["at medians"][f"{worst[0]}_level"] - 1  # +1 at the high level
+signed = {
+    name: frame[[f"error_{model}" for model in TRAINED]].mul(side, axis=0)
+    for name, frame in compared.items()
+}
+signed = {name: one.groupby(audit["transect"]).sum() for name, one in signed.items()}
+by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
+
+# %% tags=["remove-input"]
+in_turn = {"truth": in_worst["truth"], "found": in_worst["estimate"]}
+in_turn |= {name.split()[0]: one.mean() for name, one in signed.items()}
+told(
+    "{missing} of {n} models miss the effect *{effect}* of *{cell}*. For {models}, the truth is {truth} points. "
+    "The base faces at the median doses have {at}, and with the hair of the made faces {hair}. The experiment "
+    "found {found}. One answer moves this effect by {step:.2f} points, so few faces decide. Does the spread "
+    "of hair lengths move the effect up?",
+    margin=by_hair.mean(),
+    error=by_hair.sem(),
+    missing=int((~in_worst["contained"].astype(bool)).sum()),
+    n=len(TRAINED),
+    effect=labels.CONTRASTS[worst[0]],
+    cell=pd.Series(worst[1]).replace(PEOPLE, regex=True).iloc[0],
+    models=", ".join(TRAINED),
+    step=100 / len(by_hair),
+    **{name: ", ".join(f"{100 * v:+z.2f}" for v in one) for name, one in in_turn.items()},
+)
 
 # %% tags=["remove-input"]
 trained = rungs[(rungs["scope"] == "cell") & rungs["model"].isin(TRAINED)]
@@ -668,7 +714,7 @@ four = pd.concat(four, names=["number", "model"])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
 share = [on_counted.loc[m, "estimate"] / gaps.loc[m, "estimate"] for m in AUDITED]
-title = "The same women with other skin: {:.0%} and {:.0%} of the counted gap"
+title = "The same women with other skin:\n{:.0%} and {:.0%} of the counted gap"
 draw_numbers(ROWS, title.format(*share))
 
 # %% [markdown]
@@ -724,6 +770,7 @@ added_in_all = pd.concat(
 ).query("scope == 'partial average'")
 excess = added_in_all["effect"] ** 2 - added_in_all["se"] ** 2
 instrument = float(np.sqrt(max(excess.mean(), 0)))
+moved, by_luck = (100 * np.sqrt((added_in_all[k] ** 2).mean()) for k in ("effect", "se"))
 
 
 # %%
@@ -772,8 +819,11 @@ for model in AUDITED:
     )
 lines += [
     "",
-    f"The typical error of the instrument is {100 * instrument:.1f} points, after taking off the part that "
-    "chance explains.",
+    f"Between A2 and C such an average effect moves by {moved:.2f} points (root mean square), and chance alone "
+    f"explains {by_luck:.2f}. One changed answer is already {50 / n_transects:.2f} points. After taking off "
+    f"the part of chance, the typical error of the instrument is {100 * instrument:.1f} points."
+    + " An error of zero means that it is too small to be seen with these faces. Single cells can "
+    "move further." * (instrument == 0),
 ]
 Markdown(with_minus("\n".join(lines)))
 
@@ -796,9 +846,9 @@ Markdown(with_minus("\n".join(lines)))
 lines = []
 for name in AUDITED:
     found = counted_results["adjusted_skin_log_odds"][name]["estimate"]
-    told = "has no estimate" if found is None else f"is {found:+.2f}"
+    estimate = "has no estimate" if found is None else f"is {found:+.2f}"
     lines.append(
-        f"For the {name} model the coefficient {told}, and the true effect on the same women is "
+        f"For the {name} model the coefficient {estimate}, and the true effect on the same women is "
         f"{100 * on_counted.loc[name, 'estimate']:+.1f} points."
     )
 Markdown(
@@ -823,7 +873,8 @@ glue(
         "Each number is about other faces, and each has its own truth. For the counted women we change "
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
         f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
-        "experiment contain the true effect of their cell. Between truth and found effect, the largest "
+        "experiment contain the true effect of their cell (95 % would be "
+        f"{len(of_cells) - by_chance:.1f}). Between truth and found effect, the largest "
         f"step is the *{largest_step}*: typically {size.max():.1f} points."
     ),
     display=False,

@@ -55,6 +55,7 @@ n_raters = 5
 # %% tags=["remove-cell"]
 stage = Stage("12_hidden_attributes", profile=profile, device=device, seed=seed)
 figures.style()
+NARROW = 4.8  # inches; a phone shows this width with its text still readable
 generator = load_generator("known-truth", device=device)
 
 # %% tags=["remove-cell"]
@@ -108,6 +109,10 @@ titles = [
 ]
 pictures = render_to_store(chosen, figure_size, stage.path("found.npy"), device=device)
 gallery = figures.gallery(pictures, 4, titles, ENDS[top["attribute"]])
+gallery.set_size_inches(NARROW, 3.3)
+found = f"Meant to move: {top['attribute'].replace('_', ' ')}. Moved as well:\n"
+found += f"{top['parameter'].replace('_', ' ')}, by {top['effect']:+.1f} SD on average"
+_ = gallery.suptitle(with_minus(found), fontsize=11)
 
 # %% [markdown]
 # ## Question
@@ -151,13 +156,15 @@ gallery = figures.gallery(pictures, 4, titles, ENDS[top["attribute"]])
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A heat map. Rows are groups of looks, such as hair colour, earrings or face shape; columns are the three axes of the audit. Each entry is a signed number of standard deviations, darker where it is farther from zero."}, "figure": {"name": "fig-moved", "caption": "What moves along with each axis of the paper's transects: the parameter of each group that moves most, in standard deviations among sampled faces."}}
 moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
 moves = moves.loc[moves.abs().max(axis=1).sort_values(ascending=False, kind="stable").index]
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 5.6))
-figures.heatmap(moves.rename(columns=labels.CONTRASTS), 1.2, ax)
+figure, ax = plt.subplots(figsize=(NARROW, 5.8))
+named = moves.rename(columns=labels.CONTRASTS).rename(columns=lambda it: it.replace("− ", "−\n"))
+figures.heatmap(named, 1.2, ax)
 ax.set(xlabel="", ylabel="")
 ax.tick_params(axis="x", rotation=0)
 plt.setp(ax.get_xticklabels(), ha="center")
 axis, parameter = labels.CONTRASTS[top["attribute"]], top["parameter"].replace("_", " ")
-_ = ax.set_title(with_minus(f"The largest leak: {parameter}, {top['effect']:+.1f} SD with {axis}"))
+title = with_minus(f"Largest leak: {parameter},\n{top['effect']:+.1f} SD with {axis}")
+_ = ax.set_title(title, fontsize=12)
 
 # %% tags=["remove-input"]
 much = leaks[leaks["group"].isin(GROUPS) & (leaks["effect"].abs() > 0.5)]
@@ -275,13 +282,29 @@ ANNOTATED = "beard, makeup, age, smile"
 unasked = overall[list(GROUPS)].drop(ANNOTATED).idxmax()
 total = points.loc["P(wrong)", "all together"]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
-figure = panels.intervals(sizes, "group", "model", "outcome", "size of the part (points)", height=7)
+# %% tags=["remove-cell"]
 low, high = total.min(), total.max()
-title = f"All leaks together: {low:.1f} to {high:.1f} points on P(wrong), n = {TAKEN} transects"
-figure.suptitle(title, fontsize=12)
-figure.legends[0].remove()
-_ = figure.axes[1].legend(loc="lower right", bbox_to_anchor=(1, 0.17))
+title = f"All leaks together: {low:.1f} to {high:.1f} points on P(wrong),"
+
+
+def draw_parts(across: int, height: float, title: str) -> None:
+    """Sizes of all groups, the panels beside each other or one above the other."""
+    how = {"across": across, "height": height}
+    figure = panels.intervals(
+        sizes, "group", "model", "outcome", "size of the part (points)", **how
+    )
+    figure.suptitle(f"{title} n = {TAKEN} transects", fontsize=12)
+    figure.legends[0].remove()
+    figure.axes[across - 1].legend(loc="lower right", bbox_to_anchor=(1, 0.17))
+    if across == 1:
+        figure.set_size_inches(4.2, height)
+
+
+# %% tags=["narrow", "remove-input"] mystnb={"image": {"alt": "The next figure for narrow screens: its two panels, one above the other. Above, the probability of the wrong answer, below, 0/1 errors, with a row for each group of parameters."}}
+draw_parts(1, 10, title.replace(": ", ":\n") + "\n")
+
+# %% tags=["wide", "remove-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
+draw_parts(2, 7, title)
 
 # %% tags=["remove-input"]
 wide = {of: sizes[sizes["outcome"] == of] for of in OUTCOMES}
@@ -423,7 +446,7 @@ bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "The attribute's part in each effect: expected from leakage times effect (horizontal), and measured by giving every image its base face's value (vertical, 95 % intervals). Twelve cells for each model. A mark without an interval is an effect in which no answer changed."}}
-figure, ax = plt.subplots(figsize=(figures.WIDTH, 5))
+figure, ax = plt.subplots(figsize=(NARROW, 4.8))
 for name, rows in bias.groupby("model", sort=False):
     look = figures.look(name)
     x, y, margin = 100 * rows["expected"], 100 * rows["effect"], 100 * labels.Z * rows["se"]
@@ -433,7 +456,7 @@ ax.axhline(0, **panels.ZERO)
 ax.set_xlabel(f"expected: leakage × effect of {HIDDEN} (points)")
 ax.set_ylabel(f"measured (points, n = {OTHERS:,} transects)")
 together = bias["expected"].corr(bias["effect"])
-ax.set_title(with_minus(f"Expected and measured parts correlate: {together:.2f}"))
+ax.set_title(with_minus(f"Expected and measured parts\ncorrelate: {together:.2f}"), fontsize=12)
 _ = ax.legend(loc="lower right")
 
 # %% tags=["remove-input"]
@@ -609,6 +632,9 @@ pictures = render_to_store(
 second = [name for name in AXES if name != MAIN][1]
 columns = ["\n".join(pair) for pair in product(ENDS[second], ENDS[MAIN])]
 gallery = figures.gallery(pictures, 4, columns, ["before", "after"])
+gallery.set_size_inches(NARROW, 3.5)
+title = f"{gone:.0%} of the leak of {HIDDEN} is gone\nalong {labels.CONTRASTS[MAIN]}"
+_ = gallery.suptitle(title, fontsize=11)
 
 # %% [markdown]
 # Holding one attribute can make others leak more: a longer step takes free attributes further along. The new

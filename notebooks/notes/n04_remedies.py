@@ -59,7 +59,7 @@ n_codes = 250
 n_reader = 3000
 n_do = 300
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 stage = Stage("n04_remedies", profile=profile, device=device, seed=seed)
 figures.style()
 renders = stage.load("02_face_world", "celeba-like.npy")
@@ -74,8 +74,9 @@ PARAMETERS = stage.load("13_sensitivity_flips", "parameters.json")
 by_hand = stage.load("13_sensitivity_flips", "by_hand.parquet")
 along_fitted = stage.load("13_sensitivity_flips", "along_fitted.parquet")
 
-# %% tags=["hide-cell"]
+# %% tags=["remove-cell"]
 SMILES, NEAR, LAMBDAS = 0.5, (0.3, 0.7), np.linspace(-1, 1, 5)  # as in chapter 13
+NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
 # %% tags=["remove-cell"]
 drawn, after_chance = directions.pop("random"), scores.pop("random")
@@ -164,7 +165,7 @@ PANELS |= {"net": "net flips, all codes", "net near the boundary": "net flips, n
 # %% tags=["hide-cell"]
 def draw_curves(panels, height, sharey="row"):
     """Lines with bands of measures against the step, a panel each, two in a row."""
-    size = (figures.WIDTH, height)
+    size = (NARROW, height)
     figure, axes = plt.subplots(len(panels) // 2, 2, figsize=size, sharex=True, sharey=sharey)
     for axis, (measure, title) in zip(axes.flat, panels.items(), strict=True):
         for name, look in zip(SHOWN, figures.SPARE, strict=False):
@@ -174,9 +175,10 @@ def draw_curves(panels, height, sharey="row"):
             mark = {"color": look.colour, "marker": look.marker, "label": name.replace("_", " ")}
             axis.plot(line["λ"], line["estimate"], **mark)
         axis.axhline(0, color=figures.BLACK, linewidth=1)
-        axis.set(title=title, xlabel="step λ", ylabel="change")
+        axis.set(xlabel="step λ", ylabel="change", xticks=(-1, 0, 1))
+        axis.set_title(title.replace(", ", ",\n"), fontsize=10.5)
     handles = axes.flat[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncol=3)
+    figure.legend(*handles, loc="outside upper center", ncol=2, fontsize=9.5)
     return axes
 
 
@@ -336,11 +338,12 @@ exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.form
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95 % intervals, and the truth by intervention."}}
 others = exact.drop(index="Smiling")
-axis = figures.forest(others, others["truth"], f"change of the smile score, n = {len(few)} codes")
-_ = axis.set_title(
-    f"Apart from smiling, {int(others['holds'].sum())} of {len(others)} intervals hold the truth",
-    pad=34,
+axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(others))).gca()
+figures.forest(others, others["truth"], f"change of the smile score, n = {len(few)} codes", axis)
+title = (
+    f"Apart from smiling, {int(others['holds'].sum())} of {len(others)}\nintervals hold the truth"
 )
+_ = axis.set_title(title, pad=34, fontsize=12)
 
 # %% [markdown]
 # How many of these intervals should hold the truth? The truth is computed from faces too, so it has an
@@ -419,7 +422,10 @@ Markdown(
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The lower half of a matrix of correlations between binary attributes of the training faces. Makeup, lipstick, long hair and earrings correlate positively with each other; Male correlates negatively with them and positively with beards; Smiling is near zero with all."}, "figure": {"name": "fig-flips-correlations", "caption": "Correlations of the binary attributes among the training faces. After Figure 3 of the paper."}}
 named = attributes.loc[seen, [*VECTORS, "Smiling", "Male"]].astype(float)
 below = named.corr().where(np.tri(named.shape[1], k=-1, dtype=bool)).iloc[1:, :-1]
-axis = figures.heatmap(below)
+axis = plt.figure(figsize=(NARROW, 4.6)).gca()
+figures.heatmap(below, ax=axis)
+for number in axis.texts:
+    number.set(text=number.get_text().replace("0.", "."), fontsize=9)
 axis.grid(False)
 
 # %% tags=["remove-cell"]
@@ -609,9 +615,13 @@ def draw_matrix(tables):
     shown = {name: table["estimate"].where(clear(table)) for name, table in tables.items()}
     shown = pd.DataFrame(shown).T.rename_axis(index="vector", columns="attribute")
     shown = shown.rename(columns={"gender": "perceived gender"})
-    axis = figures.heatmap(shown, limit=float(shown.abs().max().max()))
+    axis = plt.figure(figsize=(NARROW, 5.4)).gca()
+    figures.heatmap(shown, float(shown.abs().max().max()), axis)
+    for number in axis.texts:
+        number.set(text=number.get_text().replace("0.", "."), fontsize=9)
     axis.grid(False)
-    axis.set_title(f"{int(shown.notna().sum().sum())} of {shown.size} cells are clear of zero")
+    title = f"{int(shown.notna().sum().sum())} of {shown.size} cells are clear of zero"
+    axis.set_title(title, fontsize=12)
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95 % interval over codes includes zero are left empty. After Equation 4 of the paper."}}
@@ -746,8 +756,10 @@ tested = split_by_smile(moves, seen_smiles)
 rests = pd.DataFrame({name: table.loc["rest"] for name, table in tested.items()}).T
 rests["truth"] = truth["estimate"]
 held = rests["truth"].between(rests["low"], rests["high"])
-axis = figures.forest(rests, rests["truth"], "change of the smile score, without the smile")
-_ = axis.set_title(f"{held.sum()} of {len(rests)} intervals of the rest hold the truth", pad=34)
+axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(rests))).gca()
+figures.forest(rests, rests["truth"], "change of the smile score, without the smile", axis)
+title = f"{held.sum()} of {len(rests)} intervals of the rest\nhold the truth"
+_ = axis.set_title(title, pad=34, fontsize=12)
 
 # %% tags=["remove-input"]
 checked = {"total": fitted, "rest": rests}
@@ -803,7 +815,7 @@ Markdown(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
-axis = plt.figure(figsize=(figures.WIDTH, 1.4 + 0.6 * len(VECTORS))).gca()
+axis = plt.figure(figsize=(NARROW, 1.4 + 0.6 * len(VECTORS))).gca()
 axis.axvline(0, color=figures.BLACK, linewidth=1)
 places = np.arange(len(VECTORS))[::-1]
 looks = {"total": ("total", 0.24, figures.BLACK, "o")}
@@ -821,14 +833,14 @@ axis.set_xlabel(f"change of the score, n = {len(z)} codes")
 apart = [sum(clear(table.loc[[part]]).item() for table in explained.values()) for part in looks]
 split = all(table.loc["rest"].notna().all() for table in explained.values())
 if split:
-    axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncol=3)
+    axis.legend(loc="lower center", bbox_to_anchor=(0.4, 1))
 found = f"{apart[0]} of {len(explained)} totals "
 found += (
     f"and {apart[2]} rests are clear of zero"
     if split
-    else "are clear of zero; rests cannot be estimated"
+    else "are clear of zero;\nrests cannot be estimated"
 )
-_ = axis.set_title(found, pad=34 if split else 8)
+_ = axis.set_title(found, pad=66 if split else 8, fontsize=12)
 
 # %% [markdown]
 # Which rests count? They pass the same two tests as the score in chapter 13. A rest must be
