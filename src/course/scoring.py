@@ -49,11 +49,11 @@ def rows() -> pd.DataFrame:
         Columns `KEYS`, 72 rows.
 
     Example:
-        >>> rows().iloc[0].tolist()
-        ['A', 'skin_colour', <NA>, 0, 0]
+        >>> rows().iloc[0].astype(str).tolist()
+        ['A', 'skin_colour', '<NA>', '0', '0']
     """
     found = [
-        (model, attribute, *(levels[:k] + (pd.NA,) + levels[k:]))
+        (model, attribute, *levels[:k], pd.NA, *levels[k:])
         for model in MODELS
         for k, attribute in enumerate(AXES)
         for levels in product((0, 1), repeat=2)
@@ -91,9 +91,8 @@ def read_verdict(path: Path) -> pd.DataFrame:
         if (key := _key(row)) not in wanted:
             raise Refused(f"{path}, line {line}: {_words(key)} is no row of a verdict; {_EXPECTED}")
         if key in places:
-            raise Refused(
-                f"{path}, line {line}: {_words(key)} was in line {places[key]}, expected was one row"
-            )
+            told = f"{_words(key)} was in line {places[key]}; one such row was expected"
+            raise Refused(f"{path}, line {line}: {told}")
         places[key] = line
         _check(row, f"{path}, line {line} ({_words(key)})")
     if missing := [key for key in wanted if key not in places]:
@@ -202,7 +201,7 @@ def grade(
         submissions: folder with `TEAM/verdict.csv`, `TEAM/plan.json` and perhaps `memos.csv`.
         truth: of all teams, as `score` takes it, with a column team.
         references: scores of reference entries, with columns team and entry.
-        plans: team → hash of its plan, frozen with its order.
+        plans: team → hash of its plan, frozen with its order; empty without one.
 
     Returns:
         A row per team, the highest L first, then one per reference entry, means over the teams:
@@ -224,7 +223,7 @@ def grade(
             row["note"] = str(refusal)
         found.append(row)
     table = pd.DataFrame(found).reindex(columns=STANDINGS)
-    near = (table["L"].to_numpy()[:, None] - table["L"].to_numpy()).__abs__() < TIE
+    near = np.abs(np.subtract.outer(table["L"].to_numpy(), table["L"].to_numpy())) < TIE
     np.fill_diagonal(near, False)
     table["tied with"] = [", ".join(table["entry"][one]) for one in near]
     table = table.sort_values("L", ascending=False, kind="stable")
@@ -237,6 +236,8 @@ STANDINGS = ["entry", *_SCORES, "memo", "points", "reaches", "tied with", "note"
 
 
 def _check_plan(path: Path, frozen: str) -> None:
+    if not frozen:
+        raise Refused(f"{path.parent}: nothing was delivered to this team, an order was expected")
     if not path.is_file():
         raise Refused(f"{path}: the file is missing, the plan of the order was expected there")
     if hashlib.sha256(path.read_bytes()).hexdigest() != frozen:
