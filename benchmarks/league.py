@@ -1,9 +1,11 @@
 """The audit league over twenty keys: does the score put the reference entries in the right order?
 
-Run `python benchmarks/league.py`, which takes three minutes. Every key has six sealed models of its
+Run `python benchmarks/league.py`, which takes four minutes. Every key has six sealed models of its
 own. The scripted teams of `course.sealed` hand in, and are scored against the exact truth. Besides,
 the intervals of the team with most transects are made narrower and wider: an honest score is best
-at their own width. At last a league of eight teams is played from its key to its standings.
+at their own width. Further teams spend the whole budget, on few raters and many transects or the
+reverse; one of them corrects the label of its one rater by the gender that was set. At last a
+league of eight teams is played from its key to its standings.
 """
 
 import hashlib
@@ -17,14 +19,15 @@ import pandas as pd
 from record import write_rows
 
 from course import league, scoring
-from course.sealed import MATCHED, Seal
+from course.sealed import MATCHED, Seal, matched
 
 KEYS, ENOUGH = 20, 18
 """Keys, and in how many of them two entries have to stand in their order."""
 LADDER = [f"matched {n}" for n in MATCHED] + ["counting portraits"]
 BELOW = ["main effects", "zero", "[−1, 1]"]
 WIDTHS = (0.25, 0.5, 1, 2, 3)
-TEAMS, ORDER = 8, (156, 5)
+ORDERS = {"1 rater": (781, 1), "3 raters": (260, 3), "5 raters": (156, 5)}
+TEAMS = 8
 MOST_MADE, MOST_GRADED = 300, 10  # seconds
 
 
@@ -37,15 +40,30 @@ def stretched(verdict: pd.DataFrame, factor: float) -> pd.DataFrame:
     return verdict.assign(**ends)
 
 
+def by_orders(seal: Seal) -> dict[str, pd.DataFrame]:
+    """Verdicts of teams that spend the whole budget."""
+    verdicts = {}
+    for name, (transects, raters) in ORDERS.items():
+        table = seal.transects("delivery", transects, raters)
+        verdicts[f"matched {transects}, {name}"] = matched(table)
+        if raters == 1:
+            mislabelled = table["label"] != table["gender_level"]
+            errors = {
+                f"error_{model}": table[f"error_{model}"] ^ mislabelled for model in seal.models
+            }
+            right = table.assign(**errors)
+            verdicts[f"matched {transects}, {name}, label corrected"] = matched(right)
+    return verdicts
+
+
 def scores_of(number: int) -> pd.DataFrame:
     """Scores of all entries, and of the leading one at other widths, for one key."""
-    seal, sizes = (
-        Seal(hashlib.sha256(f"benchmark {number}".encode()).digest(), "team"),
-        league.CONFIGURATION,
-    )
+    seal = Seal(hashlib.sha256(f"benchmark {number}".encode()).digest(), "team")
+    sizes = league.CONFIGURATION
     truth = seal.truth(sizes["faces of the truth"])
     entries = seal.references(seal.portraits(sizes["portraits"], sizes["raters"]), sizes["raters"])
     entries |= {f"width × {factor}": stretched(entries[LADDER[0]], factor) for factor in WIDTHS}
+    entries |= by_orders(seal)
     return pd.DataFrame({name: scoring.score(one, truth) for name, one in entries.items()}).T
 
 
@@ -55,7 +73,7 @@ def played() -> tuple[float, float]:
         home, hand_in = Path(folder) / "league", Path(folder) / "hand in"
         start = process_time()
         league.new(home, [f"team{k}" for k in range(TEAMS)])
-        league.rehearse(home, hand_in, [ORDER] * TEAMS)
+        league.rehearse(home, hand_in, [ORDERS["5 raters"]] * TEAMS)
         made = process_time() - start
         start = process_time()
         standings = league.grade(home, hand_in)
