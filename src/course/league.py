@@ -13,20 +13,26 @@ exist before the order is frozen, with the hash of the team's plan. Nothing is g
 the key is revealed; everybody can then compute all files anew and compare.
 """
 
+from __future__ import annotations
+
 import argparse
 import hashlib
 import json
 import re
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import yaml
 
 from course import scoring
 from course.scoring import Refused
+
+if TYPE_CHECKING:
+    from course.sealed import Seal
 
 HOME = Path(__file__).parents[2] / "build" / "league"
 CONFIGURATION = {
@@ -39,6 +45,8 @@ CONFIGURATION = {
 }
 """What a pilot has, of how many faces the truth is the mean, and what an order may cost."""
 QUESTIONS = 8
+KEPT = ("truth.csv", "references.csv")
+"""What grading compares with; secret until the reveal."""
 ORDER = """\
 # Whole numbers: how many transects, and how many raters judge each of their images. An order may
 # cost {budget}, and costs 8 images x transects x {questions} questions x raters x {price}.
@@ -80,48 +88,51 @@ def new(folder: Path, teams: Sequence[str], configuration: dict = CONFIGURATION)
     (secret / "key").touch(mode=0o600)
     (secret / "key").write_text(key.hex(), encoding="ascii")
     public = {"league": folder.name, "teams": list(teams)} | configuration
-    _write_json(folder / "commitment.json", {"configuration": public, "sha256": _seal(key, public)})
-    truths, references = [], []
+    _write_json(
+        folder / "commitment.json", {"configuration": public, "sha256": _fingerprint(key, public)}
+    )
+    tables = []
     for team in teams:
-        own = folder / "teams" / team
-        for name, table in _made(key, public, team):
+        own, seal = folder / "teams" / team, _seal_of(key, team)
+        pilot = _pilot(seal, public)
+        for name, table in pilot.items():
             _write(table, own / name)
-        truth, scores = _graded_by(key, public, team)
-        truths.append(truth)
-        references.append(scores)
+        tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
         (own / "order.yml").write_text(_order_form(public), encoding="utf-8")
         _write(scoring.template(), own / "verdict.csv")
         _write_json(own / "commitment.json", _read_json(folder / "commitment.json"))
-    _write(pd.concat(truths), secret / "truth.csv")
-    _write(pd.concat(references), secret / "references.csv")
+    for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
+        _write(pd.concat(parts), secret / name)
 
 
-def _made(key: bytes, public: dict, team: str, order: dict | None = None) -> Iterator[tuple]:
-    """Names and tables of a team's files: the pilot, or what it ordered."""
+def _seal_of(key: bytes, team: str) -> Seal:
     from course.sealed import Seal  # with torch, which grading does without
 
-    seal, pilot = Seal(key, team), public["transects"]
-    if order:
-        yield (
-            "delivery/transects.csv",
-            seal.transects("delivery", order["transects"], order["raters"], first=pilot),
-        )
-        return
-    yield "pilot/transects.csv", seal.transects("pilot", pilot, public["raters"])
-    yield "pilot/portraits.csv", seal.portraits(public["portraits"], public["raters"])
+    return Seal(key, team)
 
 
-def _graded_by(key: bytes, public: dict, team: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _pilot(seal: Seal, public: dict) -> dict[str, pd.DataFrame]:
+    """Tables of a team's pilot by the names of their files."""
+    return {
+        "pilot/transects.csv": seal.transects("pilot", public["transects"], public["raters"]),
+        "pilot/portraits.csv": seal.portraits(public["portraits"], public["raters"]),
+    }
+
+
+def _delivery(seal: Seal, public: dict, order: dict) -> dict[str, pd.DataFrame]:
+    """The table of an order by the name of its file; it counts on from the pilot's transects."""
+    asked = order["transects"], order["raters"], public["transects"]
+    return {"delivery/transects.csv": seal.transects("delivery", *asked)}
+
+
+def _graded_by(
+    seal: Seal, public: dict, portraits: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """A team's truth, and the scores of the reference entries on its models."""
-    from course.sealed import Seal
-
-    seal = Seal(key, team)
     truth = seal.truth(public["faces of the truth"])
-    entries = seal.references(
-        seal.portraits(public["portraits"], public["raters"]), public["raters"]
-    )
+    entries = seal.references(portraits, public["raters"])
     scores = [{"entry": name} | scoring.score(one, truth) for name, one in entries.items()]
-    return truth.assign(team=team), pd.DataFrame(scores).assign(team=team)
+    return truth.assign(team=seal.team), pd.DataFrame(scores).assign(team=seal.team)
 
 
 def deliver(folder: Path, orders: Path) -> list[str]:
@@ -145,9 +156,10 @@ def deliver(folder: Path, orders: Path) -> list[str]:
                 raise Refused(
                     f"team {team}: {_read_json(frozen)} was delivered; expected was no other order"
                 )
-            for name, table in _made(key, public, team, order):
-                _write(table, folder / "teams" / team / name)
+            frozen.parent.mkdir(exist_ok=True)
             _write_json(frozen, order)
+            for name, table in _delivery(_seal_of(key, team), public, order).items():
+                _write(table, folder / "teams" / team / name)
             price = cost(order["transects"], order["raters"], public)
             told = f"{order['transects']} transects, {order['raters']} raters"
             said.append(f"team {team}: {told}, for {price:,.2f} of {public['budget']:,}")
@@ -200,7 +212,7 @@ def grade(folder: Path, submissions: Path) -> pd.DataFrame:
     for team in _public(folder)["teams"]:
         frozen = folder / "teams" / team / "delivery" / "order.json"
         plans[team] = _read_json(frozen)["plan"] if frozen.exists() else ""
-    tables = [pd.read_csv(folder / "secret" / f"{name}.csv") for name in ("truth", "references")]
+    tables = [pd.read_csv(folder / "secret" / name) for name in KEPT]
     standings = scoring.grade(submissions, *tables, plans)
     scoring.write_standings(standings, folder)
     return standings
@@ -214,7 +226,7 @@ def reveal(folder: Path) -> None:
     """
     if not (folder / "standings.csv").exists():
         raise Refused(f"{folder}: nothing is graded yet; after the reveal nothing can be graded")
-    for name in ("truth.csv", "references.csv"):
+    for name in KEPT:
         (folder / name).write_bytes((folder / "secret" / name).read_bytes())
     _write_json(folder / "revealed.json", {"key": _key(folder).hex()})
 
@@ -235,19 +247,20 @@ def verify(folder: Path) -> list[str]:
     if not revealed.exists():
         raise Refused(f"{revealed}: the file is missing; the league was not revealed yet")
     key = bytes.fromhex(_read_json(revealed)["key"])
-    if _seal(key, public) != _read_json(folder / "commitment.json")["sha256"]:
+    if _fingerprint(key, public) != _read_json(folder / "commitment.json")["sha256"]:
         raise Refused(f"{folder}: key and configuration are not those of commitment.json")
     said, tables = ["commitment: key and configuration fit"], []
     for team in public["teams"]:
-        own = folder / "teams" / team
-        frozen = own / "delivery" / "order.json"
-        made = [*_made(key, public, team)] if own.exists() else []
-        made += _made(key, public, team, _read_json(frozen)) if frozen.exists() else []
-        for name, table in made:
+        own, seal = folder / "teams" / team, _seal_of(key, team)
+        frozen, pilot = own / "delivery" / "order.json", _pilot(seal, public)
+        made = pilot if own.exists() else {}
+        if frozen.exists():
+            made = made | _delivery(seal, public, _read_json(frozen))
+        for name, table in made.items():
             _compare(table, own / name)
-        tables.append(_graded_by(key, public, team))
+        tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
         said.append(f"team {team}: {len(made)} tables are as the key makes them")
-    for name, parts in zip(("truth.csv", "references.csv"), zip(*tables, strict=True), strict=True):
+    for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
         _compare(pd.concat(parts), folder / name)
         said.append(f"{name}: is as the key makes it")
     return said
@@ -291,7 +304,7 @@ def _compare(table: pd.DataFrame, path: Path) -> None:
         raise Refused(f"{path}: is not what the key makes, expected was the same table") from None
 
 
-def _seal(key: bytes, public: dict) -> str:
+def _fingerprint(key: bytes, public: dict) -> str:
     return hashlib.sha256(key + json.dumps(public, sort_keys=True).encode()).hexdigest()
 
 

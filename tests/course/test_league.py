@@ -178,9 +178,21 @@ def test_the_effects_are_those_of_their_kinds():
     skin = truth[names["cancelling by gender"], "skin_colour"].to_numpy()
     assert np.abs(skin).min() > 0.05 and skin.min() < 0 < skin.max()
     assert (np.abs(truth[names["one cell"], "skin_colour"]) > 0.05).sum() == 1
-    assert np.abs(truth[names["hair only"], "skin_colour"]).max() < 1e-12
+    blamed = names["hair only"]
+    assert np.abs(truth[blamed, "skin_colour"]).max() < 1e-12
+    portraits = sealed.with_levels(seal.portraits(1000, 5)).query("label == 0")
+    by_skin = portraits.groupby("skin_colour_level")[f"error_{blamed}"].mean()
+    assert abs(by_skin[1] - by_skin[0]) > 0.1  # what counting would call an effect of skin
 
 
 def test_grading_needs_no_torch():
     blocked = "import sys; sys.modules |= dict.fromkeys(['torch', 'fcntl', 'msgspec'])\n"
     subprocess.run([sys.executable, "-c", blocked + "import course.league"], check=True)
+
+
+def test_the_command_ends_with_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(league, "HOME", tmp_path)
+    with pytest.raises(SystemExit, match="nowhere: there is no league; `new` makes one"):
+        league.main(["grade", "nowhere", str(tmp_path)])
+    with pytest.raises(SystemExit, match="team 'a/b': expected were different names"):
+        league.main(["new", "spring", "a/b"])
