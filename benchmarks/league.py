@@ -1,6 +1,6 @@
 """The audit league over twenty keys: does the score put the reference entries in the right order?
 
-Run `python benchmarks/league.py`, which takes four minutes. Every key has six sealed models of its
+Run `python benchmarks/league.py`, which takes two minutes. Every key has six sealed models of its
 own. The scripted teams of `course.sealed` hand in, and are scored against the exact truth. Besides,
 the intervals of the team with most transects are made narrower and wider: an honest score is best
 at their own width. Further teams spend the whole budget, on few raters and many transects or the
@@ -58,7 +58,7 @@ def by_orders(seal: Seal) -> dict[str, pd.DataFrame]:
 
 def scores_of(number: int) -> pd.DataFrame:
     """Scores of all entries, and of the leading one at other widths, for one key."""
-    seal = Seal(hashlib.sha256(f"benchmark {number}".encode()).digest(), "team")
+    seal = Seal(hashlib.sha256(f"audit league {number}".encode()).digest(), "team")
     sizes = league.CONFIGURATION
     truth = seal.truth(sizes["faces of the truth"])
     entries = seal.references(seal.portraits(sizes["portraits"], sizes["raters"]), sizes["raters"])

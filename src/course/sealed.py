@@ -37,6 +37,7 @@ from helpers.annotations import crowd, observers
 from helpers.directions import Hyperplanes
 from helpers.effects.labels import Z
 from helpers.generators import KnownTruthGenerator
+from helpers.pruning import PAPER_RULES, prune
 from helpers.scorecard import truth
 from helpers.transects import base_latents, index
 from helpers.world import counterfactuals, populations
@@ -232,7 +233,8 @@ class Seal:
         table = self.transects("references", max(MATCHED), raters)
         entries = {f"matched {n}": matched(table[table["transect"] < n]) for n in MATCHED}
         entries["cells, images as independent"] = counted(table)
-        entries["counting portraits"] = counted(with_levels(portraits))
+        clear, _ = prune(portraits, {"gender": PAPER_RULES["gender"]})
+        entries["counting portraits"] = counted(with_levels(clear))
         entries["main effects"] = matched(table, by_cell=False)
         silent = rows().assign(estimate=0.0, low=0.0, high=0.0, p_beyond=0.0)
         entries["zero"] = silent
@@ -244,6 +246,7 @@ MATCHED = (400, 200, 100)
 """Transects of the scripted teams that analyse pairs."""
 OTHERS = {axis: [other for other in AXES if other != axis] for axis in AXES}
 FEW = 30
+"""Images of a group below which the scripted teams that count say nothing about it."""
 
 
 def matched(table: pd.DataFrame, by_cell: bool = True) -> pd.DataFrame:

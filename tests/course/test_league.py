@@ -22,7 +22,7 @@ BOOK_SEED = 20200715
 def spring(tmp_path_factory):
     """A league that two scripted teams have played: its folder and what they handed in."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sealed, "MATCHED", (60, 30, 15))
+        patch.setattr(sealed, "MATCHED", (60, 15))
         patch.setattr(league.secrets, "token_bytes", lambda n: bytes(range(n)))
         folder = tmp_path_factory.mktemp("league") / "spring"
         league.new(folder, TEAMS, SMALL)
