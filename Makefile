@@ -38,11 +38,12 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims course course-tables pdf serve clean
+.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims \
+  course course-tables league league-deliver league-grade league-reveal pdf serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
-	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 18
 
 env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
 
@@ -137,10 +138,26 @@ claims: $(ENV)  ## list what the book says was found; fails if this profile's ru
 	@$(RUN) --claims
 
 course: $(ENV)  ## make labs, slides, handouts and their bundle, build/course (prints handouts with Chromium)
-	$(PYTHON) -m course.editions
+	CHROMIUM=$(CHROMIUM) $(PYTHON) -m course.editions
 
 course-tables: $(ENV)  ## write the tables of the labs anew, after `make reproduce`
 	$(PYTHON) -c "from course import editions; editions.make_tables()"
+
+# A league has a NAME; ORDERS and SUBMISSIONS are folders with a folder of each team.
+LEAGUE := $(PYTHON) -m course.league
+GIVEN = "$(or $($(1)),$(error $(1) is missing, see course/league.md))"
+
+league: $(ENV)  ## make a league of audits for a course, NAME=spring TEAMS="red blue" (course/league.md)
+	@$(LEAGUE) new $(call GIVEN,NAME) $(or $(TEAMS),$(error TEAMS is missing, see course/league.md))
+
+league-deliver: $(ENV)  ## freeze the teams' orders of a league and make their data, NAME=... ORDERS=folder
+	@$(LEAGUE) deliver $(call GIVEN,NAME) $(call GIVEN,ORDERS)
+
+league-grade: $(ENV)  ## grade the teams' verdicts against the truth, NAME=... SUBMISSIONS=folder
+	@$(LEAGUE) grade $(call GIVEN,NAME) $(call GIVEN,SUBMISSIONS)
+
+league-reveal: $(ENV)  ## publish the key and the truth of a league, NAME=...
+	@$(LEAGUE) reveal $(call GIVEN,NAME)
 
 # Any Chromium prints it.
 CHROMIUM ?= chromium

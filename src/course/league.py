@@ -1,0 +1,383 @@
+"""The audit league: teams order data about sealed models, hand in verdicts, and meet the truth.
+
+    python -m course.league new NAME TEAM…
+    python -m course.league deliver NAME ORDERS
+    python -m course.league grade NAME SUBMISSIONS
+    python -m course.league reveal NAME
+    python -m course.league verify FOLDER
+
+Files are under build/league/NAME. `secret/` has the key, the truth and the reference entries, and
+is the instructor's alone. `commitment.json` is published first: it has the configuration and the
+SHA-256 of key and configuration. `teams/TEAM/` is handed to the team. The data of an order do not
+exist before the order is frozen, with the hash of the team's plan. Nothing is graded any more once
+the key is revealed; everybody can then compute all files anew and compare.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import secrets
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import yaml
+
+from course import scoring
+from course.scoring import Refused
+
+if TYPE_CHECKING:
+    from course.sealed import Seal
+
+HOME = Path(__file__).parents[2] / "build" / "league"
+CONFIGURATION = {
+    "transects": 50,
+    "portraits": 2000,
+    "raters": 5,
+    "faces of the truth": 2000,
+    "budget": 1000,
+    "price of an answer": 0.02,
+}
+"""What a pilot has, of how many faces the truth is the mean, and what an order may cost."""
+QUESTIONS = 8
+KEPT = ("truth.csv", "references.csv")
+"""What grading compares with; secret until the reveal."""
+ORDER = """\
+# Whole numbers: how many transects, and how many raters judge each of their images. An order may
+# cost {budget}, and costs 8 images x transects x {questions} questions x raters x {price}.
+transects: {transects}
+raters: {raters}
+# The SHA-256 of your file plan.json, 64 digits and letters.
+plan: ""
+"""
+
+
+def cost(transects: int, raters: int, configuration: dict) -> float:
+    """Price of an order, as chapter 16 computes it: raters judge every attribute of every image.
+
+    Example:
+        >>> cost(400, 5, CONFIGURATION)
+        2560.0
+    """
+    return 8 * transects * QUESTIONS * raters * configuration["price of an answer"]
+
+
+def new(folder: Path, teams: Sequence[str], configuration: dict = CONFIGURATION) -> None:
+    """Draw the key, publish the commitment, and make every team's pilot.
+
+    Args:
+        folder: of the league; its name is the league's.
+        teams: their names.
+        configuration: see `CONFIGURATION`.
+
+    Raises:
+        Refused: a league of this name, or a team's name that is no plain word or occurs twice.
+    """
+    if folder.exists():
+        raise Refused(f"{folder}: there is a league of this name; another name was expected")
+    for team in teams:
+        if not re.fullmatch(r"[A-Za-z0-9_-]+", team) or teams.count(team) > 1:
+            raise Refused(f"team {team!r}: expected were different names of letters and digits")
+    key, secret = secrets.token_bytes(32), folder / "secret"
+    secret.mkdir(parents=True, mode=0o700)
+    (secret / "key").touch(mode=0o600)
+    (secret / "key").write_text(key.hex(), encoding="ascii")
+    public = {"league": folder.name, "teams": list(teams)} | configuration
+    _write_json(
+        folder / "commitment.json", {"configuration": public, "sha256": _fingerprint(key, public)}
+    )
+    tables = []
+    for team in teams:
+        own, seal = folder / "teams" / team, _seal_of(key, team)
+        pilot = _pilot(seal, public)
+        for name, table in pilot.items():
+            _write(table, own / name)
+        tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
+        (own / "order.yml").write_text(_order_form(public), encoding="utf-8")
+        _write(scoring.template(), own / "verdict.csv")
+        _write_json(own / "commitment.json", _read_json(folder / "commitment.json"))
+    for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
+        _write(pd.concat(parts), secret / name)
+
+
+def _seal_of(key: bytes, team: str) -> Seal:
+    from course.sealed import Seal  # with torch, which grading does without
+
+    return Seal(key, team)
+
+
+def _pilot(seal: Seal, public: dict) -> dict[str, pd.DataFrame]:
+    """Tables of a team's pilot by the names of their files."""
+    return {
+        "pilot/transects.csv": seal.transects("pilot", public["transects"], public["raters"]),
+        "pilot/portraits.csv": seal.portraits(public["portraits"], public["raters"]),
+    }
+
+
+def _delivery(seal: Seal, public: dict, order: dict) -> dict[str, pd.DataFrame]:
+    """The table of an order by the name of its file; it counts on from the pilot's transects."""
+    asked = order["transects"], order["raters"], public["transects"]
+    return {"delivery/transects.csv": seal.transects("delivery", *asked)}
+
+
+def _graded_by(
+    seal: Seal, public: dict, portraits: pd.DataFrame
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A team's truth, and the scores of the reference entries on its models."""
+    truth = seal.truth(public["faces of the truth"])
+    entries = seal.references(portraits, public["raters"])
+    scores = [{"entry": name} | scoring.score(one, truth) for name, one in entries.items()]
+    return truth.assign(team=seal.team), pd.DataFrame(scores).assign(team=seal.team)
+
+
+def deliver(folder: Path, orders: Path) -> list[str]:
+    """Freeze the orders in `ORDERS/TEAM/order.yml` and make their data.
+
+    Args:
+        folder: of the league.
+        orders: folder of the teams' folders.
+
+    Returns:
+        One sentence per team: what was delivered, or why nothing was.
+    """
+    public, key = _public(folder), _key(folder)
+    _refuse_after_reveal(folder, "delivered")
+    said = []
+    for team in public["teams"]:
+        frozen = folder / "teams" / team / "delivery" / "order.json"
+        try:
+            order = read_order(orders / team / "order.yml", public)
+            if frozen.exists() and _read_json(frozen) != order:
+                raise Refused(
+                    f"team {team}: {_read_json(frozen)} was delivered; expected was no other order"
+                )
+            frozen.parent.mkdir(exist_ok=True)
+            _write_json(frozen, order)
+            for name, table in _delivery(_seal_of(key, team), public, order).items():
+                _write(table, folder / "teams" / team / name)
+            price = cost(order["transects"], order["raters"], public)
+            told = f"{order['transects']} transects, {order['raters']} raters"
+            said.append(f"team {team}: {told}, for {price:,.2f} of {public['budget']:,}")
+        except Refused as refusal:
+            said.append(str(refusal))
+    return said
+
+
+def read_order(path: Path, public: dict) -> dict:
+    """A team's order: transects, raters, and the hash of its plan.
+
+    Raises:
+        Refused: a missing file, other fields, another kind of value, or more than the budget.
+    """
+    if not path.is_file():
+        raise Refused(f"{path}: the file is missing, an order was expected there")
+    try:
+        order = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise Refused(
+            f"{path}: no YAML was found, lines like `transects: 200` were expected"
+        ) from None
+    fields = ["transects", "raters", "plan"]
+    if not isinstance(order, dict) or {*order} != {*fields}:
+        found = ", ".join(map(str, order)) if isinstance(order, dict) else repr(order)
+        raise Refused(f"{path}: fields are {found}; expected were exactly {', '.join(fields)}")
+    for name, least, most in (("transects", 2, 10_000), ("raters", 1, 50)):
+        if type(order[name]) is not int or not least <= order[name] <= most:
+            told = (
+                f"{name} is {order[name]!r}, a whole number from {least} to {most:,} was expected"
+            )
+            raise Refused(f"{path}: {told}")
+    if not re.fullmatch("[0-9a-f]{64}", str(order["plan"])):
+        raise Refused(f"{path}: plan is {order['plan']!r}, the SHA-256 of plan.json was expected")
+    price = cost(order["transects"], order["raters"], public)
+    if price > public["budget"]:
+        told = f"the order costs {price:,.2f}, at most {public['budget']:,} was expected"
+        raise Refused(f"{path}: {told}")
+    return order
+
+
+def grade(folder: Path, submissions: Path) -> pd.DataFrame:
+    """Score the verdicts in `SUBMISSIONS/TEAM`, and write the standings.
+
+    Raises:
+        Refused: after the reveal.
+    """
+    _refuse_after_reveal(folder, "graded")
+    plans = {}
+    for team in _public(folder)["teams"]:
+        frozen = folder / "teams" / team / "delivery" / "order.json"
+        plans[team] = _read_json(frozen)["plan"] if frozen.exists() else ""
+    tables = [pd.read_csv(folder / "secret" / name) for name in KEPT]
+    standings = scoring.grade(submissions, *tables, plans)
+    scoring.write_standings(standings, folder)
+    return standings
+
+
+def reveal(folder: Path) -> None:
+    """Publish the key, the truth and the reference entries; nothing is graded afterwards.
+
+    Raises:
+        Refused: nothing was graded yet.
+    """
+    if not (folder / "standings.csv").exists():
+        raise Refused(f"{folder}: nothing is graded yet; after the reveal nothing can be graded")
+    for name in KEPT:
+        (folder / name).write_bytes((folder / "secret" / name).read_bytes())
+    _write_json(folder / "revealed.json", {"key": _key(folder).hex()})
+
+
+def verify(folder: Path) -> list[str]:
+    """Compute a revealed league anew from its key.
+
+    Args:
+        folder: with commitment.json, revealed.json and what was published; teams may be missing.
+
+    Returns:
+        What was compared, a line each.
+
+    Raises:
+        Refused: the first thing that is not what was committed to.
+    """
+    public, revealed = _public(folder), folder / "revealed.json"
+    if not revealed.exists():
+        raise Refused(f"{revealed}: the file is missing; the league was not revealed yet")
+    key = bytes.fromhex(_read_json(revealed)["key"])
+    if _fingerprint(key, public) != _read_json(folder / "commitment.json")["sha256"]:
+        raise Refused(f"{folder}: key and configuration are not those of commitment.json")
+    said, tables = ["commitment: key and configuration fit"], []
+    for team in public["teams"]:
+        own, seal = folder / "teams" / team, _seal_of(key, team)
+        frozen, pilot = own / "delivery" / "order.json", _pilot(seal, public)
+        made = pilot if own.exists() else {}
+        if frozen.exists():
+            made = made | _delivery(seal, public, _read_json(frozen))
+        for name, table in made.items():
+            _compare(table, own / name)
+        tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
+        said.append(f"team {team}: {len(made)} tables are as the key makes them")
+    for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
+        _compare(pd.concat(parts), folder / name)
+        said.append(f"{name}: is as the key makes it")
+    return said
+
+
+def rehearse(folder: Path, hand_in: Path, orders: Sequence[tuple[int, int]]) -> pd.DataFrame:
+    """Play a league by scripted teams, which order as they are told and analyse matched pairs.
+
+    Args:
+        folder: of the league, after `new`.
+        hand_in: folder for what the teams hand in.
+        orders: transects and raters of every team.
+
+    Returns:
+        The standings.
+    """
+    from course.sealed import matched
+
+    teams = _public(folder)["teams"]
+    for team, (transects, raters) in zip(teams, orders, strict=True):
+        own, plan = hand_in / team, json.dumps({"analysis": "matched pairs, cell by cell"})
+        own.mkdir(parents=True)
+        (own / "plan.json").write_text(plan, encoding="utf-8")
+        order = {"transects": transects, "raters": raters}
+        order["plan"] = hashlib.sha256(plan.encode()).hexdigest()
+        (own / "order.yml").write_text(yaml.safe_dump(order), encoding="utf-8")
+    deliver(folder, hand_in)
+    for team in teams:
+        delivered = pd.read_csv(folder / "teams" / team / "delivery" / "transects.csv")
+        _write(matched(delivered), hand_in / team / "verdict.csv")
+    return grade(folder, hand_in)
+
+
+def _compare(table: pd.DataFrame, path: Path) -> None:
+    """Refuse a file that is not this table, but for rounding."""
+    try:
+        found = pd.read_csv(path)
+        expected = table.reset_index(drop=True).astype(found.dtypes)
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-6)
+    except (OSError, AssertionError, ValueError, KeyError):
+        raise Refused(f"{path}: is not what the key makes, expected was the same table") from None
+
+
+def _fingerprint(key: bytes, public: dict) -> str:
+    return hashlib.sha256(key + json.dumps(public, sort_keys=True).encode()).hexdigest()
+
+
+def _public(folder: Path) -> dict:
+    if not (folder / "commitment.json").exists():
+        raise Refused(f"{folder}: there is no league; `new` makes one")
+    return _read_json(folder / "commitment.json")["configuration"]
+
+
+def _key(folder: Path) -> bytes:
+    return bytes.fromhex((folder / "secret" / "key").read_text(encoding="ascii"))
+
+
+def _refuse_after_reveal(folder: Path, done: str) -> None:
+    if (folder / "revealed.json").exists():
+        raise Refused(f"{folder}: the key is revealed, nothing is {done} any more")
+
+
+def _order_form(public: dict) -> str:
+    affordable = int(public["budget"] // cost(1, public["raters"], public))
+    prices = {"price": public["price of an answer"], "budget": public["budget"]}
+    return ORDER.format(
+        questions=QUESTIONS, transects=affordable, raters=public["raters"], **prices
+    )
+
+
+def _write(table: pd.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(path, index=False)
+
+
+def _write_json(path: Path, content: dict) -> None:
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read_json(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="course.league", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    for command, more in (
+        ("new", {"teams": "+"}),
+        ("deliver", {"orders": None}),
+        ("grade", {"submissions": None}),
+        ("reveal", {}),
+    ):
+        one = commands.add_parser(command)
+        one.add_argument("name")
+        for name, count in more.items():
+            one.add_argument(name, nargs=count)
+    commands.add_parser("verify").add_argument("folder", type=Path)
+    asked = parser.parse_args(arguments)
+    try:
+        if asked.command == "verify":
+            print(*verify(asked.folder), sep="\n")
+            return
+        folder = HOME / asked.name
+        if asked.command == "new":
+            new(folder, asked.teams)
+            print(f"{folder}: publish commitment.json, hand out teams/, keep secret/ to yourself")
+        elif asked.command == "deliver":
+            print(*deliver(folder, Path(asked.orders)), sep="\n")
+        elif asked.command == "grade":
+            grade(folder, Path(asked.submissions))
+            print((folder / "standings.md").read_text(encoding="utf-8"))
+        else:
+            reveal(folder)
+            print(f"{folder}: publish revealed.json, truth.csv, references.csv and standings.md")
+    except Refused as refusal:
+        raise SystemExit(str(refusal)) from None
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
