@@ -7,19 +7,13 @@ from functools import partial
 import pandas as pd
 import pytest
 from PIL import Image
+from simulated import CELEBA_NAMES as NAMES
 
 from helpers import data, verification
 from helpers.artifacts import lineage
 
 # --- the sources' files, as small as they can be
 
-CELEBA_NAMES = """5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips
-Big_Nose Black_Hair Blond_Hair Blurry Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses
-Goatee Gray_Hair Heavy_Makeup High_Cheekbones Male Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard
-Oval_Face Pale_Skin Pointy_Nose Receding_Hairline Rosy_Cheeks Sideburns Smiling Straight_Hair
-Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace Wearing_Necktie Young
-"""
-NAMES = CELEBA_NAMES.split()
 ATTRIBUTES = "\n".join(f"00000{k}.jpg " + "  1 -1" * 20 for k in (1, 2, 3))
 CELEBA = {
     "list_attr_celeba.txt": f"3\n{' '.join(NAMES)} \n{ATTRIBUTES}\n",
