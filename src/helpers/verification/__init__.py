@@ -3,9 +3,8 @@
 What one chapter alone uses is imported by name from its module.
 """
 
-from helpers.verification.bootstrap import Bands, vertex_bootstrap
+from helpers.verification.bootstrap import Bands, disparities, vertex_bootstrap
 from helpers.verification.curves import fixed_threshold, similarity
-from helpers.verification.group_disparities import disparities
 from helpers.verification.pairs import ATTRIBUTES, hcic, image_pairs, is_match
 from helpers.verification.people import (
     COMPOSITIONS,
