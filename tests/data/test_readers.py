@@ -170,21 +170,6 @@ def test_fhibe_has_labels_without_code_numbers(read):
     assert row["keypoints"] == "{'0. Nose': [1.5, 2]}"
 
 
-def test_fhibe_keeps_lists_that_are_no_labels(read):
-    changed = FHIBE.replace("\"{'0. Nose': [1.5, 2]}\"", '"[nan, 2.5]"')
-    frame, _, dropped = read("fhibe", {"f.csv": changed})
-    assert frame["keypoints"].tolist() == ["[nan, 2.5]"] * 3 and dropped.empty
-
-
-def test_numbers_of_people_stay_as_they_stand_beside_a_missing_one(read, tmp_path):
-    (tmp_path / "images" / "1").mkdir(parents=True)
-    Image.new("RGB", (2, 2)).save(tmp_path / "images" / "1" / "a.png")
-    text = CONVERSATIONS.replace('"0001"', "1").replace('"0003"', "null")
-    frame, card, _ = read("conversations", {"CasualConversationsV2.json": text})
-    assert frame["identity"].tolist() == ["1", "0002"] and card["kept"] == 2
-    assert card["dropped"] == {"missing value: identity": 1}
-
-
 def test_conversations_are_read_by_their_frames(read):
     frame, card, dropped = read("conversations")
     assert frame["image"].tolist() == FRAMES and card["kept"] == 4 and dropped.empty
@@ -371,10 +356,3 @@ def test_a_folder_in_place_of_a_file_is_told(read, tmp_path, name):
     (tmp_path / file).mkdir()
     with pytest.raises(ValueError, match=rf"{file}: the whole file: expected .*, found a folder"):
         read(name, {file: None})
-
-
-def test_one_column_is_no_pair(tmp_path):
-    (tmp_path / "pairs.csv").write_text(PAIRS)
-    sides = {"first": "left", "second": "left", "ratings": ["r1"]}
-    with pytest.raises(ValueError, match="row 1: .* found one column 'left' for two of them"):
-        data.read_causalface_pairs(tmp_path / "pairs.csv", **sides)
