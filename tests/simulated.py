@@ -10,6 +10,13 @@ from helpers.annotations import ATTRIBUTES
 PER_PAIR, OTHERS, SHIFT = 4, 3, 2.5
 """Images of each pair of identities, others that one is compared with, mean of positives."""
 AXES = ["skin_level", "hair_level", "gender_level"]
+_NAMES = """5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips
+Big_Nose Black_Hair Blond_Hair Blurry Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses
+Goatee Gray_Hair Heavy_Makeup High_Cheekbones Male Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard
+Oval_Face Pale_Skin Pointy_Nose Receding_Hairline Rosy_Cheeks Sideburns Smiling Straight_Hair
+Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace Wearing_Necktie Young
+"""
+CELEBA_NAMES = _NAMES.split()
 
 
 def perceived_scores(n: int = 800) -> pd.DataFrame:

@@ -89,7 +89,7 @@ def clamped(x: np.ndarray, clamp: float | None) -> np.ndarray:
     return x if clamp is None else np.clip(x, -clamp, clamp)
 
 
-def layer(state: State, name: str, x, style, clamp, up=False, noise="const", drawn=None):
+def layer(state: State, name: str, x, style, clamp, up=False, noise="const"):
     """A convolution of StyleGAN2 on one image."""
     weight = modulated(state[f"{name}.weight"], style, demodulate=True)
     if up:
@@ -99,8 +99,7 @@ def layer(state: State, name: str, x, style, clamp, up=False, noise="const", dra
     else:
         x = correlated(margin(x, 1, 1), weight)
     if noise != "none":
-        values = state[f"{name}.noise_const"] if drawn is None else drawn
-        x = x + values * state[f"{name}.noise_strength"]
+        x = x + state[f"{name}.noise_const"] * state[f"{name}.noise_strength"]
     return clamped(leaky(x + state[f"{name}.bias"][:, None, None]), clamp)
 
 
@@ -124,15 +123,13 @@ def styles2(state: State, ws: np.ndarray, resolution: int, prefix="synthesis.") 
     return found
 
 
-def stylegan2(state, styles, resolution, clamp, noise="const", drawn=None, prefix="synthesis."):
-    """One raw image (3, resolution, resolution); `drawn` has random noise by layer."""
-    drawn = drawn or {}
+def stylegan2(state, styles, resolution, clamp, noise="const", prefix="synthesis."):
+    """One raw image (3, resolution, resolution)."""
     x, image, size = state[f"{prefix}b4.const"], None, 4
     while size <= resolution:
         for name in ("conv0", "conv1") if size > 4 else ("conv1",):
             place = f"b{size}.{name}"
-            up, own = name == "conv0", drawn.get(place)
-            x = layer(state, prefix + place, x, styles[place], clamp, up, noise, own)
+            x = layer(state, prefix + place, x, styles[place], clamp, name == "conv0", noise)
         rgb = colours(state, f"{prefix}b{size}.torgb", x, styles[f"b{size}.torgb"], clamp)
         image = rgb if image is None else enlarged(image) + rgb
         size *= 2

@@ -1,7 +1,5 @@
 """Tests of sentences that are bound to a check, and of what the runner makes of them."""
 
-import json
-
 import nbformat
 import numpy as np
 import pytest
@@ -37,12 +35,6 @@ def test_a_page_shows_a_box_where_the_run_contradicts_it(tmp_path, holds):
     nbformat.write(page, tmp_path / "page.ipynb")
     (found,) = of_page(tmp_path / "page.ipynb")
     assert found == claim("The gap is {g:points} points.", holds, title="A gap", g=-0.0304)
-
-
-def test_a_page_without_claims_has_none(tmp_path):
-    page = tmp_path / "page.ipynb"
-    page.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, {"outputs": [{}]}]}))
-    assert list(of_page(page)) == []
 
 
 @pytest.mark.parametrize(

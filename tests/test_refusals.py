@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.directions import Hyperplanes, fit_hyperplanes, fit_ridge, fit_svm
+from helpers.directions import Hyperplanes, fit_ridge, fit_svm
 from helpers.errors import discretize, matched_groups, stratified_errors
 from helpers.orthogonalization import dual_basis, leakage
-from helpers.pruning import PAPER_RULES, prune
-from helpers.resampling import as_codes, as_resamples, cluster_codes, draw_weights
+from helpers.resampling import as_codes, cluster_codes
 from helpers.transects import grid, index, project
 
 W = np.random.default_rng(0).standard_normal((50, 3))
@@ -27,25 +26,19 @@ def cells(directions):
         (lambda: fit_svm(W, RARE, 0.5), "facial_hair: 3 of 50 scores are above 0.5 and 47 are"),
         (lambda: fit_ridge(W, RARE.where(RARE.index != 17)), "'facial_hair', row 17 is nan"),
         (lambda: fit_ridge(W[1:], RARE), r"shape \(50,\), expected \(49,\)"),
-        (lambda: fit_hyperplanes(W, SAME["a"], ["c"], {}), "no score of c among a, b"),
         (lambda: Hyperplanes(("a", "a"), np.eye(2), np.zeros(2)), r"expected \(1, D\)"),
-        (lambda: Hyperplanes(("a",), np.eye(2)[:1], np.array([np.nan])), "row 0 is nan"),
         (lambda: dual_basis([[1, 0, 0], [0, 1, 0], [-2, 0, 0]]), r"rows \[0, 2\] are linearly"),
         (lambda: dual_basis([[1, 0], [0, 0]]), r"\[1\] are zero"),
         (lambda: leakage(SAME, SAME), "moving along a leaves its own score unchanged"),
         (lambda: project(W, AXES[[0, 0]], np.zeros(2)), r"rows \[0, 1\] are linearly dependent"),
         (lambda: cells(np.eye(3)[[0, 2]]), r"directions \[1\] run along their hyperplanes"),
         (lambda: index(1, {"age": np.arange(11)}), "at most ten fit a digit"),
-        (lambda: stratified_errors(FACES, "age"), "no column .*age"),
         (lambda: stratified_errors(FACES, "skin"), "'skin', row 1 is"),
         (lambda: stratified_errors(FACES[["error"]].assign(skin=1), "skin"), "row 1 is 2, 0 or 1"),
         (lambda: matched_groups(FACES[:1], "skin", []), "names no column"),
         (lambda: discretize(pd.Series([0.1, 1.2], name="x"), [0.5], ["a", "b"]), "'x', row 1"),
-        (lambda: prune(FACES, PAPER_RULES), "no column .*fakeness"),
         (lambda: cluster_codes(pd.Series(["a", None], [3, 4])), "row 4 has no cluster"),
         (lambda: as_codes(["a", None], 2), "row 1 has no cluster"),
-        (lambda: as_resamples(1, least=2), "n_boot is 1, a whole number of at least 2"),
-        (lambda: draw_weights(1, range(3), seed=1), "at least two clusters"),
     ],
 )
 def test_input_that_is_wrong_is_named(call, words):

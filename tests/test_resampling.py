@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chi2
 
 from helpers import resampling
-from helpers.resampling import cluster_codes, draw_weights, resampled_sums
+from helpers.resampling import draw_weights, resampled_sums
 
 
 def test_weights_are_multinomial_counts():
@@ -34,9 +34,3 @@ def test_sums_of_resamples_are_those_of_their_weights(kind, monkeypatch):
         monkeypatch.setattr(resampling, "_WEIGHTS", held)
         found = resampled_sums(kind(values), range(11), seed=1, stage="test")
         np.testing.assert_array_equal(found, expected)
-
-
-def test_cluster_codes_follow_the_sorted_identifiers():
-    codes, identifiers = cluster_codes(["b", "a", "b"])
-    np.testing.assert_array_equal(codes, [1, 0, 1])
-    assert list(identifiers) == ["a", "b"]

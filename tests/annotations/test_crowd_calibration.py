@@ -23,6 +23,9 @@ from helpers.utils import seeding
 GRID = np.linspace(0.0, 1.0, 61)
 _NOISE_RANGE = (0.1, 3.0)
 _STEPS = 300
+RANDOM_ANSWERS = 0.03
+"""Share of accepted answers that are given at random: the middle of what the likelihood of the real
+ratings asks for (gender .02, age .03, skin colour .04, hair length .05)."""
 
 
 def level_probabilities(
@@ -112,9 +115,9 @@ def mostly_little() -> np.ndarray:
 def test_noise_known_from_agreement_only(attribute, alpha, reliability):
     levels = len(ATTRIBUTES[attribute])
     weights = mostly_little()
-    noise = noise_from_alpha(alpha, weights, levels, 0.0, crowd.RANDOM_ANSWERS)
+    noise = noise_from_alpha(alpha, weights, levels, 0.0, RANDOM_ANSWERS)
     assert crowd.DISAGREEMENT[attribute].noise == pytest.approx(noise, abs=0.006)
-    probability = level_probabilities(GRID, noise, levels, 0.0, 0.03)
+    probability = level_probabilities(GRID, noise, levels, 0.0, RANDOM_ANSWERS)
     found = expected_agreement(weights, probability, 7)
     assert found == pytest.approx((alpha, reliability), abs=0.03)
 
@@ -126,7 +129,7 @@ def test_the_simulated_crowd_disagrees_like_the_real_one(attribute):
     ratings = np.load(file)[REAL[attribute]]
     real = from_ratings(ratings, attribute)
     spec = crowd.DISAGREEMENT[attribute]
-    noise, weights = fit_noise(real, spec.margin, crowd.RANDOM_ANSWERS)
+    noise, weights = fit_noise(real, spec.margin, RANDOM_ANSWERS)
     assert spec.noise == pytest.approx(noise, abs=0.006)
 
     rng = seeding.rng(0, "test")

@@ -115,12 +115,7 @@ def test_several_answers_of_one_name_are_told():
         (None, None, "data:image/png;base64,AAAA/0042.png", "missing image"),
         (None, None, "https://host.example/view?id=0042", "missing image"),
         (None, None, "other/good.png", "ambiguous image name"),
-        *((None, name, None, "unusable image id") for name in ([], ["a"], True, "nan", "..")),
-        *(
-            (None, name, None, "unusable image id")
-            for name in ("../../etc/passwd", "a\0b", "<b>a</b>")
-        ),
-        *((None, name, None, "unusable image id") for name in ('=HYPERLINK("x")', "a" * 300)),
+        *((None, name, None, "unusable image id") for name in (["a"], "nan", "../x", "<b>a</b>")),
         (["a"], None, "/data/upload/1/52cdb83f-a.png", "a"),
         (["a%20b", "a b"], "a%20b", None, "a%20b"),
         (["a b"], "a%20b", None, "a b"),

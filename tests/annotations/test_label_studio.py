@@ -66,16 +66,6 @@ def test_csv_and_tsv_exports(tmp_path, name, delimiter):
     assert report.set_index("reason").loc["no answer", "place"] == "row 2"
 
 
-def test_a_table_needs_the_questions(tmp_path):
-    text = io.StringIO()
-    csv.writer(text).writerows([TABLE, TABLE_ROW])
-    path = write(tmp_path, text.getvalue(), "export.csv")
-    with pytest.raises(ValueError, match=r"export.csv: row 1: .* give `questions`"):
-        read_label_studio(path)
-    frame, _ = read_label_studio(path, questions=["skin_colour"])  # gender is the task's data
-    assert set(frame["attribute"]) == {"skin_colour"}
-
-
 def flat(data: dict, answers: dict, **about) -> dict:
     """A record as JSON_MIN has it: data, id, answers, and what is said about the annotation."""
     about = {"annotation_id": 902, "created_at": "2025-10-09T07:30:20Z"} | about

@@ -49,25 +49,17 @@ def utf16(text: str) -> bytes:
     [
         (read_label_studio, "", "line 1", "an empty file"),
         (read_label_studio, FULL[:-40], "line 1", "Input data was truncated"),
-        (read_label_studio, FULL.replace(", {", ",\n{")[:-1], "line 2", "truncated"),
         (read_label_studio, '[{"id": 1,\n"data": {},}]', "line 2", "JSON is malformed"),
-        (read_label_studio, FULL + FULL, "line 1", "trailing characters"),
         (read_label_studio, json.dumps(TASK), "line 1", "Expected `array`, got `object`"),
-        (read_label_studio, "[1]", "task 1 of the file", "Expected `object`, got `int`"),
         (read_label_studio, '[{"id": 1}]', "task 1 of the file", "missing required field `data`"),
         (read_label_studio, FULL.replace('"result"', '"x"'), "task 1 of", r"`result` .*\[0\]"),
-        (read_label_studio, f"{FULL[:-1]}, {{}}]", "task 3 of the file", "missing required field"),
         (read_label_studio, FULL.replace("Male", "\xe9").encode("latin-1"), "task 1", "decode"),
-        (read_label_studio, "[" * 5_000, "line 1", "recursion"),
         (read_label_studio, MIN.replace('"annotator"', '"who"'), "task 3", "without 'annotator'"),
         (read_label_studio, MIN.replace('"id"', '"x"', 1), "task 1 of the file", "no 'id' between"),
         (read_label_studio, TABLE, "row 1", "give `questions`"),
         (read_asked, utf16(TABLE), "row 1", "no CSV .*utf-8"),
-        (read_asked, "<html>\n</html>", "row 1", "no column annotation_id"),
         (read_asked, BATCH, "row 1", "no column annotation_id"),
         (read_asked, TABLE + "1,2,3\n", "row 4", "Expected 4 columns, got 3"),
-        (read_asked, TABLE.replace(",", "\t")[:-5] + "\t\t", "row 3", "Expected 4 columns"),
-        (read_asked, TABLE.replace("image_id", "annotator"), "row 1", r"'annotator'.* twice"),
         (read_asked, TABLE + '"1,2', "the whole file", "odd number of quot"),
         (read_label_studio, "[]", "nothing usable in 0 assignments", ""),
         (read_label_studio, FULL.replace("image_id", "pair_id"), "nothing usable", "missing image"),
@@ -78,19 +70,11 @@ def utf16(text: str) -> bytes:
             "nothing usable in 2 assignments",
             "2 × (missing pair|missing image|unknown image)",
         ),
-        (read_mturk, "", "row 1", "an empty file"),
-        (read_mturk, utf16(BATCH), "row 1", "no CSV"),
         (read_mturk, BATCH.replace("Answer.", ""), "row 1", r"no column Answer\.\*"),
-        (read_mturk, BATCH + "1,2\n", "row 3", "Expected 7 columns, got 2"),
-        (read_mturk, BATCH + BATCH[:-5] + '"Te', "the whole file", "odd number"),
         (read_mturk, BATCH.partition("\n")[0], "row 1", "no row below it"),
         (read_published, ARRAY[:-9], "the whole file", "something else"),
         (read_published, pickle.dumps({"age": Path("x")}), "the whole file", "it asks for pathlib"),
-        (read_published, pickle.dumps([1]), "the whole file", "something"),
-        (read_published, pickle.dumps({"age": [[1]]}), "the whole file", "something else"),
         (read_published, pickle.dumps({"age": np.array([1])}), "'age'", "int64 of 1 axes"),
-        (read_published, pickle.dumps({"age": np.array([["a"]])}), "'age'", "U1 of 2 axes"),
-        (read_published, pickle.dumps({"sex": np.array([[1]])}), "nothing usable", "unknown attr"),
     ],
 )
 def test_a_damaged_file_gives_one_clear_sentence(tmp_path, read, content, place, found):
@@ -105,12 +89,9 @@ def test_a_damaged_file_gives_one_clear_sentence(tmp_path, read, content, place,
     ("manifest", "answers", "found"),
     [
         (" \n", SAID, "output.manifest: line 1: expected .*malformed|truncated"),
-        ("[1]", SAID, "output.manifest: line 1: .*Expected `object`"),
         (ITEM + ITEM[:-9], SAID, "output.manifest: line 2: .*truncated"),
         (ITEM.replace("-metadata", ""), SAID, "output.manifest: line 1: .*0 labels with metadata"),
-        ("", SAID, "output.manifest: line 1: .*an empty file"),
         (ITEM, SAID[:-9], "a.json: line 1: .*truncated"),
-        (ITEM, '{"answers": 1}', "a.json: line 1: .*Expected `array`"),
         (ITEM, SAID, "nothing usable in 1 assignment: 1 × no readable answer"),
     ],
 )
@@ -138,34 +119,23 @@ def crowd_of(**change):
     return lambda _: crowd.annotate(**({"perceived": SEEN, "n_raters": 3} | KEYS | change))
 
 
-def asked(questions, **more):
-    return lambda path: read_label_studio(path / "x.json", questions=questions, **more)
-
-
 KEYS = {"seed": 1, "stage": "test"}
-TWO = {"gender": list("abcd")}
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda _: read_label_studio([]), "no files to read"),
-        (asked(["beauty"]), "'beauty' is no attribute"),
-        (asked(TWO), "question 'gender': 5 choices with different names were expected"),
         (page({}), "no images"),
         (page({"x": GREY / 255}), r"image 'x': uint8 .* not float64"),
         (page([("x", GREY), ("x", GREY)]), "image 'x': two images"),
-        (page({7: GREY}), "an image's id: a text .* not 7"),
         (page({"x": GREY}, {"q": ("no", "No")}), "question 'q': .* different names"),
         (crowd_of(perceived=SEEN.rename(columns={"age": "beauty"})), "attribute 'beauty'"),
-        (crowd_of(perceived=pd.concat([SEEN, SEEN])), "image id .* occurs twice"),
-        (lambda _: crowd.perceived(SEEN.drop(columns="makeup")), "makeup"),
         (lambda _: pairs.read_pair_export("x", pd.DataFrame(), 0), "n_raters is 0"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="beauty")), "unknown attribute 'beauty'"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="makeup")), "level of makeup outside"),
         (lambda _: agreement.screen_raters(ANSWERS.assign(level=9)), "level of age outside"),
         (lambda _: agreement.screen_raters(ANSWERS, gold={("a", "hat"): [1]}), "gold question"),
-        (lambda _: agreement.screen_raters(ANSWERS[:0]), "no rows"),
     ],
 )
 def test_an_argument_that_means_nothing_is_refused(tmp_path, call, words):

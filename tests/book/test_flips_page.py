@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from onnx_made import means
 from PIL import Image
+from simulated import CELEBA_NAMES as NAMES
 
 from helpers import generators
 from helpers.generators import stylegan2, wgan
@@ -15,13 +16,6 @@ from helpers.utils import seeding
 from helpers.world import celeba, populations
 from helpers.world.batches import render_to_store
 
-CELEBA = """5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose
-Black_Hair Blond_Hair Blurry Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses Goatee
-Gray_Hair Heavy_Makeup High_Cheekbones Male Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard
-Oval_Face Pale_Skin Pointy_Nose Receding_Hairline Rosy_Cheeks Sideburns Smiling Straight_Hair
-Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace Wearing_Necktie
-Young"""
-NAMES = CELEBA.split()
 SHOWN = ["Heavy_Makeup", "Male", "No_Beard", "Smiling", "Wearing_Lipstick", "Young"]
 """Those that are told of renders here; the others are drawn."""
 TRAINING, TEST, OF_EACH = 500, 100, 30

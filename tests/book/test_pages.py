@@ -346,22 +346,6 @@ class TestPages:
                         expect(view).not_to_have_js_property("innerHTML", before)
                 assert not visit.errors
 
-    def test_labels_of_rows_stay_beside_a_wide_table(self, chromium):
-        script = (book.BOOK / "_static" / "tables.js").read_text(encoding="utf-8")
-        style = (book.BOOK / "_static" / "book.css").read_text(encoding="utf-8")
-        numbers = "".join(f"<td style='min-width: 90px'>{number}</td>" for number in range(9))
-        table = (
-            f"<table><tbody><tr><th>fairface-like</th><th>women</th>{numbers}</tr></tbody></table>"
-        )
-        html = f"<body><div class='cell_output'><div class='text_html'>{table}</div></div></body>"
-        with chromium.new_page(viewport=browser.PHONE) as page:
-            page.set_content(f"<style>{style}</style><script>{script}</script>{html}")
-            expect(page.locator("th.stays")).to_have_count(2)
-            page.locator(".text_html").evaluate("box => box.scrollLeft = 300")
-            first, second = (page.locator("th").nth(place).bounding_box() for place in (0, 1))
-            assert first["x"] >= 0 and second["x"] >= first["x"] + first["width"] - 1
-            assert page.locator("td").first.bounding_box()["x"] < 0
-
     def test_dark_mode_leaves_pictures_alone(self, chromium):
         """The theme dims images and raises their contrast, which changes the colours of skin."""
         styles = "theme/pydata_sphinx_theme/static/styles/pydata-sphinx-theme.css"

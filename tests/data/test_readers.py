@@ -7,19 +7,13 @@ from functools import partial
 import pandas as pd
 import pytest
 from PIL import Image
+from simulated import CELEBA_NAMES as NAMES
 
 from helpers import data, verification
 from helpers.artifacts import lineage
 
 # --- the sources' files, as small as they can be
 
-CELEBA_NAMES = """5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips
-Big_Nose Black_Hair Blond_Hair Blurry Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses
-Goatee Gray_Hair Heavy_Makeup High_Cheekbones Male Mouth_Slightly_Open Mustache Narrow_Eyes No_Beard
-Oval_Face Pale_Skin Pointy_Nose Receding_Hairline Rosy_Cheeks Sideburns Smiling Straight_Hair
-Wavy_Hair Wearing_Earrings Wearing_Hat Wearing_Lipstick Wearing_Necklace Wearing_Necktie Young
-"""
-NAMES = CELEBA_NAMES.split()
 ATTRIBUTES = "\n".join(f"00000{k}.jpg " + "  1 -1" * 20 for k in (1, 2, 3))
 CELEBA = {
     "list_attr_celeba.txt": f"3\n{' '.join(NAMES)} \n{ATTRIBUTES}\n",
@@ -176,21 +170,6 @@ def test_fhibe_has_labels_without_code_numbers(read):
     assert row["keypoints"] == "{'0. Nose': [1.5, 2]}"
 
 
-def test_fhibe_keeps_lists_that_are_no_labels(read):
-    changed = FHIBE.replace("\"{'0. Nose': [1.5, 2]}\"", '"[nan, 2.5]"')
-    frame, _, dropped = read("fhibe", {"f.csv": changed})
-    assert frame["keypoints"].tolist() == ["[nan, 2.5]"] * 3 and dropped.empty
-
-
-def test_numbers_of_people_stay_as_they_stand_beside_a_missing_one(read, tmp_path):
-    (tmp_path / "images" / "1").mkdir(parents=True)
-    Image.new("RGB", (2, 2)).save(tmp_path / "images" / "1" / "a.png")
-    text = CONVERSATIONS.replace('"0001"', "1").replace('"0003"', "null")
-    frame, card, _ = read("conversations", {"CasualConversationsV2.json": text})
-    assert frame["identity"].tolist() == ["1", "0002"] and card["kept"] == 2
-    assert card["dropped"] == {"missing value: identity": 1}
-
-
 def test_conversations_are_read_by_their_frames(read):
     frame, card, dropped = read("conversations")
     assert frame["image"].tolist() == FRAMES and card["kept"] == 4 and dropped.empty
@@ -284,77 +263,39 @@ FF, PP, FH, BW, CF, CP = "labels.csv", "p.csv", "f.csv", "bfw.csv", "gender.csv"
 HTML = "<html>\n<title>Sign in</title>\n"
 DAMAGED = [
     ("celeba", A, ("", None), "No such file"),
-    ("celeba", A, ("", HTML), "line 1: expected the number of images, found '<html>'"),
     ("celeba", A, ("", f"image_id,{','.join(NAMES)}\n1.jpg,1\n"), "line 1: .* found 'image_id,5_o"),
-    ("celeba", A, ("Young", ""), "line 2: expected 40 names, found 39"),
     ("celeba", A, (ATTRIBUTES[-136:], ""), "line 1: expected 2, as many as images below, found 3"),
-    ("celeba", A, ("", b"3\n\xff\xfe"), "expected text in UTF-8"),
     ("celeba", A, ("000002.jpg   1", "000002.jpg"), "not 41 words: line: line 4: '000002.jpg"),
-    (
-        "celeba",
-        A,
-        ("000002.jpg   1", "000002.jpg 0"),
-        "unknown label: 5_o_Clock_Shadow: line 4: '0'",
-    ),
+    ("celeba", A, ("000002.jpg   1", "000002.jpg 0"), "unknown label: 5_o_Clock_Shadow: line 4"),
     ("celeba", A, ("000002", "000001"), "image of an earlier row: image: line 4: '000001.jpg'"),
     ("celeba", P, ("000002.jpg 1", "000002.jpg 7"), "unknown label: partition: line 2: '7'"),
-    (
-        "celeba",
-        I,
-        ("000002.jpg 2880\n", ""),
-        "list_attr_celeba.txt: no line in identity_CelebA.txt: image: line 4",
-    ),
+    ("celeba", I, ("000002.jpg 2880\n", ""), "attr_celeba.txt: no line in identity_CelebA.txt: im"),
     (
         "celeba",
         I,
         ("000002.jpg 2880", "000002.jpg"),
-        "identity_CelebA.txt: not 2 words: line: line 2: '000002.jpg'",
+        "identity_CelebA.txt: not 2 words: line: line 2",
     ),
     (
         "celeba",
         I,
-        ("000003.jpg 17\n", "000003.jpg 17\n000003.jpg  17\n000002.jpg 17\n"),
-        "identity_CelebA.txt: another value on an earlier line: image: line 5: '000002.jpg'",
+        ("17\n", "17\n000002.jpg 17\n"),
+        "another value on an earlier line: image: line 4",
     ),
-    ("celeba", I, ("", "\n"), "identity_CelebA.txt: no line can be used: none was found"),
-    ("celeba", A, ("Bald", "Bangs"), "line 2: .*, found two columns that would be called 'Bangs'"),
-    ("celeba", A, ("Bald", "image"), "line 2: .*, found two columns that would be called 'image'"),
     ("fairface", FF, ("", ""), "row 1: expected FairFace's labels .*, found an empty file"),
     ("fairface", FF, ("", HTML), "row 1: .* columns file, age, .*, found no column file"),
-    ("fairface", FF, ("race,", "Race,"), "row 1: .*, found no column race"),
     ("fairface", FF, ("", FAIRFACE.replace(",", ";")), "row 1: .*, found no column file"),
     ("fairface", FF, ("20-29,Male", "20-29"), "row 4: .*, found Expected 5 columns, got 4"),
-    ("fairface", FF, ("", FAIRFACE[:44]), "row 2: .*, found no cell of gender"),
     ("fairface", FF, ("", FAIRFACE[:34]), "row 1: .*, found no row below it"),
     ("fairface", FF, ("20-29", "10-Mar"), "unknown label: age: row 4: '10-Mar'"),
-    ("fairface", FF, ("Black", "black"), "unknown label: race: row 4: 'black'"),
-    ("fairface", FF, ("Male,Black", "0,Black"), "unknown label: gender: row 4: '0'"),
-    ("fairface", FF, ("val/3", "val/2"), "image of an earlier row: image: row 4: 'val/2.jpg'"),
-    ("fairface", FF, ("val/3.jpg", ""), "missing value: image: row 4: ''"),
-    ("portraits", PP, ("", "\n"), "row 1: expected a table of portraits with the columns image"),
     ("portraits", PP, ("fitzpatrick", "skin"), "row 1: .*, found no column fitzpatrick"),
-    ("portraits", PP, ("country", "image"), "row 1: .*, found the column 'image' twice"),
-    ("portraits", PP, ("Finland", "Finland,x"), "row 4: .*Expected 4 columns, got 5"),
-    ("portraits", PP, ("Finland", '"Finland'), "the whole file: .*odd number of quotation marks"),
-    ("portraits", PP, ("", PPB.encode("utf-16")), "row 1: .*, found no CSV"),
     ("portraits", PP, ("Female,III", ",III"), "missing value: gender: row 4: ''"),
-    ("portraits", PP, ("III", " "), "missing value: fitzpatrick: row 4: ''"),
     ("portraits", PP, ("a/3.png", "../3.png"), "path out of the folder of images: image: row 4"),
     ("portraits", PP, ("a/3.png", "C:\\3.png"), "path out of the folder of images: image: row 4"),
-    ("portraits", PP, ("a/3.png", "a/1.png"), "image of an earlier row: image: row 4: 'a/1.png'"),
-    ("fhibe", FH, ("", None), "No such file"),
-    ("fhibe", FH, ("", HTML), "row 1: expected FHIBE's table .*, found no column image_id"),
-    ("fhibe", FH, ("subject_id", "subject"), "row 1: .*, found no column subject_id"),
-    ("fhibe", FH, ("natural_skin_color,", ""), "row 1: .*, found no column natural_skin_color"),
-    ("fhibe", FH, ("i3,raw/3.png", "i3"), "row 4: .*Expected 11 columns, got 10"),
     ("fhibe", FH, ("s1,33.0", ",33.0"), "missing value: identity: row 4: ''"),
-    ("fhibe", FH, ("s1,33.0", "s1,"), "no number: age: row 4: ''"),
     ("fhibe", FH, ("s1,33.0", "s1,30-39"), "no number: age: row 4: '30-39'"),
-    ("fhibe", FH, ("s1,33.0", "s1,inf"), "no number: age: row 4: 'inf'"),
     ("fhibe", FH, ("s1,33.0", "s1,-4"), "number outside the scale: age: row 4: '-4'"),
-    ("fhibe", FH, ("['12. Kenyan']", f"\"['', {'-' * 3000}1]\""), "list that is cut: nationality"),
     ("fhibe", FH, ("lighting", "image"), "row 1: .*, found two columns .* called 'image'"),
-    ("fhibe", FH, ("lighting", "identity"), "row 1: .*, found two columns .* called 'identity'"),
     ("fhibe", FH, ("", re.sub(r",3(\d)\.0", r",\1x", FHIBE)), "no row .*: 3 × no number in 'age'"),
     (
         "fhibe",
@@ -362,116 +303,30 @@ DAMAGED = [
         ("33.0,\"['0. She", "33.0,\"['0. She'"),
         r"list that is cut: pronoun: row 4: .*She",
     ),
-    ("fhibe", FH, ("raw/3.png", "raw/1.png"), "image of an earlier row: image: row 4"),
-    (
-        "fhibe",
-        FH,
-        ("raw/3.png", "/home/me/3.png"),
-        "path out of the folder of images: image: row 4",
-    ),
     ("bfw", BW, ("", b"\x80\x04\x95\x8c\x15pandas.core.frame"), "row 1: .*, found no CSV"),
-    ("bfw", BW, ("", HTML), "row 1: expected BFW's table .*, found no column fold"),
-    ("bfw", BW, ("label", "Label"), "row 1: .*, found no column label"),
-    ("bfw", BW, (",W,W,0.5", ",W,W"), "row 4: .*Expected 19 columns, got 18"),
-    ("bfw", BW, ("1,5,5,wm", "2,5,5,wm"), "unknown label: same: row 4: '2'"),
     ("bfw", BW, ("1,5,5,wm", "1,5,6,wm"), "label and identities disagree: same: row 4: '1'"),
-    ("bfw", BW, ("1,5,5,wm", "1,5,,wm"), "missing value: second_identity: row 4: ''"),
-    ("bfw", BW, ("WM,WM,M,M", "WM,WM,M,X"), "unknown label: g2: row 4: 'X'"),
     ("bfw", BW, ("M,M,W,W", "M,M,W,"), "unknown label: e2: row 4: ''"),
-    ("bfw", BW, ("0.72", "none"), "no number: vgg16: row 4: 'none'"),
-    ("bfw", BW, ("0.72", "inf"), "no number: vgg16: row 4: 'inf'"),
-    ("bfw", BW, ("ID", "first"), "row 1: .*, found two columns .* called 'first'"),
     ("bfw", BW, ("wm/n7/2", "wm/n7/1"), "image paired with itself: second: row 4: 'wm/n7/1.jpg'"),
-    ("bfw", BW, ("wm/n7/2.jpg", ""), "missing value: second: row 4: ''"),
-    ("rfw", R, ("", None), "No such file"),
-    ("rfw", R, ("", HTML), "the whole file: expected 6,000 pairs, one a line, found 2 lines"),
     ("rfw", R, ("", RFW[:-20]), "the whole file: .*, found 5,999 lines"),
-    ("rfw", R, ("", "10\t300\n" + RFW), "the whole file: .*, found 6,001 lines"),
     ("rfw", R, ("", RFW.encode("utf-16")), "the whole file: expected text in UTF-8"),
-    (
-        "rfw",
-        R,
-        ("m.7\t1\t2\n", "m.7 1 2\n"),
-        "neither three nor four cells: line: line 8: 'm.7 1 2'",
-    ),
-    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\n"), "neither three nor four cells: line: line 8"),
-    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\ttwo\n"), "neither three nor four cells: line: line 8"),
+    ("rfw", R, ("m.7\t1\t2\n", "m.7 1 2\n"), "neither three nor four cells: line: line 8: 'm.7 1"),
     ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\tm.9\t2\n"), "pair of the other kind .*: line: line 8"),
-    ("rfw", R, ("m.7\t1\t2\n", "m.7\t1\t01\n"), "image paired with itself: second: line 8"),
-    ("rfw", R, ("m.7\t1\t2\n", "../x\t1\t2\n"), "path out of the folder of images: first: line 8"),
     ("causalface", CF, ("", ""), "row 1: expected a CausalFace table .*, found ''"),
-    ("causalface", CF, ("", HTML), "row 1: expected a CausalFace table .*, found '<html>'"),
     ("causalface", CF, (SCORES[:32], ""), "row 1: .*, found 'seed_1_race_asian"),
-    (
-        "causalface",
-        CF,
-        ("male_age_0.png,w3,2", "male_age_0.png,w3"),
-        "row 4: .*found 1 cells behind",
-    ),
-    ("causalface", CF, ("", SCORES.encode("utf-16")), "the whole file: .*, found no CSV"),
+    ("causalface", CF, ("age_0.png,w3,2", "age_0.png,w3"), "row 4: .*found 1 cells behind"),
     ("causalface", CF, ("w3,2\n", 'w3,"2\n'), "the whole file: .*, found no CSV"),
     ("causalface", CF, ("w3,2", "w3,9"), "level outside the scale: gender: row 4"),
-    ("causalface", CF, ("w3,2", "w3,often"), "unknown level: gender: row 4"),
     ("causalface", CF, ("w3,2", ",2"), "missing annotator: row: row 4"),
     ("causalface", CF, ("seed_12_race_white", "white"), "no name of CausalFace: image: image 3"),
-    ("causalface", CF, ("_age_0.png,w3", "_0_x.png,w3"), "no name of CausalFace: image: image 1"),
-    ("causalface", CF, ("", re.sub("seed_", "s", SCORES)), "no image .*: 3 × no name of CausalF"),
-    (
-        "causalface",
-        CF,
-        ("seed_12_race_white_gender_male_age_0.png", ""),
-        "missing image: row: row 4",
-    ),
-    ("pairs", CP, ("", ""), "row 1: expected CausalFace's pairs .* left, .*, found an empty"),
-    ("pairs", CP, ("", HTML), "row 1: .*, found no column left"),
-    ("pairs", CP, ("r2", "rating"), "row 1: .*, found no column r2"),
-    ("pairs", CP, ("r2", "r1"), "row 1: .*, found no column r2"),
-    ("pairs", CP, ("2,3,4", "2,3"), "row 4: .*Expected 5 columns, got 4"),
     ("pairs", CP, ("2,3,4", "2,,4"), "no number: r2: row 4: ''"),
-    ("pairs", CP, ("2,3,4", "2,same,4"), "no number: r2: row 4: 'same'"),
-    ("pairs", CP, ("2,3,4", "2,inf,4"), "no number: r2: row 4: 'inf'"),
     ("pairs", CP, ("2,3,4", "2,99,4"), "number outside the scale: r2: row 4: '99'"),
-    ("pairs", CP, ("", re.sub(r",\d\n", ",\n", PAIRS)), "no row .*: 3 × no number in 'r3'"),
     ("pairs", CP, ("", PAIRS.replace("\n", ",same\n")), "found two columns .* called 'same'"),
-    ("pairs", CP, ("", PAIRS.replace("\n", ",first\n")), "found two columns .* called 'first'"),
     ("pairs", CP, ("pose/seed_3/asian", "pose/asian"), "no name of CausalFace: second: row 4"),
-    (
-        "pairs",
-        CP,
-        ("pose/seed_3/asian", "../seed_3/asian"),
-        "path out of the folder .*: second: row 4",
-    ),
-    ("pairs", CP, ("pose/seed_3/asian_male_y_0.png", ""), "missing value: second: row 4: ''"),
-    ("conversations", J, ("", None), "No such file"),
-    ("conversations", J, ("", ""), "the whole file: expected Casual Conversations v2 .*truncated"),
     ("conversations", J, ("", CONVERSATIONS[:-9]), "the whole file: .*truncated"),
-    ("conversations", J, ("", CONVERSATIONS[1:-1]), "the whole file: .*"),
-    ("conversations", J, ("", '{"a": []}'), "the whole file: .*Expected `array`, got `object`"),
-    ("conversations", J, ("", "[1]"), "the whole file: .*Expected `object`, got `int`"),
     ("conversations", J, ("", "[]"), "the whole file: .*, found no record with subject_id"),
-    (
-        "conversations",
-        J,
-        ('"scale"', '"Scale"'),
-        "missing value: monk_skin_tone.scale: record 4: nan",
-    ),
-    (
-        "conversations",
-        J,
-        ('"subject_id": "0003"', '"x": 1'),
-        "missing value: identity: record 4: nan",
-    ),
+    ("conversations", J, ('"scale"', '"x"'), "missing value: monk_skin_tone.scale: record 4: nan"),
     ("conversations", J, ("0003", "../x"), "no plain name of a folder: identity: .*: '../x'"),
-    ("conversations", J, ("0003", "."), "no plain name of a folder: identity: record 4: '.'"),
-    ("conversations", J, ("0003", "/x"), "no plain name of a folder: identity: record 4: '/x'"),
-    ("conversations", J, ("", CONVERSATIONS.replace("age", "image")), ".* be called 'image'"),
     ("conversations", J, ("0003", "3"), "person without frames: identity: record 4: '3'"),
-    (
-        "conversations",
-        J,
-        ('"type iv"', "null"),
-        "missing value: fitzpatrick_skin_tone.type: record 4",
-    ),
 ]
 
 
@@ -501,14 +356,3 @@ def test_a_folder_in_place_of_a_file_is_told(read, tmp_path, name):
     (tmp_path / file).mkdir()
     with pytest.raises(ValueError, match=rf"{file}: the whole file: expected .*, found a folder"):
         read(name, {file: None})
-
-
-def test_one_column_is_no_pair(tmp_path):
-    (tmp_path / "pairs.csv").write_text(PAIRS)
-    sides = {"first": "left", "second": "left", "ratings": ["r1"]}
-    with pytest.raises(ValueError, match="row 1: .* found one column 'left' for two of them"):
-        data.read_causalface_pairs(tmp_path / "pairs.csv", **sides)
-
-
-def test_every_reader_is_damaged_in_ten_ways():
-    assert pd.Series([name for name, *_ in DAMAGED]).value_counts().reindex([*READERS]).ge(10).all()

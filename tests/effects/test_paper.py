@@ -41,12 +41,6 @@ def reference(X, error, weight=None):
     return np.append(model.intercept_, model.coef_)
 
 
-# --- the paper's columns
-
-
-# --- the paper's regression
-
-
 def test_paper_logit_equals_scikit_learn(regression):
     X, error, _ = regression
     np.testing.assert_allclose(paper_logit(X, error), reference(X, error), atol=1e-6)

@@ -121,25 +121,6 @@ def test_p_is_small_exactly_where_the_interval_leaves_zero():
     assert sides == {True, False}
 
 
-@pytest.mark.parametrize("correlation", [0.05, 0.41])
-@pytest.mark.parametrize("treatment", ["skin_level", "senior"])
-def test_coverage_for_manipulated_and_seed_level_attributes(correlation, treatment):
-    """150 audits of 400 transects; the whole study is `benchmarks/coverage_study.py`."""
-    effect, hits = 0.02, []
-    for seed in range(150):
-        senior = np.repeat(np.random.default_rng([seed, 1]).random(400) < 0.25, 8)
-        raised = {"skin_level": lambda skin: skin, "senior": lambda skin: senior}[treatment]  # noqa: B023
-        frame = transect_frame(
-            400,
-            lambda skin, hair, gender: 0.06 + 0.04 * hair + effect * raised(skin),  # noqa: B023
-            seed,
-            dependence=np.sqrt(correlation),
-        ).assign(senior=senior)
-        row = risk_differences(frame, "error", treatment, cluster="transect").iloc[0]
-        hits.append(row["low"] <= effect <= row["high"])
-    assert 0.90 <= np.mean(hits) <= 0.99
-
-
 def test_a_covariate_without_errors_needs_the_penalty_and_keeps_the_rates(frame):
     some = frame.assign(error=frame["error"].where(frame["beard"] != "full", 0))
     arguments = "error", "skin_level", "hair_level", "transect"

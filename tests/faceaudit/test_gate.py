@@ -7,7 +7,7 @@ from pretended_audits import pretend
 
 import faceaudit
 from faceaudit.__main__ import main
-from faceaudit.report import Disparity, Doubt, card, gate, read_json, write_json
+from faceaudit.report import Disparity, card, gate, read_json, write_json
 from faceaudit.report_page import page
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
@@ -91,17 +91,3 @@ def test_departures_close_the_gate_unless_they_are_allowed(audit_file, capsys):
     first, last = capsys.readouterr().out.splitlines()
     assert first == told.replace(":", " (allowed):", 1) and last == "passed"
     assert "0.9 was used" in page(read_json(place)).partition("<nav")[0]
-
-
-def test_doubts_close_the_gate_unless_the_file_accepts_them(report):
-    doubt = {"name": "errors", "sentence": "It guesses."}
-    rows = {
-        name: [row.model_copy(update={"verdict": "within"}) for row in getattr(report, name)]
-        for name in ("effects", "averages")
-    }
-    good = report.model_copy(update=rows)
-    for accepted, code in ((False, 1), (True, 0)):
-        one = good.model_copy(update={"doubts": [Doubt(**doubt, accepted=accepted)]})
-        found, lines = gate(one)
-        assert found == code and "errors: It guesses." in lines[0]
-        assert page(one).index("It guesses.") < page(one).index(one.answer[:40])

@@ -45,6 +45,7 @@ def test_errors_of_guessing_and_of_exchanged_classes(base, name):
     assert gate(report)[0] == 1 and any(name in line for line in gate(report)[1])
     taken = report_of(table, accept=[name])
     assert taken.doubts[0].accepted and "authors of the audit accept this" in page(taken)
+    assert gate(taken)[0] == 0 and f"doubt (accepted), {name}: " in gate(taken)[1][0]
 
 
 @pytest.mark.parametrize("outcome", ["error", "no answer"])

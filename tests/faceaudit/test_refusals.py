@@ -3,14 +3,13 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from pretended_audits import OF_TABLE, pretend, pretended_table
 
 import faceaudit
 from faceaudit.plan import keep_plan
-from faceaudit.plausibility import require_alike, require_decided
+from faceaudit.plausibility import require_decided
 from faceaudit.report import gate, read_json
 from faceaudit.run import capped
 from faceaudit.specification import Specification, read_specification
@@ -26,7 +25,6 @@ OF_A_RECOGNISER = """{name: a, kind: verification, question: '?', images: faces.
 # What the file says besides, and how the sentence begins.
 FAULTS_OF_A_CLASSIFIER = """
 nmae: 1 | nmae is no key here (did you mean name?); allowed are name, kind
-design: {toleranse: 0.05} | design.toleranse is no key here (did you mean tolerance?); allowed
 design: {tolerance: 5} | design.tolerance is 5, less than 1 was expected
 design: {} | design.tolerance is missing
 model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'table' was expected
@@ -43,11 +41,9 @@ calibration: {rounds: 4} | calibration is given with generator known-truth, styl
 axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
 axes: {skin: [fair, medium, dark]} | axes.skin is ['fair', 'medium', 'dark'], two of the levels
 axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML takes no, off or 0 for
-axes: {skin: [a, a]} | axes.skin is ['a', 'a'], two different names was expected
 placebos: [gender] | placebos is also an axis, other attributes was expected
 target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the axes was expected
 {images: a.csv, columns: {score: p, decision: d}} | columns.decision is given besides columns.sco
-annotated: [a, a] | annotated is ['a', 'a'], every name once was expected
 reference: a | reference is given, a classification takes name, kind
 {images: a.csv, people: {kind: simulated}} | images is given besides generator, people or calibr
 {images: a.csv, model: {kind: onnx, path: x, input: {size: 8}}} | model.kind is onnx, table, with
@@ -55,8 +51,6 @@ reference: a | reference is given, a classification takes name, kind
 # Of a generator of one's own, whose directions are brought to their targets.
 FAULTS_OF_A_CALIBRATION = """
 calibration: {crop: [0.3, 0.3, 0.2, 0.8]} | calibration.crop is [0.3, 0.3, 0.2, 0.8], left, top
-calibration: {round: 4} | calibration.round is no key here (did you mean rounds?); allowed are crop
-calibration: {rounds: 0} | calibration.rounds is 0, greater than or equal to 1 was expected
 calibration: {readers: [{kind: onnx, paht: x}]} | calibration.readers.0.paht is no key here (did you
 {attribute: age, axes: [age], calibration: {crop: [0, 0, 1, 1]}} | calibration.crop is given, gender
 generator: {kind: eg3d, weights: f, binary: {}} | generator.binary is given besides calibration, one
@@ -94,9 +88,6 @@ OWN = Specification(**OF_TABLE)
 # A change of the table's text, and what is told.
 FAULTS_OF_A_TABLE = [
     ("label,score", "label,p", "no column 'score'; it has image_id, unit, skin"),
-    ("image_id,unit", "unit,unit", "two columns are named 'unit'; rename one"),
-    ("1-dark-male,1,", "1-dark-male,", "row 9 has 5 cells, 6 were expected"),
-    ("1-dark-male,1,", "1-dark-male,1,1,", "row 9 has 7 cells, 6 were expected"),
     ("5-dark-male,5,dark,male,", "5-dark-male,5,da\n", "row 25 has 3 cells, 6 were expected"),
     ("1-dark-male,", '"1-dark-male,', "no table of comma-separated values in UTF-8 (unexpected"),
     (",", ";", "columns are separated by ';', commas were expected"),
@@ -106,7 +97,6 @@ FAULTS_OF_A_TABLE = [
     ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,", "'label', row 9 is empty, a label"),
     ("1-dark-male,1,", "1-dark-male,,", "'unit', row 9 is empty, the name of a matched face"),
     ("1-dark-male,1,dark,male,1,", "1-dark-male,1,dark,male,1,4", "a score from 0 to 1 (are these"),
-    ("1-dark-male,1,dark,male,1,", "1-dark-male,1,dark,male,1,x", "'score', row 9 is 'x0."),
     ("1-dark-male,1,dark,", "1-dark-male,1,light,", "unit '1' has two images at skin 'light'"),
     ("1-dark-male,1,", "1-dark-male,7,", "unit '1' lacks the image at skin 'dark', gender 'male'"),
 ]  # fmt: skip
@@ -124,7 +114,6 @@ def test_a_table_as_text(tmp_path, before, after, told):
 
 OLD, PLAN = pretend(8, 0.3, seed=1)
 TABLE = pretended_table(6, 0.3, seed=1)
-APART = pd.DataFrame({"same": [1, 0] * 9, "similarity": np.arange(18) % 2})
 
 
 def changed(**columns):
@@ -141,18 +130,15 @@ def written(path, content):
 @pytest.mark.parametrize(
     ("refused", "told"),
     [
-        (lambda _: from_table(TABLE[:0], OWN), "the table has no rows"),
         (lambda _: from_table(TABLE.assign(skin="dark"), OWN), "column 'skin' has one level only"),
         (lambda _: from_table(TABLE[TABLE["unit"] == 0], OWN), "one unit only"),
         (lambda _: from_table(TABLE.assign(unit=TABLE["image_id"]), OWN), "every unit has one"),
         (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
         (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
         (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
-        (lambda at: read_specification(written(at, "- 1")), "keys and values were expected"),
         (lambda at: read_json(at), "no such report"),
         (lambda at: read_json(written(at, '{"name": 1}')), "the report is damaged or of another"),
         (lambda at: gate(at, "nothing"), "fail-on is 'nothing', one of exceeds, inconclusive was"),
-        (lambda at: keep_plan(PLAN, written(at, "{")), "damaged or was changed after it was made"),
         (
             lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),
             "the plan is damaged or was changed after it was made",
@@ -170,7 +156,6 @@ def written(path, content):
             "class 1 of every image (threshold 0.5), though the labels are of both classes; is "
             "this the probability of the class that the model chose",
         ),
-        (lambda _: require_alike(APART, "p.csv"), "of one person are less similar than pairs"),
         (
             lambda _: capped(read_specification(ROOT / "audits" / "table.yml"), "smoke"),
             "table.yml: a profile sets the sizes of audits in the face world",

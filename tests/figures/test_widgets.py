@@ -47,17 +47,6 @@ def test_captions_and_names_are_text_and_never_html(frames):
     assert not any(one.description_allow_html for one in of_kind(explorer, DescriptionWidget))
 
 
-def test_side_by_side_moves_two_stacks_with_one_slider(frames):
-    widget = widgets.side_by_side(
-        {"raw normal": frames, "dual basis": frames[::-1]}, list("abc"), "hair length", "A face"
-    )
-    (slider,), stacks = of_kind(widget, SelectionSlider), of_kind(widget, Stack)
-    targets = [target for source, target in links() if source[0].endswith(slider.model_id)]
-    assert slider.options == ("a", "b", "c") and slider.description == "hair length"
-    assert targets == [[f"IPY_MODEL_{stack.model_id}", "selected_index"] for stack in stacks]
-    assert "A face, dual basis: a" in stacks[1].children[0].value
-
-
 def test_explorer_switches_between_attributes(frames):
     labels = {"age": list("abc"), "gender": list("de")}
     both = {"age": frames, "gender": frames[:2]}

@@ -67,9 +67,5 @@ def test_training_learns_to_read(trained):
 def test_bad_targets_are_named(tmp_path):
     images, targets = patches(6)
     settings = {"path": tmp_path / "x.safetensors", "seed": 0, "epochs": 1}
-    with pytest.raises(ValueError, match="images must be uint8"):
-        models.train_reader(images / 255, targets, **settings)
-    with pytest.raises(ValueError, match="6 labels of 4 images"):
-        models.train_reader(images[:4], targets, **settings)
     with pytest.raises(ValueError, match=r"'red', row 0 is 1\.\d+, a score in"):
         models.train_reader(images, targets + 1, **settings)

@@ -128,10 +128,8 @@ def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
     ("images", "labels", "message"),
     [
         (np.zeros((4, 3, 8, 8), np.float32), [0, 1, 0, 1], "must be uint8"),
-        (np.zeros((4, 8, 8, 3), np.uint8), [0, 1, 0, 1], "must be uint8"),
         (np.zeros((4, 3, 8, 8), np.uint8), [0, 1], "2 labels of 4 images"),
         (np.zeros((4, 3, 8, 8), np.uint8), [1, 1, 1, 1], "both 0 and 1 were"),
-        (np.zeros((4, 3, 8, 8), np.uint8), [0, 1, 2, 1], "row 2 is 2, 0 or 1 was"),
     ],
 )
 def test_bad_training_data_is_refused(tmp_path, images, labels, message):

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from helpers.generators import load_generator
-from helpers.sensitivity import flips, score_sensitivity
+from helpers.sensitivity import flips
 from helpers.sensitivity.vectors import balanced_rows
 from helpers.sensitivity.with_truth import step_of_one
 
-NEAR, HALF = (0.3, 0.7), np.full(3, 0.5)
+HALF = np.full(3, 0.5)
 FACES = pd.DataFrame({"Young": [1, 0, 1, 0], "Male": [1, 1, 1, 0], "Smiling": [1, 0, 0, 1]})
 LOGITS = "scores_after: row 1 is -2.31, a probability in .*; does the classifier return logits"
 
@@ -23,10 +23,7 @@ def against_smiling():
     ("call", "words"),
     [
         (lambda: flips(HALF, [0.1, -2.31, 0.1], 0.5), LOGITS),
-        (lambda: score_sensitivity(HALF, [0.1, np.nan, 0], NEAR), "row 1 is nan, a probability"),
         (lambda: flips(HALF, HALF[1:], 0.5), r"scores_after: shape \(2,\), expected \(3,\) as of"),
-        (lambda: flips(HALF, HALF, 1.5), r"threshold is 1.5, a number in \[0, 1\] was"),
-        (lambda: balanced_rows(FACES, "Hat", 1, (), None, 1), "no column .*Hat"),
         (lambda: balanced_rows(FACES, "Young", 2, ("Male",), None, 1), "1 of each class are alike"),
         (against_smiling, r"moves smiling by -.* per unit, not towards \+1"),
     ],

@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import median_abs_deviation
 
-from helpers.annotations.counts import ratio, require_levels, standard_deviation
-from helpers.annotations.schema import n_levels
+from helpers.annotations.schema import n_levels, ratio, require_levels, standard_deviation
 from helpers.utils import seeding
 from helpers.utils.checks import require_columns, require_rows
 

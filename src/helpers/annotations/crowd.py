@@ -69,16 +69,12 @@ DISAGREEMENT: dict[str, Disagreement] = {
 }
 """How raters differ, by attribute."""
 
-# Share of accepted answers that are given at random: the middle of what the likelihood of the real
-# ratings asks for (gender .02, age .03, skin colour .04, hair length .05).
-RANDOM_ANSWERS = 0.03
-
 # The published ratings do not say who gave them, so the following only splits what is calibrated
 # above among raters, and is assumed.
 BIAS_SHARE = 0.2  # of the variance of the noise is a rater's constant bias
 NOISE_SPREAD = 0.25  # standard deviation of the log of a rater's noise over the crowd's
 CARELESS_RATERS = 1 / 15
-CARELESS_RANDOM = 0.5  # of a careless rater's answers; after rejections .03 of all
+CARELESS_RANDOM = 0.5  # of a careless rater's answers; after rejections .03 of all, as of the real
 CARELESS_REJECTED = 0.1  # of a careless rater's assignments
 
 MEDIAN_SECONDS = 28.0  # for one image, all attributes

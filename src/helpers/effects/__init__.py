@@ -1,6 +1,5 @@
 """Effects of attributes on errors: estimates, intervals and what may be concluded from them."""
 
-from helpers.effects.confounding import e_value, e_values, leakage_tipping_point, rosenbaum_gamma
 from helpers.effects.matched import (
     all_matched_effects,
     matched_effects,
@@ -22,4 +21,13 @@ from helpers.effects.paper import (
 from helpers.effects.planning import Design, power, rogan_gladen, transects_needed
 from helpers.effects.reweighting import ratio_interval, share_of_gap, transport
 from helpers.effects.risks import direct_effects, risk_differences, score_interval
-from helpers.effects.verdicts import holm, max_t_intervals, mde, verdict
+from helpers.effects.verdicts import (
+    e_value,
+    e_values,
+    holm,
+    leakage_tipping_point,
+    max_t_intervals,
+    mde,
+    rosenbaum_gamma,
+    verdict,
+)

@@ -34,6 +34,7 @@ PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
 """Attribute → cuts of its score, and names of the levels (Fig 15). Chapter 09 gives the reasons."""
 PAPER_AGES = AGE_GROUPS[2:]
 """Levels of age; the young are pruned before (transects, section 5.4)."""
+AT_ONCE = 250  # resamples held at a time; results do not depend on it
 
 
 def linear_effects(
@@ -197,8 +198,6 @@ def bootstrap_paper_logit(
     n_boot: int,
     seed: int,
     cluster: ArrayLike | None = None,
-    C: float = 1.0,
-    chunk: int = 250,
 ) -> np.ndarray:
     """`paper_logit` of many resamples: of images, as the paper probably has them, or of clusters.
 
@@ -208,8 +207,6 @@ def bootstrap_paper_logit(
         n_boot: number of resamples.
         seed: of the resamples.
         cluster: (n,) identifiers of what is resampled, such as transects; images by default.
-        C: inverse of the penalty's weight.
-        chunk: resamples held at a time; results do not depend on it.
 
     Returns:
         float64 (n_boot, 1 + p), intercept first; a resample whose errors are all 0 or all 1 is
@@ -226,9 +223,9 @@ def bootstrap_paper_logit(
     codes = as_codes(cluster, len(error))
     counts = pattern_counts(pattern, error, codes)
     coefficients, resamples = [], as_resamples(n_boot)
-    for start in range(0, n_boot, chunk):
-        drawn = resampled_sums(counts, resamples[start : start + chunk], seed)
-        coefficients.append(_fit(patterns, drawn, C))
+    for start in range(0, n_boot, AT_ONCE):
+        drawn = resampled_sums(counts, resamples[start : start + AT_ONCE], seed)
+        coefficients.append(_fit(patterns, drawn))
     return np.concatenate(coefficients)
 
 
@@ -319,7 +316,7 @@ def _collapse(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, n
     return patterns, pattern, as_rates(error)
 
 
-def _fit(patterns: np.ndarray, counts: np.ndarray, C: float) -> np.ndarray:
+def _fit(patterns: np.ndarray, counts: np.ndarray, C: float = 1.0) -> np.ndarray:
     """Fit the columns that vary; the penalty would read a constant one as no effect."""
     varies = np.ptp(patterns, axis=0) > 0
     trials, errors = np.split(counts, 2, axis=1)

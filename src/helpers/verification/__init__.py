@@ -3,7 +3,6 @@
 People and what one chapter alone uses are imported by name from their modules.
 """
 
-from helpers.verification.bootstrap import Bands, vertex_bootstrap
+from helpers.verification.bootstrap import Bands, disparities, vertex_bootstrap
 from helpers.verification.curves import fixed_threshold, similarity
-from helpers.verification.group_disparities import disparities
 from helpers.verification.pairs import ATTRIBUTES, hcic, image_pairs, is_match
