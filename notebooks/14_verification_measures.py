@@ -39,8 +39,7 @@ from helpers.directions import Hyperplanes
 from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
-from helpers.verification import figures as drawing
-from helpers.verification import pairs as study
+from helpers.verification import figures as drawing, pairs as study, people as invented
 from helpers.verification.people import ANCESTRIES, draw_sets, nearest_ancestry, render_heads
 from helpers.verification.prototypes import (
     crowd_scores,
@@ -119,7 +118,7 @@ figures.style()
 plt.rc("axes", titlesize=10, labelsize=10)  # for figures that a phone can show
 plt.rc(("xtick", "ytick"), labelsize=9)
 generator = load_generator("known-truth", device=device, size=image_size)
-GROUPS = verification.GROUPS
+GROUPS = invented.GROUPS
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 DRAWS = "16_verification_measures"
 RATERS = 9  # of an image and of a pair, as in the paper
@@ -127,8 +126,8 @@ LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 
 # %%
 sets = {
-    name: verification.group_counts(design.shares, n_identities)
-    for name, design in verification.RECOGNISERS.items()
+    name: invented.group_counts(design.shares, n_identities)
+    for name, design in invented.RECOGNISERS.items()
 }
 
 # %%
@@ -144,10 +143,8 @@ wanted = np.maximum(skewed, identities["balanced"])
 # %%
 IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # pictures of a person; people per group
 settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
-pool = verification.render_people(
-    wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings
-)
-fresh = verification.render_people(
+pool = invented.render_people(wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings)
+fresh = invented.render_people(
     dict.fromkeys(GROUPS, HELD_OUT), path=stage.path("fresh.npy"), seed=seed + 1, **settings
 )
 
@@ -163,11 +160,11 @@ jobs = []
 for name, rows in draw_sets(people, n_identities, seed=seed).items():
     path, _ = stage.path(f"{name}.safetensors"), stage.path(f"{name}.json")
     job = {"images": pool.images[rows], "labels": pool.person[rows], "path": path}
-    loss = verification.RECOGNISERS[name].loss
+    loss = invented.RECOGNISERS[name].loss
     jobs.append(job | same | {"loss": loss, "held_out": (fresh.images, fresh.person)})
 
 # %%
-names = list(verification.RECOGNISERS)
+names = list(invented.RECOGNISERS)
 recognisers = dict(zip(names, models.train_recognisers(jobs), strict=True))
 
 # %% [markdown]
@@ -205,9 +202,9 @@ held_out = pd.DataFrame(
 )
 
 # %% tags=["hide-input"]
-shown_sets = identities.groupby(verification.split_groups(GROUPS)[0]).sum().T
+shown_sets = identities.groupby(invented.split_groups(GROUPS)[0]).sum().T
 shown_sets.columns = [f"people, {name.title()}" for name in shown_sets]
-shown_sets["loss"] = [verification.RECOGNISERS[name].loss for name in names]
+shown_sets["loss"] = [invented.RECOGNISERS[name].loss for name in names]
 table = shown_sets.join(held_out[["equal error rate (%)", "threshold"]])
 table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
 
@@ -228,12 +225,12 @@ table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
 # %%
 codes = generator.sample(max(n_directions, n_labelled), seed + 2).cpu()
 parameters = generator.parameters(codes)
-labelled = verification.store_heads(
+labelled = invented.store_heads(
     parameters[:n_labelled], image_size, stage.path("labelled.npy"), device
 )
 
 # %%
-ancestry, male = verification.split_groups(pool.group)
+ancestry, male = invented.split_groups(pool.group)
 known, seen = (recognisers["balanced"](images) for images in (pool.images, labelled))
 
 # %% tags=["hide-input"]
@@ -339,7 +336,7 @@ passed = whole.index[whole].to_numpy()
 def along_normals(own: Hyperplanes, gender: float, ancestry: float) -> np.ndarray:
     """The six prototypes of every seed, by one step along each of two normals."""
     ends = []
-    for name, man in zip(*verification.split_groups(GROUPS), strict=True):
+    for name, man in zip(*invented.split_groups(GROUPS), strict=True):
         end = seeds.double().numpy()
         for plane, goal in {"gender": gender if man else -gender, name: ancestry}.items():
             one = own.select([plane])
@@ -355,7 +352,7 @@ for labels, own in planes.items():
     reached[labels, "along normals"] = along_normals(own, **FAR)
 
 # %% tags=["remove-cell"]
-_, man = verification.split_groups(index["group"])
+_, man = invented.split_groups(index["group"])
 ways, true = {}, {}
 
 # %% tags=["remove-cell"]
@@ -451,7 +448,7 @@ made = study.variants(walked[kept], along, reach)
 faces = [study.neutral(generator.parameters(torch.from_numpy(codes))) for codes, _ in made]
 shown = [do(face, **scene) for face, (_, scene) in zip(faces, made, strict=True)]
 shown, image_table = torch.stack(shown, 1).flatten(0, 1), study.image_index(prototypes)
-pictures = verification.store_heads(shown, image_size, stage.path("faces.npy"), device)
+pictures = invented.store_heads(shown, image_size, stage.path("faces.npy"), device)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
@@ -640,7 +637,7 @@ moved = study.step_effects(own)
 # %% tags=["remove-cell"]
 SHAVED = 10  # seeds, the first ones
 some = image_table["prototype"] < SHAVED * len(GROUPS)
-bald = verification.store_heads(
+bald = invented.store_heads(
     do(shown[: some.sum()], hair_length=0.0), image_size, stage.path("bald.npy"), device
 )
 

@@ -38,6 +38,7 @@ from helpers.effects import audit_plan, holm, score_interval
 from helpers.effects.labels import Z
 from helpers.figures import panels, widgets
 from helpers.figures.panels import lying
+from helpers.verification import people as invented
 from helpers.verification.composition import recorded_trainings, training_effects
 from helpers.verification.pairs import over_seeds
 
@@ -96,7 +97,7 @@ n_boot = 1000
 stage = Stage("15_verification_curves", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
-GROUPS = list(verification.GROUPS)
+GROUPS = list(invented.GROUPS)
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("14_verification_measures", "ratings.npy")
@@ -313,7 +314,7 @@ _ = panels.legend_above(figure)
 
 # %% tags=["remove-input"]
 at_own = gaps[gaps["measure"] == "FNMR at FMR"]["verdict"].astype(str).value_counts()
-skewed_rows = gaps[gaps["recogniser"] != verification.CONTROL]
+skewed_rows = gaps[gaps["recogniser"] != invented.CONTROL]
 smallest = skewed_rows.loc[skewed_rows["p_holm"].idxmin()]
 Markdown(
     f"With each group at its own threshold, of {at_own.sum()} differences "
@@ -358,12 +359,12 @@ def compared(name: str, match: bool) -> tuple:
     rows = (recorded["match"] == match).to_numpy()
     some, wrong = recorded[rows], mistakes[rows]
     ends = some[["seed_first", "seed_second"]]
-    known = familiar(verification.COMPOSITIONS[name])
-    return wrong[name].T, wrong[verification.CONTROL].T, some["group"], ends, known
+    known = familiar(invented.COMPOSITIONS[name])
+    return wrong[name].T, wrong[invented.CONTROL].T, some["group"], ends, known
 
 
 # %%
-skewed = [name for name in verification.COMPOSITIONS if name != verification.CONTROL]
+skewed = [name for name in invented.COMPOSITIONS if name != invented.CONTROL]
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 
 # %%
@@ -514,8 +515,8 @@ def asked(table: pd.DataFrame, nearer: float = 0.0) -> np.ndarray:
 # %%
 foreign = ~pairs["group"].str.startswith("european").to_numpy()
 circle = np.where(foreign, "other groups", "own group")
-control = pairs[f"similarity_{verification.CONTROL}"]
-at = {"thresholds": [thresholds[verification.CONTROL]]}
+control = pairs[f"similarity_{invented.CONTROL}"]
+at = {"thresholds": [thresholds[invented.CONTROL]]}
 
 # %%
 biased = {}
@@ -649,7 +650,7 @@ assert np.isclose(with_them, 0.8 * without)
 # another seed is new evidence. So raise the number of seeds.
 
 # %% tags=["solution"]
-row = together(verification.CONTROL, matches[T]).iloc[0]
+row = together(invented.CONTROL, matches[T]).iloc[0]
 low, high = score_interval(row["fmr"], row["negatives"], Z)
 assert low <= row["fmr"] <= high and row["fmr_low"] <= row["fmr"] <= row["fmr_high"]
 wider = (row["fmr_high"] - row["fmr_low"]) / (high - low)

@@ -56,8 +56,6 @@ ax.spines[["top", "right"]].set_visible(False)
 # model's answer differs from it. `skin` and `hair` are the raters' mean scores, cut in the middle.
 
 # %%
-import numpy as np
-import pandas as pd
 from statsmodels.stats.proportion import proportion_confint
 
 from course.lab import check, load

@@ -64,11 +64,15 @@ stage = Stage("n04_remedies", profile=profile, device=device, seed=seed)
 figures.style()
 renders = stage.load("02_face_world", "celeba-like.npy")
 classifier = models.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
+
+# %% tags=["remove-cell"]
 curves = stage.load("13_sensitivity_flips", "curves.parquet")
 accuracy = stage.load("13_sensitivity_flips", "accuracy.parquet").set_index("attribute")
 directions = stage.load("13_sensitivity_flips", "directions.npz")
 scores = stage.load("13_sensitivity_flips", "scores.npz")
 steps = stage.load("13_sensitivity_flips", "steps.npz")
+
+# %% tags=["remove-cell"]
 codes = stage.load("13_sensitivity_flips", "codes.npy")
 PARAMETERS = stage.load("13_sensitivity_flips", "parameters.json")
 by_hand = stage.load("13_sensitivity_flips", "by_hand.parquet")

@@ -40,6 +40,7 @@ from myst_nb import glue
 from helpers import claims, figures, models, verification
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan
+from helpers.verification import people as invented
 from helpers.verification.composition import (
     composition_effects,
     recorded_trainings,
@@ -79,7 +80,7 @@ image_size = 64
 stage = Stage("n06_repeated_trainings", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
-GROUPS = list(verification.GROUPS)
+GROUPS = list(invented.GROUPS)
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("14_verification_measures", "ratings.npy")
@@ -105,8 +106,8 @@ def familiar(shares: dict[str, float]) -> list[str]:
 # %%
 def composition(name: str, rows: np.ndarray) -> pd.DataFrame:
     """Gap of one network in the errors of some pairs, against the control."""
-    both = errors.loc[rows, name], errors.loc[rows, verification.CONTROL]
-    known = familiar(verification.RECOGNISERS[name].shares)
+    both = errors.loc[rows, name], errors.loc[rows, invented.CONTROL]
+    known = familiar(invented.RECOGNISERS[name].shares)
     return composition_effects(*both, group[rows], seeds[rows], known)
 
 
@@ -165,8 +166,8 @@ def compared(name: str, match: bool) -> tuple:
     rows = (recorded["match"] == match).to_numpy()
     some, wrong = recorded[rows], mistakes[rows]
     ends = some[["seed_first", "seed_second"]]
-    known = familiar(verification.COMPOSITIONS[name])
-    return wrong[name].T, wrong[verification.CONTROL].T, some["group"], ends, known
+    known = familiar(invented.COMPOSITIONS[name])
+    return wrong[name].T, wrong[invented.CONTROL].T, some["group"], ends, known
 
 
 # %% [markdown]
@@ -176,7 +177,7 @@ def compared(name: str, match: bool) -> tuple:
 # Chapter 15 computed these effects, and we load them.
 
 # %%
-skewed = [name for name in verification.COMPOSITIONS if name != verification.CONTROL]
+skewed = [name for name in invented.COMPOSITIONS if name != invented.CONTROL]
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 
 # %%
@@ -286,8 +287,8 @@ assert (spreads.loc["FMR", "between"] < spreads.loc["FMR", "within"]).all()
 # in the gap of its set.
 
 # %%
-audited = [verification.RECOGNISERS[name].shares for name in names[:3]]
-kept = [name for name in skewed if verification.COMPOSITIONS[name] in audited]
+audited = [invented.RECOGNISERS[name].shares for name in names[:3]]
+kept = [name for name in skewed if invented.COMPOSITIONS[name] in audited]
 (dropped,) = [name for name in skewed if name not in kept]
 of_set = {name: compared(name, match=False) for name in skewed}
 part = {name: 1 / len(kept) for name in kept} | {dropped: -1}
@@ -338,7 +339,7 @@ drawn = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy"
 prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 chosen = (prototypes["group"] == REFERENCE).to_numpy(copy=True)
 reference, of_seeds = drawn[::IMAGES_EACH][chosen], prototypes.loc[chosen, "seed"]
-ancestry, male = verification.split_groups(GROUPS)
+ancestry, male = invented.split_groups(GROUPS)
 places = ancestry_point(ancestry)
 
 # %% [markdown]
@@ -353,7 +354,7 @@ turned = [
     for man, (x, y) in zip(male, places, strict=True)
     for yaw in YAWS
 ]
-changed = verification.store_heads(torch.cat(turned), image_size, stage.path("do.npy"), device)
+changed = invented.store_heads(torch.cat(turned), image_size, stage.path("do.npy"), device)
 
 
 # %%

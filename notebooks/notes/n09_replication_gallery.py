@@ -39,7 +39,7 @@ from helpers.errors import stratified_errors
 from helpers.figures import panels
 from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
-from helpers.verification import figures as drawing, pairs as study
+from helpers.verification import figures as drawing, pairs as study, people as invented
 from helpers.verification.people import render_heads
 from statsmodels.stats.proportion import proportion_confint
 
@@ -849,7 +849,7 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 
 
 # %% tags=["hide-cell"]
-GROUPS = list(verification.GROUPS)
+GROUPS = list(invented.GROUPS)
 LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 judged_pairs = stage.load("14_verification_measures", "pairs.parquet")
 crossed = stage.load("14_verification_measures", "cross_pairs.parquet")

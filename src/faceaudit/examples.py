@@ -21,8 +21,7 @@ from torch.nn import functional
 from torch.onnx import symbolic_helper
 
 from helpers import models
-from helpers.artifacts.lineage import ROOT
-from helpers.artifacts.stage import atomic
+from helpers.artifacts import atomic, lineage
 from helpers.verification import people as invented
 from helpers.world import populations
 from helpers.world.batches import render_to_store
@@ -111,7 +110,7 @@ def _pooled(graph: Any, maps: Any, cells: list[int]) -> Any:
 
 
 EXAMPLES = {
-    ROOT / "build" / "audits" / "example.onnx": make_example_model,
-    ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
-    ROOT / "build" / "audits" / "example-faces.csv": make_example_faces,
+    lineage.ROOT / "build" / "audits" / "example.onnx": make_example_model,
+    lineage.ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
+    lineage.ROOT / "build" / "audits" / "example-faces.csv": make_example_faces,
 }
