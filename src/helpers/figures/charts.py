@@ -92,6 +92,7 @@ LOOKS: Mapping[str, Look] = {
 }
 """Roles that keep their look through the whole book: name in small letters → `Look`."""
 
+_DIGITS = re.compile(r"(\d\.\d\d)\d+")  # beyond a hundredth of a point
 _COLOURS = BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY, BLACK
 _HATCHES = "", "///", "...", "xxx", "\\\\\\", "++", "oo", "--"
 SPARE = tuple(map(Look, _COLOURS, "os^DvPX*", _HATCHES))
@@ -120,7 +121,11 @@ def style() -> None:
 
 
 def _drawn(of: bool, kind: str, figure: Figure, **how: object) -> str | bytes | None:
-    return print_figure(figure, kind, **how) if of == bool(figure.findobj(AxesImage)) else None
+    if of != bool(figure.findobj(AxesImage)):
+        return None
+    drawn = print_figure(figure, kind, **how)
+    # Texts keep their digits, and stand in no attribute.
+    return drawn if of else re.sub('"[^"]*"', lambda one: _DIGITS.sub(r"\1", one[0]), drawn)
 
 
 def _plain(column: pd.Series) -> pd.Series:
