@@ -92,7 +92,6 @@ LOOKS: Mapping[str, Look] = {
 }
 """Roles that keep their look through the whole book: name in small letters → `Look`."""
 
-_DIGITS = re.compile(r"(\d\.\d\d)\d+")  # beyond a hundredth of a point
 _COLOURS = BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, GREY, BLACK
 _HATCHES = "", "///", "...", "xxx", "\\\\\\", "++", "oo", "--"
 SPARE = tuple(map(Look, _COLOURS, "os^DvPX*", _HATCHES))
@@ -124,8 +123,9 @@ def _drawn(of: bool, kind: str, figure: Figure, **how: object) -> str | bytes | 
     if of != bool(figure.findobj(AxesImage)):
         return None
     drawn = print_figure(figure, kind, **how)
-    # Texts keep their digits, and stand in no attribute.
-    return drawn if of else re.sub('"[^"]*"', lambda one: _DIGITS.sub(r"\1", one[0]), drawn)
+    # Eyes tell no more than two decimals of a point. Texts keep theirs, and are no attributes.
+    short = partial(re.sub, r"(\d\.\d\d)\d+", r"\1")
+    return drawn if of else re.sub('"[^"]*"', lambda one: short(one[0]), drawn)
 
 
 def _plain(column: pd.Series) -> pd.Series:
