@@ -85,7 +85,7 @@ with plt.rc_context({"font.size": 14}):
 # ## A fair coin
 #
 # - **Harmed**: right with light skin, wrong with dark skin. **Helped**: the reverse.
-# - If skin did nothing, both would be as likely: a fair coin.
+# - Without an effect of skin both are equally likely: a fair coin.
 # - *McNemar's test*: how often is a coin so uneven?
 
 # %% tags=["slide"]
@@ -246,7 +246,7 @@ effect = 100 * (change == 1).mean()
 # %% [markdown]
 # ## Exercise 2. A fair coin, and what a pair saves (8 minutes)
 #
-# Suppose that skin does nothing to this model. Then a face that changes sides turns wrong or right with equal
+# Suppose that skin has no effect on this model. Then a face that changes sides turns wrong or right with equal
 # chance, like a fair coin. `binomtest(heads, tosses).pvalue` says how often a fair coin is at least as uneven.
 # This is **McNemar's test**. Compute its `p` for the faces that change sides.
 
@@ -258,7 +258,7 @@ p = binomtest(turned[0], sum(turned)).pvalue
 check("pairs-coin", p)
 
 # %% tags=["mistake"]
-# You tossed the coin for all faces. A face whose two answers agree says nothing: toss for those that change sides.
+# You tossed the coin for all faces. Toss it for faces that change sides. Equal answers are no toss.
 p = binomtest(turned[0], len(change)).pvalue
 
 # %% tags=["mistake"]
@@ -266,12 +266,12 @@ p = binomtest(turned[0], len(change)).pvalue
 p = binomtest(turned[0], sum(turned), alternative="greater").pvalue
 
 # %% [markdown] tags=["hint"]
-# Heads are the harmed faces. The tosses are the harmed and the helped faces together.
+# Heads are the harmed faces. The tosses are the harmed and the helped faces together. Take `.pvalue` of the result.
 
 # %% [markdown]
 # Now compare two standard errors, both in points, with `n = len(pairs)` faces:
 #
-# - `se_pairs`: standard deviation of `change`, divided by √n;
+# - `se_pairs`: standard deviation of `change`, divided by √n,
 # - `se_groups`: √(variance of `pairs[0]` / n + variance of `pairs[1]` / n). It would be right if the light-skinned
 #   and the dark-skinned faces were two groups of different faces.
 #
@@ -285,7 +285,7 @@ se_pairs = 100 * change.std() / np.sqrt(n)
 se_groups = 100 * np.sqrt(pairs[0].var() / n + pairs[1].var() / n)
 times_as_many = (se_groups / se_pairs) ** 2
 print(
-    f"{effect:.1f} points; ± {1.96 * se_pairs:.1f} as pairs, ± {1.96 * se_groups:.1f} as two groups"
+    f"{effect:.1f} points: ± {1.96 * se_pairs:.1f} as pairs, ± {1.96 * se_groups:.1f} as two groups"
 )
 
 # %% tags=["check"]
@@ -307,7 +307,8 @@ times_as_many = (se_pairs / se_groups) ** 2
 #
 # The next cell does your exercise 1 in all four cells at once. `estimate` is the effect as a share, `worse` and
 # `better` are the harmed and the helped faces. `low` and `high` are ends of *Tango's interval*: a 95 % interval for
-# pairs that keeps a width where few faces change sides. Find your own numbers in the table.
+# pairs that keeps a width where few faces change sides. `*how` hands over three parts: what changes, what is equal within
+# a cell, and which column numbers the faces. Find your own numbers of exercise 1 in the table.
 
 # %%
 how = "skin_colour_level", ["gender_level", "hair_length_level"], "transect"
@@ -317,7 +318,7 @@ found[["worse", "better", "n", "estimate", "low", "high"]]
 # %% [markdown]
 # The model `plantskin` was trained on faces in which dark skin goes with men. Make the same table for it. Give
 # `estimate`, `low` and `high` in **points**, as the table `four`. Then take the mean of the four estimates:
-# `average`. Draw all five.
+# `average`.
 
 # %% tags=["solution"]
 # The table of four effects, then three of its columns in points.
@@ -363,11 +364,12 @@ average = four["estimate"].loc[0].mean()
 # `four["estimate"].mean()` is the mean of the column.
 
 # %% [markdown]
-# Your figure: a point with its interval for each cell, the average below, and a line at zero.
-# `plt.errorbar(x, names, xerr=[to_the_left, to_the_right], fmt="o")` draws points with intervals.
+# Draw a point with its interval for each cell, a diamond for the average, and a line at zero.
+# `plt.errorbar(x, names, xerr=[to_the_left, to_the_right], fmt="o")` draws points with intervals, and
+# `plt.plot(average, "average", "D")` a diamond.
 
 # %% tags=["solution"]
-# The rows of `four` begin with women.
+# The first two rows of `four` are women.
 names = ["women, short hair", "women, long hair", "men, short hair", "men, long hair"]
 reach = [four["estimate"] - four["low"], four["high"] - four["estimate"]]
 plt.figure(figsize=(6, 2.8))
@@ -422,7 +424,7 @@ one = smf.logit("error_plantskin ~ " + levels, images).fit(disp=0).params["hair_
 product = "error_plantskin ~ skin_colour_level * gender_level + hair_length_level"
 b = smf.logit(product, images).fit(disp=0).params
 both = [b["skin_colour_level"], b["skin_colour_level"] + b["skin_colour_level:gender_level"]]
-print(f"one coefficient {one:+.2f}; women {both[0]:+.2f}, men {both[1]:+.2f}")
+print(f"one coefficient {one:+.2f}: women {both[0]:+.2f}, men {both[1]:+.2f}")
 
 # %% tags=["check"]
 check("pairs-both", both)
@@ -430,6 +432,10 @@ check("pairs-both", both)
 # %% tags=["mistake"]
 # The second number is the *difference* between men and women. Add it to the effect on women to get that on men.
 both = [b["skin_colour_level"], b["skin_colour_level:gender_level"]]
+
+# %% tags=["mistake"]
+# These are odds ratios. Add the coefficients as they are, without `np.exp`.
+both = [np.exp(both[0]), np.exp(both[1])]
 
 # %% tags=["mistake"]
 # Women come first.
