@@ -27,13 +27,18 @@
 #
 # *Predict:* we put hair colour back. Does the estimate come nearer to the truth?
 
+# %% [markdown] tags=["slide"]
+# ## Nearer, or farther?
+#
+# One effect of one model, before and after.
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 
 from course.lab import load
 
+plt.rcParams.update({"font.size": 15, "axes.titlesize": 16})
 ARMS = ["as audited", "adjusted", "orthogonalised", "held by do"]
 cells = load("remedies").query("scope == 'cell'")
 one = cells.query("model == 'plantskin' and attribute == 'skin_colour'").set_index("arm")
@@ -41,11 +46,13 @@ one = one[one["cell"] == "male, long hair"].loc[["as audited", "held by do"]]
 found, truth = 100 * one[["estimate", "low", "high"]], 100 * one["truth"].iloc[0]
 reach = [found["estimate"] - found["low"], found["high"] - found["estimate"]]
 moved = (found["estimate"] - truth).abs().diff().iloc[-1]
-fig, ax = plt.subplots(figsize=(7, 2.6))
-ax.errorbar(found["estimate"], ["as audited", "hair colour\nput back"], xerr=reach, fmt="o", capsize=4)
+fig, ax = plt.subplots(figsize=(10, 3.6))
+ax.errorbar(
+    found["estimate"], ["as audited", "hair colour\nput back"], xerr=reach, fmt="o", capsize=4
+)
 ax.axvline(truth, color="black", ls="--")
 ax.text(truth, 0.5, " truth", va="center")
-ax.set(ylim=(1.5, -0.5), xlabel="effect of dark skin on the errors on men with long hair (points)")
+ax.set(ylim=(1.5, -0.5), xlabel="effect of dark skin on errors, men with long hair (points)")
 ax.set_title(f"plantskin: {abs(moved):.1f} points {'nearer' if moved < 0 else 'farther'}")
 ax.spines[["top", "right"]].set_visible(False)
 
@@ -59,11 +66,11 @@ ax.spines[["top", "right"]].set_visible(False)
 
 # %% tags=["slide"]
 total, skin = found["estimate"]
-fig, ax = plt.subplots(figsize=(7, 2.2))
+fig, ax = plt.subplots(figsize=(9, 2.8))
 ax.barh(["world A", "world B"], [total, skin], color="#0072B2", label="skin")
 ax.barh(["world B"], [total - skin], left=[skin], color="#E69F00", hatch="//", label="hair colour")
 ax.axvline(total, color="black", ls="--")
-ax.set(xlabel="change in the error rate (points)", title=f"Both worlds show {total:.1f} points")
+ax.set(xlabel="change in the error rate (points)", title=f"Both worlds show −{-total:.1f} points")
 ax.invert_yaxis()
 ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 ax.spines[["top", "right"]].set_visible(False)
@@ -84,7 +91,7 @@ ax.spines[["top", "right"]].set_visible(False)
 # | Question | From your table? |
 # |---|---|
 # | How unsure is chance? | yes |
-# | How large must a hidden part be to undo a finding? | yes |
+# | How large must a hidden part be to matter? | yes |
 # | Is there one? | look at the images, ask raters |
 # | How large is it? | put it back, or make new images |
 
@@ -99,9 +106,9 @@ ax.spines[["top", "right"]].set_visible(False)
 
 # %% tags=["slide"]
 squares = (100 * (cells["estimate"] - cells["truth"])) ** 2
-far = squares.groupby([cells["model"], cells["arm"]]).mean().pow(0.5).unstack()[ARMS]
+far = cells.assign(square=squares).pivot_table("square", "model", "arm").pow(0.5)[ARMS]
 nearer = (far["held by do"] < far["as audited"]).sum()
-ax = far.plot.barh(figsize=(7.5, 3.4), width=0.8, color=["#999999", "#56B4E9", "#0072B2", "#E69F00"])
+ax = far.plot.barh(figsize=(9, 3.8), width=0.8, color=["#999999", "#56B4E9", "#0072B2", "#E69F00"])
 ax.set(xlabel="typical distance from the truth (points)", ylabel="")
 ax.set_title(f"Hair colour put back: nearer to the truth for {nearer} of {len(far)} models")
 ax.invert_yaxis()
@@ -127,18 +134,19 @@ ax.spines[["top", "right"]].set_visible(False)
 # %% tags=["slide"]
 half = np.linspace(0, 8, 161)
 price = 2 * half + 40 * np.maximum(3 - half, 0)
-fig, ax = plt.subplots(figsize=(7, 2.6))
+fig, ax = plt.subplots(figsize=(10, 3.6))
 ax.plot(half, price, color="#0072B2")
 ax.annotate("it just reaches the truth", (3, 6), (4, 50), arrowprops={"arrowstyle": "->"})
 ax.set(xlabel="estimate ± this many points", ylabel="S (points)")
 ax.set_title("An estimate that is 3 points from the truth")
 ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
 
 # %% [markdown]
-# The faces of this lab were made as two published papers made them: each of 400 faces at all eight combinations of skin, hair
-# length and gender. *Women* and *men* are short for faces that were made to look female or male to raters. Three models
-# answered. Lab 7 has the same kind of table. An *effect* is an error rate at the high level (dark, long, male) minus the rate at the low level, and we
-# give it in percentage points.
+# The faces of this lab were made as the papers of the book made them: each of 400 faces at all eight combinations of
+# skin, hair length and gender. *Women* and *men* are short for faces that raters perceive so. Three models answered. An
+# *effect* is an error rate at the high level (dark, long, male) minus the rate at the low level. We give it in
+# percentage points.
 
 # %%
 import matplotlib.pyplot as plt
@@ -309,9 +317,9 @@ pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": 100 * in
 # %% [markdown]
 # ## Exercise 3. A cause without a column (10 minutes)
 #
-# Hair colour moved when skin was moved. In this world we can put it back: each image gets the hair colour of its
-# base face, and the models answer again. The model here is `plantskin`. `before` is 1 where it errs on the image as audited, and `after` is 1 where it errs
-# with hair colour put back.
+# Hair colour moved when skin was moved. In this world we can put it back: each image gets the hair colour of its *base
+# face*, the one from which all eight were made. Then the models answer again. The model here is `plantskin`. `before` is
+# 1 where it errs on the image as audited, and `after` is 1 where it errs with hair colour put back.
 
 # %%
 audited, put_back = load("recipe"), load("recipe_hair_colour_held")
@@ -322,12 +330,12 @@ images["before"], images["after"] = audited["plantskin"], put_back["plantskin"]
 images.tail(3)
 
 # %% [markdown]
-# Each face gives a matched pair of men with long hair: `skin` 0 and 1. `long_men.pivot` sets the pair in one row, so
+# Each face gives a matched pair of men with long hair: `skin` 0 and 1. `pivot_table` sets the pair in one row, so
 # that `wide["before"][1]` is the error with dark skin as audited.
 
 # %%
 long_men = images.query("hair == 1 and gender == 1")
-wide = long_men.pivot(index="face", columns="skin", values=["before", "after"])
+wide = long_men.pivot_table(index="face", columns="skin", values=["before", "after"])
 wide.head(3)
 
 # %% [markdown]
@@ -361,7 +369,8 @@ part = -of_faces.mean()
 part = of_faces.mean() / 100
 
 # %% [markdown] tags=["hint"]
-# The effect of each face is its error with dark skin minus its error with light skin: once from `before`, once from `after`.
+# The effect of each face is its error with dark skin minus its error with light skin. Compute it from `before`, and
+# again from `after`.
 
 # %% [markdown] tags=["hint"]
 # Subtract the two effects face by face, keep `.loc[100:]`, multiply by 100, and take the mean.
@@ -400,12 +409,14 @@ interval = [part - 1.96 * of_faces.std() / 20, part + 1.96 * of_faces.std() / 20
 
 # %%
 largest = 100 * load("hair_colour_parts")["effect"].abs().max()
-print(f"The largest part that hair colour makes in any of {len(found)} effects: {largest:.1f} points.")
+print(
+    f"The largest part that hair colour makes in any of {len(found)} effects: {largest:.1f} points."
+)
 
 # %% [markdown]
-# For each row of `found`, compute `margin`: the distance from zero to the nearer end of the interval, and 0 if the interval
-# holds zero. Then count as `fragile` the effects with a margin above 0 and below `largest`: clear of zero by chance
-# alone, and not once a hidden cause is allowed.
+# For each row of `found`, compute `margin`: the distance from zero to the nearer end of the interval, and 0 if the
+# interval holds zero. Then count as `fragile` the effects with a margin above 0 and below `largest`. These effects are
+# clear of zero if chance alone is counted, and a hidden cause could undo them.
 
 # %% tags=["solution"]
 margin = np.maximum(found["low"], 0) + np.maximum(-found["high"], 0)
@@ -447,16 +458,17 @@ fragile = int((margin >= largest).sum())
 
 # %%
 clear, stand = (margin > 0).sum(), (margin >= largest).sum()
-print(f"{clear} of {len(found)} effects are clear of zero by chance alone, and {stand} stand.")
+print(f"{clear} of {len(found)} effects are clear of zero if chance alone is counted.")
+print(f"{stand} of them stand if a hidden cause of that size is allowed.")
 
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. Name a cause that your own audit could have missed. Which measurement would show how large its part
-# is, and which result would make you withdraw a finding?
+# Write two sentences. Name a cause that your own audit could have missed. Which measurement would show how large its
+# part is, and which result would make you withdraw a finding?
 
 # %% [markdown] tags=["instructor"]
 # Say after Exercise 2 that more than one thing separates these estimates from the truth: other doses, other base
-# faces, and all leaks together. After Exercise 3, show the figure of the first slide again. The estimate of this cell moves away
-# from the truth if the leak had cancelled another difference. So ask what was gained: one cause less, which is certain,
-# and perhaps an estimate that is nearer to the truth, which depends on all other differences.
+# faces, and all leaks together. After Exercise 3, show the slide *Nearer, or farther?* again, and ask what was gained.
+# One cause less is certain. Whether the estimate is nearer to the truth depends on all other differences: if the leak
+# had cancelled one of them, the estimate moves away.
