@@ -144,7 +144,7 @@ plt.rcdefaults()
 
 # %% [markdown]
 # The faces of this lab were made as the papers of the book made them: each of 400 faces at all eight combinations of
-# skin, hair length and gender. *Women* and *men* are short for faces that raters perceive so. Three models answered. An
+# skin, hair length and gender. *Women* and *men* are short for faces made to be perceived so. Three models answered. An
 # *effect* is an error rate at the high level (dark, long, male) minus the rate at the low level. We give it in
 # percentage points.
 
@@ -175,8 +175,10 @@ teams
 # teams as `prices`. `np.maximum(x, 0)` keeps positive numbers, and puts 0 in place of negative ones.
 
 # %% tags=["solution"]
-below = np.maximum(teams["low"] - teams["truth"], 0)
-misses = below + np.maximum(teams["truth"] - teams["high"], 0)
+# How far does an interval lie too high? And how far too low?
+too_high = np.maximum(teams["low"] - teams["truth"], 0)
+too_low = np.maximum(teams["truth"] - teams["high"], 0)
+misses = too_high + too_low
 
 # %% tags=["check"]
 check("reveal-misses", misses)
@@ -203,8 +205,8 @@ misses = ((teams["low"] > teams["truth"]) | (teams["high"] < teams["truth"])).as
 # %% tags=["solution"]
 def price(low, high, truth):
     """S of intervals: width, and 40 times the miss."""
-    above, under = np.maximum(low - truth, 0), np.maximum(truth - high, 0)
-    return high - low + 40 * (above + under)
+    miss = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
+    return high - low + 40 * miss
 
 
 prices = price(teams["low"], teams["high"], teams["truth"])
@@ -260,13 +262,14 @@ found[["model", "attribute", "cell", *numbers]].round(1).head()
 # gives the mean of each model.
 
 # %% tags=["solution"]
+# In each turn: stretch, give the price, take the mean of each model. Keep it under its factor.
 rows = {}
 for factor in FACTORS:
     wide = stretch(found, factor)
     of_each = price(wide["low"], wide["high"], wide["truth"])
     rows[factor] = of_each.groupby(found["model"]).mean()
 scores = pd.DataFrame(rows).T
-axes = scores.plot(style=["o-", "s--", "^:"], figsize=(6, 3), xlabel="factor", ylabel="mean S")
+scores.plot(style=["o-", "s--", "^:"], figsize=(6, 3), xlabel="factor", ylabel="mean S")
 
 # %% tags=["check"]
 check("reveal-scores", scores)
@@ -344,6 +347,7 @@ wide.head(3)
 # take faces 100 to 399, as `series.loc[100:]` does. Give the mean as `part`, in points.
 
 # %% tags=["solution"]
+# One number for each face: its error with dark skin minus its error with light skin.
 as_audited = wide["before"][1] - wide["before"][0]
 with_hair_colour_held = wide["after"][1] - wide["after"][0]
 of_faces = 100 * (as_audited - with_hair_colour_held).loc[100:]
@@ -395,6 +399,11 @@ interval = [part - 1.96 * of_faces.std(), part + 1.96 * of_faces.std()]
 interval = [part - error, part + error]
 
 # %% tags=["mistake"]
+# This divides by n inside the standard deviation. Use `series.std()`, which divides by n − 1.
+error_n = of_faces.std(ddof=0) / np.sqrt(len(of_faces))
+interval = [part - 1.96 * error_n, part + 1.96 * error_n]
+
+# %% tags=["mistake"]
 # You counted 400 faces. The part is a mean of 300.
 interval = [part - 1.96 * of_faces.std() / 20, part + 1.96 * of_faces.std() / 20]
 
@@ -419,6 +428,7 @@ print(
 # clear of zero if chance alone is counted, and a hidden cause could undo them.
 
 # %% tags=["solution"]
+# How far does an interval lie above zero, or below it?
 margin = np.maximum(found["low"], 0) + np.maximum(-found["high"], 0)
 
 # %% tags=["check"]
