@@ -194,7 +194,7 @@ leak_papers = (other / sd["skin_colour"]).drop("skin_colour").sort_values(key=ab
 # deviations: `leak_book`, a series in the order of `ASKED`.
 
 # %%
-perceived = load("perceived")
+perceived = load("images")
 ASKED = ["gender", "facial_hair", "age", "makeup", "smiling", "hair_length"]
 perceived.head(3)
 
