@@ -29,8 +29,8 @@ from pathlib import Path
 import jupytext
 import matplotlib.pyplot as plt
 import nbformat
-import pandas as pd
 import yaml
+from IPython.core.displayhook import CapturingDisplayHook
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from markdown_it import MarkdownIt
@@ -38,13 +38,14 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from course import lab
-from helpers.artifacts import lineage, manifests
+from helpers import artifacts
+from helpers.artifacts import lineage
 
 COURSE = lineage.ROOT / "course"
 OUT = lineage.ROOT / "build" / "course"
 FOR_ALL = {"slide", "solution", "mistake", "hint", "instructor"}
 """Tags of cells that students do not get as they are."""
-DPI = 80
+DPI = 110
 CHROMIUM = os.environ.get("CHROMIUM", "chromium")
 UNPACKED = re.compile(
     r"/(\.doctrees|_sources|jupyter_execute|plugin)/|\.(zip|map|ttf|eot)$|\.esm\."
@@ -74,10 +75,11 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
         RuntimeError: a cell failed; naming the lab and the cell.
     """
     notebook, checks, last = jupytext.read(source), {}, {}
-    shell, known = InteractiveShell(), lab.check
+    shell, known = InteractiveShell.instance(history_manager=None), lab.check
 
     def record(name: str, answer: object) -> bool:
-        last.update(name=name, form=lab.form(answer), right=lab.fingerprint(answer))
+        near = lab.fingerprint(answer, lab.ROUNDED)
+        last.update(name=name, form=lab.form(answer), near=near, right=lab.fingerprint(answer))
         return True
 
     lab.check = record
@@ -95,21 +97,25 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
                 cell.outputs = run_cell(shell, cell.source, place)
                 if "check" in tags(cell):
                     last["check"] = cell.source
-                    kept = {"right": last["right"], "form": last["form"]}
+                    kept = {key: last[key] for key in ("right", "near", "form")}
                     checks[last["name"]] = kept | {"mistakes": {}, "hints": []}
     finally:
         lab.check = known
+        InteractiveShell.clear_instance()
     return notebook, checks
 
 
 def run_cell(shell: InteractiveShell, code: str, place: str) -> list[NotebookNode]:
     """Run one cell; gives what it printed, showed and drew."""
+    results = []  # of a last line that is an expression
+    shell.display_trap.hook = CapturingDisplayHook(shell=shell, outputs=results)
     with capture_output() as got:
         done = shell.run_cell(code)
     if error := done.error_before_exec or done.error_in_exec:
         raise RuntimeError(f"{place}: {type(error).__name__}: {error}") from error
     shown = [new_output("stream", name="stdout", text=got.stdout)] if got.stdout else []
-    shown += [new_output("display_data", data=one.data) for one in got.outputs]
+    rich = [*(one.data for one in got.outputs), *(one["data"] for one in results)]
+    shown += [new_output("display_data", data=data) for data in rich]
     for figure in map(plt.figure, plt.get_fignums()):
         figure.savefig(drawn := io.BytesIO(), format="png", dpi=DPI, bbox_inches="tight")
         picture = base64.b64encode(drawn.getvalue()).decode()
@@ -192,8 +198,7 @@ def make_tables(profile: str = "laptop") -> None:
     wanted = yaml.safe_load((COURSE / "tables.yml").read_text(encoding="utf-8"))
     (COURSE / "tables").mkdir(exist_ok=True)
     for name, table in wanted.items():
-        manifests.read(table["stage"], profile)
-        found = pd.read_parquet(manifests.root() / profile / table["stage"] / table["file"])
+        found = artifacts.load(table["stage"], table["file"], profile)
         found = found.reset_index() if any(found.index.names) else found
         if missing := {*table["columns"]} - {*found}:
             raise ValueError(f"{name}: {table['file']} has no {missing}; it has {list(found)}")

@@ -15,7 +15,7 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 FOLDERS = HERE / "tables", HERE.parents[1] / "course" / "tables"
 """Where tables lie in what students get, and in the repository."""
-DIGITS = 6
+DIGITS, ROUNDED = 6, 2
 _tried = Counter()
 
 
@@ -36,11 +36,11 @@ def form(answer: object) -> list[int]:
     return list(np.shape(answer))
 
 
-def fingerprint(answer: object) -> str:
-    """SHA-256 of the values of an answer, of which numbers are rounded to six digits."""
+def fingerprint(answer: object, digits: int = DIGITS) -> str:
+    """SHA-256 of the values of an answer, of which numbers are rounded."""
     values = np.asarray(answer).ravel().tolist()
     numbers = all(isinstance(value, int | float) for value in values)
-    text = [f"{value + 0.0:.{DIGITS - 1}e}" if numbers else str(value) for value in values]
+    text = [f"{value + 0.0:.{digits - 1}e}" if numbers else str(value) for value in values]
     return hashlib.sha256(json.dumps([form(answer), text]).encode()).hexdigest()
 
 
@@ -61,6 +61,8 @@ def check(name: str, answer: object) -> bool:
     says, hints = known["mistakes"].get(found), known["hints"]
     if says is None and form(answer) != known["form"]:
         says = f"The answer has the form {form(answer)}, {known['form']} was expected."
+    if says is None and fingerprint(answer, ROUNDED) == known["near"]:
+        says = "It is close to the answer. Give all digits, unrounded."
     if says is None:
         says = f"Hint: {hints[min(_tried[name], len(hints) - 1)]}"
         _tried[name] += 1

@@ -91,13 +91,16 @@ def test_hints_and_mistakes_are_foreseen_for_every_check():
 
 
 def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, capsys):
-    known = {"right": lab.fingerprint(1.5), "form": [], "mistakes": {}, "hints": ["One.", "Two."]}
+    known = {"right": lab.fingerprint(1.5), "near": lab.fingerprint(1.5, lab.ROUNDED), "form": []}
+    known |= {"mistakes": {}, "hints": ["One.", "Two."]}
     (tmp_path / "checks.json").write_text(editions.json.dumps({"sum": known}), encoding="utf-8")
     monkeypatch.setattr(lab, "HERE", tmp_path)
     assert lab.check("sum", 1.5000000001)
     assert not any(lab.check("sum", value) for value in (1, 2, 3, [1.5]))
     said = [line.rpartition(". ")[2] for line in capsys.readouterr().out.splitlines()[1:]]
     assert said[:3] == ["Hint: One.", "Hint: Two.", "Hint: Two."]
+    assert not lab.check("sum", 1.504)
+    assert "unrounded" in capsys.readouterr().out
 
 
 def test_every_session_has_its_parts():
