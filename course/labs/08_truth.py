@@ -43,7 +43,8 @@ effect = load("versions").query(
     "arm == 'C crowd' and cell == 'female' and attribute == 'skin_colour'"
 )
 effect = effect.set_index("model").loc[["celeba-like", "fairface-like"]]
-fig, axes = plt.subplots(1, 2, figsize=(9, 2.9), sharex=True, sharey=True)
+plt.rcParams["font.size"] = 15
+fig, axes = plt.subplots(1, 2, figsize=(11, 3.4), sharex=True, sharey=True)
 for ax, model in zip(axes, ("celeba-like", "fairface-like"), strict=True):
     by_skin = women.groupby("skin", observed=True)[f"error_{model}"].agg(["mean", "sem"])
     gap = 100 * (by_skin.loc["dark", "mean"] - by_skin.loc["light", "mean"])
@@ -52,13 +53,14 @@ for ax, model in zip(axes, ("celeba-like", "fairface-like"), strict=True):
     ends = [[row["estimate"] - row["low"]], [row["high"] - row["estimate"]]]
     ax.errorbar(gap, 2, xerr=margin, fmt="o", color="saddlebrown", capsize=4)
     ax.errorbar(row["estimate"], 1, xerr=ends, fmt="s", color="black", capsize=4)
-    ax.text(0, 0, "?", fontsize=16, weight="bold", va="center", ha="center")
+    ax.text(4, 0, "?", fontsize=16, weight="bold", va="center", ha="center")
     ax.axvline(0, color="grey", linewidth=1)
     ax.set(title=f"{model}: {gap:+.1f} or {row['estimate']:+.1f} points", ylim=(-0.6, 2.6))
     ax.set_yticks([2, 1, 0], ["counted gap", "found effect", "truth"])
     ax.set_xlabel("dark − light, women (points)")
     ax.spines[["top", "right"]].set_visible(False)
 fig.tight_layout()
+plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
 # ## The truth, by intervention
@@ -70,7 +72,8 @@ fig.tight_layout()
 # The mean over many faces is the true effect.
 
 # %% tags=["slide"]
-fig, ax = plt.subplots(figsize=(8, 2.8))
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(10, 3.6))
 for place, row in enumerate(effect.iloc[::-1].to_dict("records")):
     found, low, high = (100 * row[name] for name in ("estimate", "low", "high"))
     ends = [[found - low], [high - found]]
@@ -83,27 +86,29 @@ ax.set(ylim=(-0.4, 1.7), xlabel="effect of dark skin on women, made faces (point
 held = ((effect["low"] <= effect["truth"]) & (effect["truth"] <= effect["high"])).sum()
 ax.set_title(f"{held} of 2 found intervals hold their truth")
 ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
 # ## Whose truth?
 #
 # - The counted gap is about **women in portraits**.
 # - The found effect is about **made faces**.
-# - Each has a truth of its own.
+# - Each has a truth of its own. Compare with that one alone.
 #
-# Hold an estimate against the truth of *its own* faces.
+# *Predict:* of 36 honest 95 % intervals, how many should miss?
 
 # %% [markdown] tags=["slide"]
 # ## Honest intervals miss too
 #
-# An honest 95 % interval holds its truth 19 times in 20.
+# An honest 95 % interval holds its truth 19 times in 20. Cells that share faces miss together.
 #
-# *Predict:* 36 intervals. How many should miss by chance?
+# Below: an **ideal** experiment, with perfect raters.
 
 # %% tags=["slide"]
-shown = load("versions").query("arm == 'C crowd' and scope == 'cell' and model != 'null'")
+shown = load("versions").query("arm == 'A exact' and scope == 'cell' and model != 'null'")
 missed = (shown["truth"] < shown["low"]) | (shown["truth"] > shown["high"])
-fig, ax = plt.subplots(figsize=(9, 3.2))
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 3.7))
 ax.axhline(0, color="black", linewidth=1)
 for part, colour, marker in ((~missed, "grey", "o"), (missed, "tab:red", "X")):
     off = 100 * shown[["estimate", "low", "high"]].sub(shown["truth"], axis=0)[part]
@@ -111,8 +116,11 @@ for part, colour, marker in ((~missed, "grey", "o"), (missed, "tab:red", "X")):
     at = np.flatnonzero(part)
     ax.errorbar(at, off["estimate"], yerr=ends, fmt=marker, color=colour, markersize=7)
 ax.set(ylabel="found − truth (points)", xlabel="cells of three models", xticks=[])
-ax.set_title(f"{missed.sum()} of {len(shown)} intervals miss the truth (red crosses)")
+ax.set_title(
+    f"{missed.sum()} of {len(shown)} intervals miss (red crosses), 0.05 × {len(shown)} expected"
+)
 ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
 # ## Three words
@@ -166,7 +174,8 @@ cells[["model", "attribute", "cell", "estimate", "low", "high", "truth"]].head()
 # %% [markdown]
 # ## Exercise 1. Do the intervals hold the truth? (8 minutes)
 #
-# First count the rows of `cells` whose interval, from `low` to `high`, contains `truth`.
+# First count the rows of `cells` whose interval, from `low` to `high`, contains `truth`: give `caught`. Join two conditions on
+# columns by `&`, each in brackets: `(a <= b) & (b <= c)`.
 
 # %% tags=["solution"]
 # A comparison of two columns is a column of True and False, and its sum is a count.
@@ -189,7 +198,7 @@ caught = ((cells["low"] <= 0) & (cells["high"] >= 0)).sum()
 caught = ((every["low"] <= every["truth"]) & (every["truth"] <= every["high"])).sum()
 
 # %% [markdown] tags=["hint"]
-# Two conditions must hold: `low` is at most `truth`, and `truth` is at most `high`. Join them by `&`.
+# Two conditions must hold: `low` is at most `truth`, and `truth` is at most `high`.
 
 # %% [markdown]
 # How bad is that? An honest 95 % interval misses with a chance of 0.05. Suppose that the intervals of `cells` missed
@@ -243,7 +252,8 @@ of_skin[["estimate", "low", "high", "truth"]].round(1)
 # %% [markdown]
 # Fit `error ~ skin_colour_level + hair_length_level + gender_level` with `smf.logit(…, images).fit(disp=0)`. Predict the
 # error rate in `places` with dark skin (level 1) and with light skin (level 0). Give `implied`, the four differences in
-# percentage points. Draw them beside the pairs' estimates and the truth.
+# percentage points. Draw them beside the pairs' estimates and the truth: `pd.DataFrame({name: column, …}).plot.barh()` draws
+# several columns.
 
 # %% tags=["solution"]
 # `fit.predict(table)` gives the rate for each row. `table.assign(column=0)` sets a column.
@@ -326,7 +336,7 @@ cells[["low", "low90", "estimate", "high90", "high"]].head().round(1)
 # %% [markdown]
 # `effects.verdict(low, high, low90, high90, tolerance)` says *exceeds*, *within* or *inconclusive* of each row. Give
 # `verdicts`. Then set the verdicts beside the truth: `truly` says whether the true effect lies beyond 5 points, up or down.
-# `counts` is a table of counts with a row per verdict and a column per value of `truly`.
+# `counts` is a table of counts with a row per verdict and a column per value of `truly`: `pd.crosstab(rows, columns)` makes it.
 
 # %% tags=["solution"]
 # The tolerance has the unit of the intervals. A true effect below -5 is beyond the tolerance too.
@@ -365,7 +375,7 @@ counts = pd.crosstab(truly, verdicts)
 counts = pd.crosstab(verdicts, (cells["estimate"].abs() > 5).to_numpy())
 
 # %% [markdown] tags=["hint"]
-# `pd.crosstab(rows, columns)` counts the combinations of two lists.
+# Rows are `verdicts`, columns are `truly`. The absolute value of a column is `column.abs()`.
 
 # %% [markdown]
 # Read your table. How many verdicts are firm and wrong? How many true effects beyond the tolerance were called
@@ -375,9 +385,10 @@ counts = pd.crosstab(verdicts, (cells["estimate"].abs() > 5).to_numpy())
 # ## Exercise 4. Fewer misses, better method? (6 minutes)
 #
 # The versions differ in their images. `A exact` moves one attribute and keeps all others. `C crowd` is the real experiment.
-# `D pruned` drops images that look fake or whose attributes are unclear, and `E complete` keeps only faces that lost no image. For each version in `every`,
-# give the number of intervals that **missed** and their mean **width** in points: a table `by_version` with these two
-# columns.
+# `D pruned` drops images that look fake or whose attributes are unclear, and `E complete` keeps only faces that lost no image. For each
+# version in `every`, give the number of intervals that **missed** and their mean **width** in points: a table `by_version` with
+# the columns `missed` and `width`. `every.assign(missed=…, width=…)` adds columns, and
+# `.groupby("arm").agg({"missed": "sum", "width": "mean"})` sums up the one and averages the other.
 
 # %% tags=["solution"]
 # Group by `arm`. A sum of True and False is a count.
@@ -402,10 +413,7 @@ by_version = both.groupby("arm").agg({"width": "mean", "missed": "sum"})
 by_version = both.groupby("model").agg({"missed": "sum", "width": "mean"})
 
 # %% [markdown] tags=["hint"]
-# Make a column `missed` and a column `width` with `every.assign(…)`, then group by `arm`.
-
-# %% [markdown] tags=["hint"]
-# `….groupby("arm").agg({"missed": "sum", "width": "mean"})` makes the table.
+# An interval missed where `truth` is below `low` or above `high`. "Or" is `|`. Its width is `high` minus `low`.
 
 # %% [markdown]
 # Which version misses least often? Look at the width of its intervals before you recommend it.
@@ -414,7 +422,7 @@ by_version = both.groupby("model").agg({"missed": "sum", "width": "mean"})
 # ## What would change your mind?
 #
 # Write two sentences. You trust pairs more than one coefficient: which result would have turned this around? And which
-# misses would tell you that the *method* is at fault, and that it was no bad luck?
+# misses would tell you that the *method* is at fault, and not bad luck?
 
 # %% [markdown] tags=["instructor"]
 # More misses than expected in many repetitions of version A would speak against the method. Misses of one experiment come in

@@ -27,6 +27,14 @@
 #
 # *Predict:* the true effect is 5 points, in one cell. How often does each audit find it?
 
+# %% [markdown] tags=["slide"]
+# ## Power
+#
+# The chance that a study finds an effect that is there.
+#
+# It grows with the effect, with the faces, and with errors that go together within a pair.
+# Wrong labels and pruning lower it.
+
 # %% tags=["slide"]
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,7 +45,8 @@ from helpers.effects import Design, power, transects_needed
 from helpers.effects.planning import label_noise, noisy_design
 
 sizes = np.unique(np.geomspace(20, 2000, 60).round().astype(int))
-fig, ax = plt.subplots(figsize=(8, 3.4))
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 4))
 for difference, colour, style in ((0.10, "black", "-"), (0.05, "tab:red", "--")):
     chances = [power(n, Design(difference, 0.05, pairs=1)) for n in sizes]
     ax.plot(sizes, chances, style, color=colour)
@@ -50,19 +59,7 @@ ax.set_xticks([20, 50, 100, 200, 500, 1000, 2000], [20, 50, 100, 200, 500, "1,00
 ax.minorticks_off()
 ax.set_title(f"5 points in one cell: found by {few:.0%} of audits of 50, {many:.0%} of 1,000")
 ax.spines[["top", "right"]].set_visible(False)
-
-# %% [markdown] tags=["slide"]
-# ## Power
-#
-# The chance that a study finds an effect that is there.
-#
-# More power with
-#
-# - a larger effect
-# - more faces
-# - errors that go together within a pair
-# - less noise in labels
-# - fewer pruned images
+plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
 # ## What you must guess
@@ -75,6 +72,8 @@ ax.spines[["top", "right"]].set_visible(False)
 # | `pairs` | 4 for an average, 1 for a cell |
 #
 # A **pilot** helps with the second and third.
+#
+# *Predict:* how many times more faces does a cell need?
 
 # %% [markdown] tags=["slide"]
 # ## One cell costs more
@@ -82,8 +81,6 @@ ax.spines[["top", "right"]].set_visible(False)
 # A face gives four pairs to an average, and one to a cell.
 #
 # Testing 24 cells as one family asks for a stricter level in each.
-#
-# *Predict:* how many times more faces?
 
 # %% tags=["slide"]
 asked = {"average, one test": (4, 1), "cell, one test": (1, 1), "cell, in a family of 24": (1, 24)}
@@ -91,7 +88,8 @@ counts = {
     name: transects_needed(Design(0.05, 0.05, pairs=pairs), 0.05 / tests)
     for name, (pairs, tests) in asked.items()
 }
-fig, ax = plt.subplots(figsize=(8, 2.6))
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 3.8))
 bars = ax.barh([*counts], [*counts.values()], color=["grey", "tan", "saddlebrown"])
 ax.bar_label(bars, padding=4)
 ax.invert_yaxis()
@@ -99,6 +97,7 @@ ax.set(xlabel="faces for a power of 80 %: 5 points, 5 % errors at the low level"
 ratio = counts["cell, in a family of 24"] / counts["average, one test"]
 ax.set_title(f"A cell in its family needs {ratio:.1f} times the faces of the average")
 ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
 # ## Pruning costs twice
@@ -106,6 +105,8 @@ ax.spines[["top", "right"]].set_visible(False)
 # A pair needs **both** of its images.
 #
 # Keep 7 images in 10, and of the pairs 0.7 × 0.7 are left: about half.
+#
+# *Predict:* for the same money, one rater on many faces or five on few?
 
 # %% [markdown] tags=["slide"]
 # ## Faces or raters?
@@ -113,31 +114,31 @@ ax.spines[["top", "right"]].set_visible(False)
 # - A wrong label hides an error, or makes one. Differences shrink.
 # - A second rater improves one label.
 # - A second face adds a label **and** a pair.
-#
-# *Predict:* where should your money go?
 
 # %% tags=["slide"]
 rivals = {r: int(1000 // (8 * 8 * r * 0.02)) for r in (1, 3, 5, 7)}
-fig, ax = plt.subplots(figsize=(8, 3))
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 3.8))
 for error, marker, colour in ((0.04, "o-", "black"), (0.16, "s--", "tab:red")):
     chances = [
         power(n, noisy_design(Design(0.05, 0.05, pairs=1), label_noise(error, r)))
         for r, n in rivals.items()
     ]
     ax.plot([*rivals], chances, marker, color=colour)
-    ax.text(1.15, chances[0] + 0.04, f"a rater errs in {error:.0%}", color=colour)
-ax.set_xticks([*rivals], [f"{r} raters\n{n} faces" for r, n in rivals.items()])
+    ax.text(1.15, chances[0] + 0.06, f"a rater errs in {error:.0%}", color=colour)
+ax.set_xticks([*rivals], [f"raters: {r}\nfaces: {n}" for r, n in rivals.items()])
 ax.set(
     ylabel="power", ylim=(0, 1.05), title="The same money, spent in four ways (5 points in a cell)"
 )
 ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
 # ## Freeze it
 #
 # Write the plan **before** the data exist: what you compare, which level, how many faces, which tolerance.
 #
-# Hand in its hash. Then nobody can say that you chose the question after the answer.
+# Hand in its hash. It proves that the question came before the answer.
 
 # %% [markdown]
 # The table `images` holds the images of the book's experiment, a row per image. A *transect* is one face, shown in eight
@@ -163,8 +164,9 @@ pairs.head()
 # %% [markdown]
 # ## Exercise 1. What a pilot tells (7 minutes)
 #
-# Each row of `pairs` is a pair: the same face with light skin (column 0) and with dark skin (column 1). Give
-# `values = [base_rate, within]`: the error rate with light skin, and the correlation of the two columns. Both are fractions.
+# Each row of `pairs` is a pair: the same face with light skin (column 0) and with dark skin (column 1). Compute `base_rate`,
+# the error rate with light skin, and `within`, the correlation of the two columns, both as fractions. Give them in this order as
+# the list `values`.
 
 # %% tags=["solution"]
 # `one.corr(other)` is the correlation of two columns.
@@ -252,7 +254,7 @@ needed = [transects_needed(average), transects_needed(cell), transects_needed(ce
 #
 # `power(transects, design)` gives the chance to find an effect. Make `curves`, a table of the power in **one cell**: a row for
 # each effect of 1 to 15 points, and a column for 100, for 400 and for 1,600 transects. Use your pilot's base rate, but be careful
-# with its correlation: plan with `within=0.2`. Draw the three curves.
+# with its correlation: plan with `within=0.2`. Draw the three curves with `curves.plot()`.
 
 # %% tags=["solution"]
 # A dictionary of lists becomes a table: `pd.DataFrame({name: list, …}, index=…)`.
@@ -308,10 +310,6 @@ smallest = [column[column < 0.8].index[-1] for _, column in curves.items()]
 # %% tags=["mistake"]
 # This is the row with an even chance. Ask for a power of 0.8.
 smallest = [column[column >= 0.5].index[0] for _, column in curves.items()]
-
-# %% tags=["mistake"]
-# You counted rows from zero. The first row is an effect of 1 point.
-smallest = [int((column < 0.8).sum()) for _, column in curves.items()]
 
 # %% [markdown] tags=["hint"]
 # Look at one column: `curves[100]`. Which is the first row with at least 0.8?
@@ -394,12 +392,16 @@ chances = [[power(n, cell)] * 2 for n in affordable]
 # %% [markdown] tags=["hint"]
 # The entry for 3 raters who err in 0.04: `power(affordable[1], noisy_design(cell, label_noise(0.04, 3)))`.
 
+# %% [markdown] tags=["hint"]
+# The first column is `[power(n, noisy_design(cell, label_noise(0.04, r))) for n, r in zip(affordable, raters)]`. A dictionary of two
+# such lists becomes a table with `pd.DataFrame`.
+
 # %% [markdown]
 # ## Your team's order
 #
 # Now do this for your own pilot of the league. Choose your numbers of transects and raters, and write your plan. The page on
-# the league (`league.md`) says how `plan.json` and `order.yml` look, and how to compute the hash. Hand in your order at the end of the session. It
-# cannot be changed afterwards.
+# the league (`league.md`) says how `plan.json` and `order.yml` look, and how to compute the hash. Your team hands in its order at
+# the end of the session. It is final.
 #
 # *If `Design` says that no errors correlate so, your pilot's `within` is too large for these rates. Take a smaller one. That is
 # the careful side, because more faces are needed then.*
@@ -411,7 +413,7 @@ chances = [[power(n, cell)] * 2 for n in affordable]
 # no effect in a cell?
 
 # %% [markdown] tags=["instructor"]
-# The pilot overstates or understates the correlation by chance: that is why exercise 3 takes a careful value. With good raters, one rater
-# on many faces wins for the same money. With poor raters the ways to spend it are nearly alike, and all are bad. What speaks
-# for several raters in the league: their labels differ from the gender that was set, and averages of scores need more than one rater. Let teams argue about
-# this before they freeze.
+# The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many
+# faces wins for the same money. With poor raters the ways to spend it are nearly alike, and all have little power. What speaks for
+# several raters: one rater shows no disagreement, and measures other attributes badly. Let teams argue about this before they
+# freeze. In the league the truth is about the gender that was *set*: ask what this means for the use of labels.
