@@ -1,0 +1,419 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lab 9. Planning
+#
+# *35 minutes. Afterwards you can take planning values from a pilot, say how many faces an audit needs, which effects it
+# can overlook, and whether money should buy faces or raters. Needs: lab 7 (pairs), and what a test's level is.*
+#
+# *Women* and *men* are short for drawn faces that raters perceive so. No number here is about groups of real people.
+
+# %% [markdown] tags=["slide"]
+# # Planning
+#
+# ## "We found no effect"
+#
+# Two audits say this sentence. One looked at 50 faces, the other at 1,000.
+#
+# *Predict:* the true effect is 5 points, in one cell. How often does each audit find it?
+
+# %% [markdown] tags=["slide"]
+# ## Power
+#
+# The chance that a study finds an effect that is there.
+#
+# It grows with the effect, with the faces, and with errors that go together within a pair.
+# Wrong labels and pruning lower it.
+
+# %% tags=["slide"]
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from course.lab import load
+from helpers.effects import Design, power, transects_needed
+from helpers.effects.planning import label_noise, noisy_design
+
+sizes = np.unique(np.geomspace(20, 2000, 60).round().astype(int))
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 4))
+for difference, colour, style in ((0.10, "black", "-"), (0.05, "tab:red", "--")):
+    chances = [power(n, Design(difference, 0.05, pairs=1)) for n in sizes]
+    ax.plot(sizes, chances, style, color=colour)
+    at = np.searchsorted(chances, 0.5)
+    ax.text(sizes[at] * 0.93, 0.55, f"{100 * difference:.0f} points", color=colour, ha="right")
+few, many = (power(n, Design(0.05, 0.05, pairs=1)) for n in (50, 1000))
+ax.axhline(0.8, color="grey", linestyle=":")
+ax.set(xscale="log", xlabel="faces (transects)", ylabel="power", ylim=(0, 1.05))
+ax.set_xticks([20, 50, 100, 200, 500, 1000, 2000], [20, 50, 100, 200, 500, "1,000", "2,000"])
+ax.minorticks_off()
+ax.set_title(f"5 points in one cell: found by {few:.0%} of audits of 50, {many:.0%} of 1,000")
+ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
+
+# %% [markdown] tags=["slide"]
+# ## What you must guess
+#
+# | | |
+# |---|---|
+# | `difference` | the effect that would matter |
+# | `base_rate` | errors at the low level |
+# | `within` | correlation of the two errors of a pair |
+# | `pairs` | 4 for an average, 1 for a cell |
+#
+# A **pilot** helps with the second and third.
+#
+# *Predict:* how many times more faces does a cell need?
+
+# %% [markdown] tags=["slide"]
+# ## One cell costs more
+#
+# A face gives four pairs to an average, and one to a cell.
+#
+# Testing 24 cells as one family asks for a stricter level in each.
+
+# %% tags=["slide"]
+asked = {"average, one test": (4, 1), "cell, one test": (1, 1), "cell, in a family of 24": (1, 24)}
+counts = {
+    name: transects_needed(Design(0.05, 0.05, pairs=pairs), 0.05 / tests)
+    for name, (pairs, tests) in asked.items()
+}
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 3.8))
+bars = ax.barh([*counts], [*counts.values()], color=["grey", "tan", "saddlebrown"])
+ax.bar_label(bars, padding=4)
+ax.invert_yaxis()
+ax.set(xlabel="faces for a power of 80 %: 5 points, 5 % errors at the low level")
+ratio = counts["cell, in a family of 24"] / counts["average, one test"]
+ax.set_title(f"A cell in its family needs {ratio:.1f} times the faces of the average")
+ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
+
+# %% [markdown] tags=["slide"]
+# ## Pruning costs twice
+#
+# A pair needs **both** of its images.
+#
+# Keep 7 images in 10, and of the pairs 0.7 × 0.7 are left: about half.
+#
+# *Predict:* for the same money, one rater on many faces or five on few?
+
+# %% [markdown] tags=["slide"]
+# ## Faces or raters?
+#
+# - A wrong label hides an error, or makes one. Differences shrink.
+# - A second rater improves one label.
+# - A second face adds a label **and** a pair.
+
+# %% tags=["slide"]
+rivals = {r: int(1000 // (8 * 8 * r * 0.02)) for r in (1, 3, 5, 7)}
+plt.rcParams["font.size"] = 15
+fig, ax = plt.subplots(figsize=(11, 3.8))
+for error, marker, colour in ((0.04, "o-", "black"), (0.16, "s--", "tab:red")):
+    chances = [
+        power(n, noisy_design(Design(0.05, 0.05, pairs=1), label_noise(error, r)))
+        for r, n in rivals.items()
+    ]
+    ax.plot([*rivals], chances, marker, color=colour)
+    ax.text(1.15, chances[0] + 0.06, f"a rater errs in {error:.0%}", color=colour)
+ax.set_xticks([*rivals], [f"raters: {r}\nfaces: {n}" for r, n in rivals.items()])
+ax.set(
+    ylabel="power", ylim=(0, 1.05), title="The same money, spent in four ways (5 points in a cell)"
+)
+ax.spines[["top", "right"]].set_visible(False)
+plt.rcdefaults()
+
+# %% [markdown] tags=["slide"]
+# ## Freeze it
+#
+# Write the plan **before** the data exist: what you compare, which level, how many faces, which tolerance.
+#
+# Hand in its hash. It proves that the question came before the answer.
+
+# %% [markdown]
+# The table `images` holds the images of the book's experiment, a row per image. A *transect* is one face, shown in eight
+# combinations of skin, hair and gender. `…_level` says which: 0 is light skin, short hair, female, and 1 is dark skin, long
+# hair, male. `error_…` is 1 where a model's answer differs from the raters' label.
+#
+# Suppose that you have seen 50 transects only: your pilot.
+
+# %%
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from course.lab import check, load
+from helpers.effects import Design, power, transects_needed
+from helpers.effects.planning import label_noise, noisy_design
+
+images = load("images")
+pilot = images[images["transect"] < 50]
+rows = ["transect", "hair_length_level", "gender_level"]
+pairs = pilot.pivot_table("error_fairface-like", rows, "skin_colour_level")
+pairs.head()
+
+# %% [markdown]
+# ## Exercise 1. What a pilot tells (7 minutes)
+#
+# Each row of `pairs` is a pair: the same face with light skin (column 0) and with dark skin (column 1). Compute `base_rate`,
+# the error rate with light skin, and `within`, the correlation of the two columns, both as fractions. Give them in this order as
+# the list `values`.
+
+# %% tags=["solution"]
+# `one.corr(other)` is the correlation of two columns.
+base_rate = pairs[0].mean()
+within = pairs[0].corr(pairs[1])
+values = [base_rate, within]
+
+# %% tags=["check"]
+check("planning-pilot", values)
+
+# %% tags=["mistake"]
+# The base rate is the error rate at the low level alone: light skin, column 0.
+values = [pairs.to_numpy().mean(), within]
+
+# %% tags=["mistake"]
+# This is a covariance. Ask for the correlation.
+values = [base_rate, pairs[0].cov(pairs[1])]
+
+# %% tags=["mistake"]
+# The base rate is that of dark skin here. Light skin is column 0.
+values = [pairs[1].mean(), within]
+
+# %% tags=["mistake"]
+# Keep the base rate as a fraction: planning counts in fractions.
+values = [100 * base_rate, within]
+
+# %% [markdown] tags=["hint"]
+# `pairs[0]` is the column of light skin. Its mean is the base rate.
+
+# %% [markdown] tags=["hint"]
+# `pairs[0].corr(pairs[1])` is the correlation within pairs.
+
+# %% [markdown]
+# A pilot is small. How far off is yours? The whole experiment gives these two values:
+
+# %%
+whole = images.pivot_table("error_fairface-like", rows, "skin_colour_level")
+print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3f}")
+
+# %% [markdown]
+# ## Exercise 2. How many faces? (8 minutes)
+#
+# `Design(difference, base_rate, within, pairs=…)` holds what you plan for. `transects_needed(design, alpha)` gives the least
+# number of transects that finds such an effect with a power of 80 %. The level `alpha` is 0.05 if you do not give it.
+#
+# Plan for an effect of 5 points with the values of your pilot. Give `needed`, a list of three numbers of transects:
+#
+# 1. for the **average** over the four cells (`pairs=4`),
+# 2. for **one cell** (`pairs=1`),
+# 3. for one cell **in its family** of 24 tests: the level is divided by 24, in the worst case.
+#
+# *Write down your guess of the third number first.*
+
+# %% tags=["solution"]
+# An effect of 5 points is a difference of 0.05.
+average, cell = (Design(0.05, base_rate, within, pairs=pairs_of_face) for pairs_of_face in (4, 1))
+needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
+print(needed)
+
+# %% tags=["check"]
+check("planning-needed", needed)
+
+# %% tags=["mistake"]
+# A cell has one pair a transect, in the third number too. Set `pairs=1`.
+family = transects_needed(average, 0.05 / 24)
+needed = [transects_needed(average), transects_needed(cell), family]
+
+# %% tags=["mistake"]
+# The family divides the *level*: 0.05 / 24. You multiplied the number of faces.
+needed = [transects_needed(average), transects_needed(cell), 24 * transects_needed(cell)]
+
+# %% tags=["mistake"]
+# You left out `within`, so `Design` took 0.05. Hand over the correlation of your pilot.
+average, cell = (Design(0.05, base_rate, pairs=pairs_of_face) for pairs_of_face in (4, 1))
+needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
+
+# %% [markdown] tags=["hint"]
+# `Design(0.05, base_rate, within, pairs=1)` is a cell. Hand it to `transects_needed`.
+
+# %% [markdown] tags=["hint"]
+# The third number is `transects_needed(cell, 0.05 / 24)`.
+
+# %% [markdown]
+# ## Exercise 3. What can be overlooked? (10 minutes)
+#
+# `power(transects, design)` gives the chance to find an effect. Make `curves`, a table of the power in **one cell**: a row for
+# each effect of 1 to 15 points, and a column for 100, for 400 and for 1,600 transects. Use your pilot's base rate, but be careful
+# with its correlation: plan with `within=0.2`. Draw the three curves with `curves.plot()`.
+
+# %% tags=["solution"]
+# A dictionary of lists becomes a table: `pd.DataFrame({name: list, …}, index=…)`.
+effects_in_points = range(1, 16)
+designs = [Design(points / 100, base_rate, 0.2, pairs=1) for points in effects_in_points]
+curves = {n: [power(n, design) for design in designs] for n in (100, 400, 1600)}
+curves = pd.DataFrame(curves, index=effects_in_points)
+curves.plot(
+    style=["o-", "s--", "^:"], figsize=(6, 3), xlabel="true effect (points)", ylabel="power"
+)
+plt.axhline(0.8, color="grey", linewidth=1)
+
+# %% tags=["check"]
+check("planning-curves", curves)
+
+# %% tags=["mistake"]
+# These are the powers of the average. A cell has `pairs=1`.
+designs = [Design(points / 100, base_rate, 0.2) for points in effects_in_points]
+curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in (100, 400, 1600)})
+
+# %% tags=["mistake"]
+# You left out the correlation, so `Design` took 0.05. Take 0.2.
+designs = [Design(points / 100, base_rate, pairs=1) for points in effects_in_points]
+curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in (100, 400, 1600)})
+
+# %% tags=["mistake"]
+# Rows and columns have changed places. Effects are rows.
+curves = curves.T
+
+# %% [markdown] tags=["hint"]
+# `Design(points / 100, base_rate, 0.2, pairs=1)` is the design for one row.
+
+# %% [markdown] tags=["hint"]
+# `[power(100, design) for design in designs]` is the first column, if `designs` holds the fifteen designs.
+
+# %% [markdown]
+# An effect that a study finds with a power of 80 % is called *detectable*. Give `smallest`: for each column of `curves`, the
+# smallest effect in whole points whose power is at least 0.8.
+
+# %% tags=["solution"]
+# Rows of a column that fulfil a condition: `column[column >= 0.8]`. The first of their names is `.index[0]`.
+smallest = [column[column >= 0.8].index[0] for _, column in curves.items()]
+for transects, points in zip(curves, smallest, strict=True):
+    print(f"{transects} transects: no effect of {points} points or more would be overlooked often")
+
+# %% tags=["check"]
+check("planning-smallest", smallest)
+
+# %% tags=["mistake"]
+# This is the largest effect that is still likely to be overlooked. Take the next one.
+smallest = [column[column < 0.8].index[-1] for _, column in curves.items()]
+
+# %% tags=["mistake"]
+# This is the row with an even chance. Ask for a power of 0.8.
+smallest = [column[column >= 0.5].index[0] for _, column in curves.items()]
+
+# %% [markdown] tags=["hint"]
+# Look at one column: `curves[100]`. Which is the first row with at least 0.8?
+
+# %% [markdown]
+# So write "no effect of this size or larger" beside every "no effect found".
+
+# %% [markdown]
+# ## Exercise 4. Faces or raters? (10 minutes)
+#
+# Raters judge eight attributes in each of the eight images of a transect. An answer costs 0.02, and you have 1,000.
+
+# %%
+raters = [1, 3, 5]
+
+
+def cost(transects: int, raters: int) -> float:
+    """Price of an order."""
+    return 8 * transects * 8 * raters * 0.02
+
+
+cost(100, 5)
+
+# %% [markdown]
+# Give `affordable`, the most transects that you can pay with 1, 3 and 5 raters an image.
+
+# %% tags=["solution"]
+# `a // b` divides and drops the fraction. `int(…)` makes a whole number.
+affordable = [int(1000 // cost(1, r)) for r in raters]
+
+# %% tags=["check"]
+check("planning-affordable", affordable)
+
+# %% tags=["mistake"]
+# You would pay more than 1,000. Round down.
+affordable = [int(1000 // cost(1, r)) + 1 for r in raters]
+
+# %% tags=["mistake"]
+# Part of a face cannot be bought. Round down to whole transects.
+affordable = [1000 / cost(1, r) for r in raters]
+
+# %% tags=["mistake"]
+# This is the price of a transect. Divide 1,000 by it.
+affordable = [cost(1, r) for r in raters]
+
+# %% [markdown] tags=["hint"]
+# `cost(1, r)` is the price of one transect with `r` raters.
+
+# %% [markdown]
+# A rater's label is wrong in a share of images. `label_noise(share, raters)` is the chance that the *majority* of so many
+# raters is wrong, and `noisy_design(design, noise)` is the design as it looks through such labels. Give `chances`: the power to
+# find 5 points in one cell (`within=0.2`), a row for 1, 3 and 5 raters, a column for raters who err in 0.04 and one for raters
+# who err in 0.16 of the images.
+
+# %% tags=["solution"]
+# Each row has its own number of transects and its own noise.
+cell = Design(0.05, base_rate, 0.2, pairs=1)
+chances = [
+    [power(n, noisy_design(cell, label_noise(share, r))) for share in (0.04, 0.16)]
+    for n, r in zip(affordable, raters, strict=True)
+]
+print(pd.DataFrame(chances, index=raters, columns=[0.04, 0.16]).round(2))
+
+# %% tags=["check"]
+check("planning-chances", chances)
+
+# %% tags=["mistake"]
+# You used the noise of a single rater in every row. The majority of several raters errs less.
+chances = [[power(n, noisy_design(cell, share)) for share in (0.04, 0.16)] for n in affordable]
+
+# %% tags=["mistake"]
+# You gave every row the same number of transects. More raters mean fewer faces for the same money.
+noises = [[label_noise(share, r) for share in (0.04, 0.16)] for r in raters]
+chances = [[power(affordable[0], noisy_design(cell, one)) for one in row] for row in noises]
+
+# %% tags=["mistake"]
+# There is no noise in this table: both columns are alike. Hand `noisy_design` to `power`.
+chances = [[power(n, cell)] * 2 for n in affordable]
+
+# %% [markdown] tags=["hint"]
+# The entry for 3 raters who err in 0.04: `power(affordable[1], noisy_design(cell, label_noise(0.04, 3)))`.
+
+# %% [markdown] tags=["hint"]
+# The first column is `[power(n, noisy_design(cell, label_noise(0.04, r))) for n, r in zip(affordable, raters)]`. A dictionary of two
+# such lists becomes a table with `pd.DataFrame`.
+
+# %% [markdown]
+# ## Your team's order
+#
+# Now do this for your own pilot of the league. Choose your numbers of transects and raters, and write your plan. The page on
+# the league (`league.md`) says how `plan.json` and `order.yml` look, and how to compute the hash. Your team hands in its order at
+# the end of the session. It is final.
+#
+# *If `Design` says that no errors correlate so, your pilot's `within` is too large for these rates. Take a smaller one. That is
+# the careful side, because more faces are needed then.*
+
+# %% [markdown]
+# ## What would change your mind?
+#
+# Write two sentences for your plan. Which of your guesses, if wrong, would hurt your order most? What will you say if you find
+# no effect in a cell?
+
+# %% [markdown] tags=["instructor"]
+# The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many
+# faces wins for the same money. With poor raters the ways to spend it are nearly alike, and all have little power. What speaks for
+# several raters: one rater shows no disagreement, and measures other attributes badly. Let teams argue about this before they
+# freeze. In the league the truth is about the gender that was *set*: ask what this means for the use of labels.
