@@ -74,8 +74,8 @@ notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 	$(PYTHON) tools/pair.py
 
 check: $(ENV)  ## style, pairing and the book's conventions, in seconds
-	$(PYTHON) -m ruff check src tests tools notebooks benchmarks
-	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks
+	$(PYTHON) -m ruff check src tests tools notebooks benchmarks course
+	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks course
 	$(PYTHON) tools/check.py
 
 smoke: $(ENV)  ## run the whole book in the smoke profile
