@@ -86,7 +86,7 @@ widgets.explorable(
 )
 
 # %% [markdown]
-# ::::{grid} 1 1 3 3
+# ::::{grid} 2 2 4 4
 # :gutter: 2
 #
 # :::{grid-item}
@@ -112,6 +112,15 @@ widgets.explorable(
 # :outline:
 # :expand:
 # Audit my model
+# ```
+# :::
+#
+# :::{grid-item}
+# ```{button-ref} teach
+# :color: primary
+# :outline:
+# :expand:
+# Teach with it
 # ```
 # :::
 #

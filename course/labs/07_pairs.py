@@ -99,7 +99,7 @@ with plt.rc_context(LARGE):
     arrow = {"arrowstyle": "->"}
     ax.annotate(f"harmed: {harmed}", (harmed, 1), (harmed + 0.7, 12), arrowprops=arrow)
     ax.set(xlabel=f"heads in {harmed + helped} tosses", ylabel="chance (%)")
-    ax.set_title(f"As uneven as {harmed} to {helped}: {chance[uneven].sum():.1f} % (red)")
+    ax.set_title(f"As uneven as {harmed} to {helped}: {chance[uneven].sum():.1f} % (coloured)")
     fig.canvas.draw()
 
 # %% [markdown] tags=["slide"]

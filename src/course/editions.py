@@ -36,6 +36,7 @@ from IPython.utils.capture import capture_output
 from markdown_it import MarkdownIt
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
 
 from course import lab
 from helpers import artifacts
@@ -45,10 +46,11 @@ COURSE = lineage.ROOT / "course"
 OUT = lineage.ROOT / "build" / "course"
 FOR_ALL = {"slide", "solution", "mistake", "hint", "instructor"}
 """Tags of cells that students do not get as they are."""
-DPI = 110
+DPI, COLOURS = 100, 32
 CHROMIUM = os.environ.get("CHROMIUM", "chromium")
 UNPACKED = re.compile(
-    r"/(\.doctrees|_sources|jupyter_execute|plugin)/|\.(zip|map|ttf|eot)$|\.esm\."
+    r"/(\.doctrees|_sources|jupyter_execute|plugin|league-gothic)/|\.(zip|map|ttf|eot|scss)$"
+    r"|\.esm\.|italic\.woff|/slides/[^/]+$"
 )
 """What Sphinx leaves and slides do without."""
 
@@ -118,7 +120,8 @@ def run_cell(shell: InteractiveShell, code: str, place: str) -> list[NotebookNod
     shown += [new_output("display_data", data=data) for data in rich]
     for figure in map(plt.figure, plt.get_fignums()):
         figure.savefig(drawn := io.BytesIO(), format="png", dpi=DPI, bbox_inches="tight")
-        picture = base64.b64encode(drawn.getvalue()).decode()
+        Image.open(drawn).convert("RGB").quantize(COLOURS).save(small := io.BytesIO(), "png")
+        picture = base64.b64encode(small.getvalue()).decode()
         shown.append(new_output("display_data", data={"image/png": picture}))
     plt.close("all")
     return shown

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import jupytext
+import matplotlib.pyplot as plt
 import nbformat
 import pytest
 
@@ -57,6 +58,7 @@ def test_a_check_tells_right_answers_from_mistakes_and_from_stubs(
             assert capsys.readouterr().out.strip().endswith(says.lstrip("# "))
         elif cell.cell_type == "code":
             exec(code, names)
+        plt.close("all")
 
 
 @pytest.mark.parametrize("session", LABS)
