@@ -237,7 +237,7 @@ def build(out: Path = OUT) -> Path:
     shutil.copy2(COURSE / "requirements.txt", out / "student")
     build_slides(out / "slides")
     print_handouts(out / "handouts")
-    for name in ("instructor", "README.md", "rubric.md"):
+    for name in ("instructor", "README.md", "rubric.md", "league.md"):
         copy = shutil.copytree if (COURSE / name).is_dir() else shutil.copy2
         copy(COURSE / name, out / name)
     shutil.copy2(lineage.ROOT / "LICENSE-text", out)
