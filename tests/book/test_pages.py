@@ -246,7 +246,7 @@ def names(html: Path) -> list[str]:
 
 
 class TestPages:
-    """Every page, at both widths."""
+    """Every page, at both widths and in both modes."""
 
     pytestmark = pages_in_chromium
 
@@ -257,11 +257,14 @@ class TestPages:
             with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
                 # Code has the same few colours everywhere: axe sees them in the small book.
                 found = self.problems(visit, address)
-                found += self.barriers(visit, [".highlight pre"] if html == SMOKE else [])
+                code = [".highlight pre"] if html == SMOKE else []
+                found += self.barriers(visit, code)
                 visit.page.set_viewport_size(browser.PHONE)
                 found += self.problems(visit, address)
                 # Colours, most of the work, are those that axe has just seen.
                 found += self.barriers(visit, rules={"color-contrast": {"enabled": False}})
+                visit.page.evaluate("document.documentElement.dataset.theme = 'dark'")
+                found += self.barriers(visit, code, runOnly=["color-contrast"])
                 problems += [f"{name}: {what}" for what in found]
         assert problems == []
 
@@ -296,10 +299,10 @@ class TestPages:
         )
         return found + ([f"{lost} labels of rows scroll out of sight"] if lost else [])
 
-    def barriers(self, visit: browser.Visit, but: list[str] = (), rules: dict | None = None):
+    def barriers(self, visit: browser.Visit, but: list[str] = (), **options: object):
         """What axe finds, but in what some selectors name."""
         # Style sheets need not be fetched a second time.
-        options = {"preload": False, "resultTypes": ["violations"], "rules": rules or {}}
+        options |= {"preload": False, "resultTypes": ["violations"]}
         broken = Axe().run(visit.page, {"exclude": [*but]}, options).response["violations"]
         return [f"axe {v['id']}: {[node['html'][:150] for node in v['nodes']]}" for v in broken]
 
