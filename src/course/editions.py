@@ -38,7 +38,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from PIL import Image
 
-from course import lab
+from course import lab, quiz
 from helpers import artifacts
 from helpers.artifacts import lineage
 
@@ -237,6 +237,7 @@ def build(out: Path = OUT) -> Path:
     shutil.copy2(COURSE / "requirements.txt", out / "student")
     build_slides(out / "slides")
     print_handouts(out / "handouts")
+    quiz.write(out / "quizzes")
     for name in ("instructor", "README.md", "rubric.md", "league.md"):
         copy = shutil.copytree if (COURSE / name).is_dir() else shutil.copy2
         copy(COURSE / name, out / name)

@@ -11,6 +11,7 @@ The page works by keyboard, tells screen readers what it says, and asks no netwo
 
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,16 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from markdown_it import MarkdownIt
 
-from course.editions import COURSE
 from course.lab import load
+from helpers.artifacts import lineage
+
+LOOK = "body {max-width: 45rem; margin: 2rem auto; font-family: sans-serif} label {display: block}"
 
 
 @cache
 def questions() -> dict[str, list[dict[str, Any]]]:
     """Session → its questions, numbers filled in."""
-    quizzes = yaml.safe_load((COURSE / "quizzes.yml").read_text(encoding="utf-8"))
+    quizzes = yaml.safe_load((lineage.ROOT / "course" / "quizzes.yml").read_text(encoding="utf-8"))
     return {session: [filled(one) for one in asked] for session, asked in quizzes.items()}
 
 
@@ -57,6 +60,16 @@ def page(session: str) -> str:
         said = '<p class="says" role="status" aria-live="polite"></p>'
         parts.append(f"<fieldset>{legend}{''.join(rows)}{said}</fieldset>")
     return f'<form class="quiz">{"".join(parts)}</form>'
+
+
+def write(folder: Path) -> None:
+    """Write the quizzes as pages of their own."""
+    folder.mkdir()
+    script = (lineage.ROOT / "book" / "_static" / "quiz.js").read_text(encoding="utf-8")
+    for session in questions():
+        head = f'<meta charset="utf-8"><title>Quiz {session}</title><style>{LOOK}</style>'
+        text = f'<!doctype html><html lang="en">{head}<h1>Quiz {session}</h1>{page(session)}'
+        (folder / f"{session}.html").write_text(f"{text}<script>{script}</script>", "utf-8")
 
 
 class Quiz(Directive):
