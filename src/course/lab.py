@@ -36,6 +36,12 @@ def form(answer: object) -> list[int]:
     return list(np.shape(answer))
 
 
+def told(shape: list[int]) -> str:
+    """A form in words."""
+    words = "one value", "a list of {}", "a table of {} rows and {} columns"
+    return words[min(len(shape), 2)].format(*shape)
+
+
 def fingerprint(answer: object, digits: int = DIGITS) -> str:
     """SHA-256 of the values of an answer, of which numbers are rounded."""
     values = np.asarray(answer).ravel().tolist()
@@ -44,7 +50,7 @@ def fingerprint(answer: object, digits: int = DIGITS) -> str:
     return hashlib.sha256(json.dumps([form(answer), text]).encode()).hexdigest()
 
 
-def check(name: str, answer: object) -> bool:
+def check(name: str, answer: object) -> None:
     """Say whether an answer is right, which mistake it looks like, or the next hint.
 
     Args:
@@ -52,19 +58,27 @@ def check(name: str, answer: object) -> bool:
         answer: a number, a text, a list, an array, or a table.
     """
     known = json.loads((HERE / "checks.json").read_text(encoding="utf-8"))[name]
-    if answer is ...:
-        print(f"{name}: there is no answer yet. Put yours in place of the dots.")
-        return False
-    if (found := fingerprint(answer)) == known["right"]:
-        print(f"{name}: right.")
-        return True
-    says, hints = known["mistakes"].get(found), known["hints"]
-    if says is None and form(answer) != known["form"]:
-        says = f"The answer has the form {form(answer)}, {known['form']} was expected."
-    if says is None and fingerprint(answer, ROUNDED) == known["near"]:
-        says = "It is close to the answer. Give all digits, unrounded."
-    if says is None:
-        says = f"Hint: {hints[min(_tried[name], len(hints) - 1)]}"
-        _tried[name] += 1
-    print(f"{name}: not yet. {says}")
-    return False
+    print(f"{name}: {_verdict(name, answer, known)}")
+
+
+def _verdict(name: str, answer: object, known: dict) -> str:
+    if answer is ... or (isinstance(answer, list | tuple) and any(one is ... for one in answer)):
+        return "there is no answer yet. Put yours in place of the dots."
+    try:
+        found = fingerprint(answer)
+    except ValueError:
+        return "not yet. The parts of the answer differ in length. Put one number in each place."
+    if found == known["right"]:
+        return "right."
+    if says := known["mistakes"].get(found):
+        return f"not yet. {says}"
+    if form(answer) != known["form"]:
+        return f"not yet. The answer is {told(form(answer))}, {told(known['form'])} was expected."
+    if fingerprint(answer, ROUNDED) == known["near"]:
+        return (
+            "not yet, but close. Give all digits if you rounded. If you did not, some part of your "
+            "way differs a little from the one that the exercise names."
+        )
+    hint = known["hints"][min(_tried[name], len(known["hints"]) - 1)]
+    _tried[name] += 1
+    return f"not yet. Hint: {hint}"
