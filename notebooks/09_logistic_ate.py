@@ -177,7 +177,7 @@ _ = figure.supxlabel(label, fontsize=10)
 
 # %% [markdown]
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
-# table answers for all four models. The log odds ratio is twice the coefficient. It is the number of the answer above.
+# table answers for all four models. The log odds ratio is twice the coefficient. For plantskin it is the number in the answer above.
 # The last column ranks seven attributes by their largest coefficient. A reader of the paper would call an
 # attribute near the end negligible. The rank of skin differs between the models.
 
@@ -190,7 +190,7 @@ skin = logit.xs(("skin_colour", "Dark skin"), level=["attribute", "level"]).loc[
 place = largest.groupby("model").rank(ascending=False).xs("skin_colour", level="attribute")
 shown = pd.DataFrame({"coefficient": skin["estimate"], "bar": skin["sd_image"]})
 shown["log odds ratio"] = 2 * shown["coefficient"]
-shown["size among 7"] = place.map(dict(enumerate(PLACES, 1)))
+shown["rank among 7"] = place.map(dict(enumerate(PLACES, 1)))
 shown.style.format("{:z.2f}", shown.columns[:3])
 
 # %% tags=["remove-input"]
