@@ -390,7 +390,7 @@ PRINTED = {"Young": (7.0, 2.6), "No_Beard": (0.8, 11.8), "Heavy_Makeup": (1.6, 1
 PRINTED["Wearing_Lipstick"] = (1.7, 16.3)
 step_towards = flips.xs("+", level="direction")["estimate"]
 HEAD = ["paper, away", "paper, towards", "joint, away", "joint, towards"]
-HEAD += ["conditional, away", "conditional, towards"]
+HEAD += ["cond., away", "cond., towards"]
 lines = [f"| flips in % | {' | '.join(HEAD)} |", "| --- " * 7 + "|"]
 for name in VECTORS:
     cells = [name.replace("_", " "), *(f"{one:.1f}" for one in PRINTED.get(name, ()))]
@@ -426,7 +426,7 @@ glue("rates", Markdown(f"{verdict}\n\n" + "\n".join(lines)), display=False)
 #
 # - *Joint*, in the workshop version: by *all* codes. The paper's columns are joint rates, for another classifier and
 #   photographs. Compare signs only.
-# - *Conditional*, in the later version: by the codes that start on the side that is left. The later version gives
+# - *Conditional* (cond.), in the later version: by the codes that start on the side that is left. The later version gives
 #   flips away from smiling a minus sign, which we leave out here.
 #
 # If half of all codes smile, a conditional rate is twice the joint one.
@@ -736,7 +736,7 @@ widths = [
 ]
 wider = widths[0] / widths[1]
 Markdown(
-    f"We compare the {len(compared)} attributes of the first figure that can be set by hand. "
+    "These are the attributes of the first figure that can be set by hand. "
     f"{int(compared['holds'].sum())} of {len(compared)} intervals hold the truth, and the estimates are "
     f"{off.mean():.3f} off on average. The intervals are {wider:.1f} times as wide as in the first audit. Leakage, the change of attributes other than a vector's own, "
     f"predicts errors of {leak.mean():.3f} on average. The largest predicted error is "
