@@ -294,7 +294,7 @@ label = (
 )
 figure.supxlabel(label, fontsize=10)
 panels.legend_above(figure, words.index, 3)
-by_axis = judged.groupby("attribute")["verdict"].value_counts().unstack(fill_value=0)
+by_axis = pd.crosstab(judged["attribute"], judged["verdict"])
 by_axis = by_axis.reindex(columns=words.index, fill_value=0)
 title = f"Cells by verdict, tolerance ±{100 * plan.tolerance:g} points\n" + "\n".join(
     f"{name}: " + ", ".join(f"{n} {word}" for word, n in by_axis.loc[axis].items())
