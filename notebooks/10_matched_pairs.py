@@ -132,7 +132,7 @@ _ = drawing.suptitle(
 # ## Subtract inside a transect
 #
 # A {term}`matched pair` has two images of one transect. They were meant to differ in one attribute
-# only. Here is the simplest analysis of them. Take women with short hair, one model, and subtract the
+# only. Take women with short hair, one model, and subtract the
 # error with light skin from the error with dark skin.
 
 # %%
@@ -199,7 +199,7 @@ pruned = audit[audit["kept"] & audit["adult"]]
 crowd, after_pruning = matched(audit), matched(pruned)
 
 # %% [markdown]
-# Two versions are computed. The first uses all images and is the version of this book. The second uses
+# Two versions are computed. The first, the version of this book, uses all images. The second uses
 # only images that pruning kept, as {cite:t}`transects` do. Pruning chooses images after they were made,
 # and this choice can change an effect ([](07_pruning)).
 #
@@ -253,8 +253,7 @@ print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_
 
 # %% [markdown]
 # So a cell can be flagged and within the tolerance: its effect is real and small. The function above has
-# given the verdicts already. We count them for skin and hair in both audited models: two attributes, two
-# models and four cells of each.
+# given the verdicts already. We count them for skin and hair in both audited models.
 
 # %%
 cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
@@ -303,9 +302,8 @@ title = f"Cells by verdict, tolerance ±{100 * plan.tolerance:g} points\n" + "\n
 figure.legends[0].set_title(title, {"size": 11})
 
 # %% [markdown]
-# Look first at the rows of one panel. They share the faces, the model and the attribute, and yet their
-# effects differ. Compare then the upper two with the lower two panels: the effects of hair and of skin depend on
-# perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
+# The rows of one panel share the faces, the model and the attribute, and yet their effects differ. The effects
+# of hair and of skin depend on perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
 
 # %% tags=["remove-input"]
 of_skin = judged[judged["attribute"] == "skin_colour"]
@@ -319,13 +317,13 @@ for model, part in of_skin.groupby("model", sort=False):
     )
     lines.append(
         f"- **{model}**, dark skin, {len(part)} cells: {' and '.join(states)}. The minimum "
-        f"detectable effect is smallest with {sharp} and largest with {blunt}."
+        f"detectable effect goes from {sharp} to {blunt}."
     )
 Markdown("\n".join(lines))
 
 # %% [markdown]
 # An effect as large as the {term}`minimum detectable effect` is found in four of five such experiments. A
-# cell with a large one says little when it finds no effect. A verdict holds for one cell.
+# cell with a large one says little when it finds no effect.
 # [Note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
 # an effect differs between women and men.
 
@@ -333,7 +331,7 @@ Markdown("\n".join(lines))
 # ## Averages hide opposite effects
 #
 # The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
-# dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average, and the null model on the same scale.
+# dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average.
 
 # %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
@@ -395,7 +393,7 @@ claim(
 )
 
 # %% [markdown]
-# The reason is arithmetic. One coefficient averages the four cells. A large effect of one sign on men
+# One coefficient averages the four cells. A large effect of one sign on men
 # outweighs a smaller effect of the other sign on women. More faces would narrow the interval of the
 # coefficient, but would not split it into its parts.
 

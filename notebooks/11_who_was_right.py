@@ -145,7 +145,7 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 # %% [markdown]
 # ## The truth, by intervention
 #
-# Every face of this world is a list of parameters. So we can do what is impossible with photographs. Take
+# Every face of this world is a list of parameters. Take
 # a base face and set its skin parameter to the low dose and to the high dose. Keep all other parameters,
 # draw both faces, and ask the model. This operation is called an {term}`intervention`, written do(skin = dark).
 # The difference of the two errors is the true effect for this face.
@@ -253,8 +253,7 @@ _ = panels.legend_above(figure)
 # %% [markdown]
 # The typical distance is a root mean square over all cells. The regression gives one sign to all four
 # cells of an attribute, so it cannot follow effects that change with gender, as those of *plantskin* do. The
-# pairs can. How would
-# other estimators do, and in hundreds of audits? [Note N1](n01_truth_scorecard) keeps the score.
+# pairs can. [Note N1](n01_truth_scorecard) judges more estimators in hundreds of audits.
 #
 # The table counts cells of skin colour. The first column is the reading of the paper's figure: the sign
 # of the one coefficient. The columns *found* count cells that pass the adjusted test. The columns *true* count
@@ -288,8 +287,8 @@ readings.rename(columns=dict(zip(counts, heads, strict=True))).rename_axis(None)
 # %% [markdown]
 # ## Found against true
 #
-# Now look closely at the pairs. An honest 95 % interval contains its truth in nineteen of twenty cases, if
-# only the draw of faces is uncertain. Real experiments have more sources of error. The next function adds
+# An honest 95 % interval contains its truth in nineteen of twenty cases, if only the draw of faces is
+# uncertain. The next function adds
 # the truth to each found effect and asks whether the interval contains it.
 
 # %%
@@ -327,7 +326,7 @@ title += f"where chance alone leaves out {by_chance:.1f}"
 _ = ax.set_title(title, fontsize=12)
 
 # %% [markdown]
-# This is one experiment. Cells share faces, and all models see the same faces, so misses often come
+# Cells share faces, and all models see the same faces, so misses often come
 # together: one unlucky draw can bring several. [](tour) counts the cells that hold their truth with
 # [twenty other seeds](#twenty-other-seeds).
 
@@ -339,8 +338,8 @@ _ = ax.set_title(title, fontsize=12)
 #
 # - **draw of faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
 #   the experiment,
-# - **base faces**: now the base faces are those that the fitted directions select,
-# - **doses**: each face gets the doses that its made images really got,
+# - **base faces**: those that the fitted directions select,
+# - **doses**: those that each made image really got,
 # - **{term}`leakage`**: the made faces themselves, whose other parameters move along,
 # - **raters' noise**: raters who look at the shape of the face, and make mistakes,
 # - **raters' cues**: the raters of the experiment, who also look at beard, makeup and hair. This version is the
@@ -523,7 +522,7 @@ step_se["sampling"] = np.hypot(step_se["sampling"], from_truth)
 
 # %% [markdown]
 # What each step adds to an estimate is a difference of two versions. The steps add up exactly: truth plus
-# all steps gives the found effect. So the next call splits the error of every cell.
+# all steps gives the found effect.
 
 # %%
 split = error_sources.contributions(rungs, STEPS)
@@ -535,11 +534,13 @@ square = climbed**2 - step_se.loc[split.index, climbed.columns] ** 2  # less wha
 until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
 size = 100 * np.sqrt(square.loc[of_trained, until_found].mean().clip(lower=0))
+NAMES = {"sampling": "draw of faces", "noise": "raters' noise", "cues": "raters' cues"}
 farthest = climbed.loc[of_trained, until_found].sum(axis=1).abs().idxmax()
 moved_by, expected_by = (
     100 * np.sqrt((table.loc[split.index, until_found][of_trained] ** 2).mean())
     for table in (climbed, step_se)
 )
+largest_step = NAMES.get(moved_by.idxmax(), moved_by.idxmax())
 
 # %% tags=["remove-cell"]
 one = 100 * climbed.loc[farthest, until_found]
@@ -547,7 +548,6 @@ reach = 100 * labels.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
-NAMES = {"sampling": "draw of faces", "noise": "raters' noise", "cues": "raters' cues"}
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 7.4), height_ratios=[8, 6])
 ends = start + one.cumsum().to_numpy()
 places = np.arange(1, len(one) + 1)
@@ -562,8 +562,9 @@ upper.plot(np.repeat(np.r_[start, ends], 2), heights, color=figures.GREY, linewi
 lower.barh(places - 1, moved_by, 0.6, color=figures.GREY)
 lower.vlines(expected_by, places - 1.42, places - 0.58, color=figures.BLACK, linewidth=2)
 for place, both in enumerate(zip(moved_by, expected_by, strict=True)):
-    told_size = "{:.1f} (chance: {:.1f})".format(*both)
-    lower.annotate(told_size, (max(both), place), (6, 0), **beside_mark)
+    lower.annotate(
+        "{:.1f} (chance: {:.1f})".format(*both), (max(both), place), (6, 0), **beside_mark
+    )
 names = [NAMES.get(step, step) for step in one.index]
 panels.name_rows(upper, ["truth", *names, "found"])
 panels.name_rows(lower, names)
@@ -574,25 +575,27 @@ span = np.r_[start, ends, ends + reach, ends - reach]
 room = 0.12 * np.ptp(span)
 upper.set_xlim(span.min() - room, span.max() + 2 * room)
 upper.set_xlabel("effect (points)")
-lower.set(xlabel="size of a step (points)", xlim=(0, 1.6 * max(moved_by.max(), 0.1)))
-largest_step = NAMES.get(moved_by.idxmax(), moved_by.idxmax())
+lower.set(xlabel="size of a step (points)", xlim=(0, 1.75 * max(moved_by.max(), 0.1)))
 title = f"Largest step: {largest_step},\n{moved_by.max():.1f} points (root mean square)"
 _ = figure.suptitle(title, fontsize=12)
 
 # %% [markdown]
-# Read the upper panel from top to bottom. Red steps move the estimate up, blue steps move it down. Large steps
+# Red steps move the estimate up, blue steps move it down. Large steps
 # may cancel, and then a small one decides. So we report contributions and name no single cause. The lower
 # panel shows where effort would pay: more faces for the first step, better directions for the next three,
 # better raters for the last two.
 
 # %% tags=["remove-input"]
+relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
 Markdown(
     "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
     "show how much. The draw of faces is chance by its nature: here it moved effects by "
     f"{moved_by['sampling']:.1f} points, and its standard error lets us expect {expected_by['sampling']:.1f}. "
     f"If the expected part is taken off, {size['sampling']:.1f} points remain. "
     "[Note N10](n10_direct_effects) repeats the ideal version hundreds of times. There the intervals "
-    "hold the truth about as often as they promise, and single experiments have good or bad luck."
+    "hold the truth about as often as they promise, and single experiments have good or bad luck. "
+    f"The last two steps come from raters, who gave {relabelled} of {len(audit):,} images another gender "
+    "than the shape."
 )
 
 # %% [markdown]
@@ -600,7 +603,7 @@ Markdown(
 # Leakage is a bias. [Note N10](n10_direct_effects) measures it for this instrument and for the paper's.
 
 # %% [markdown]
-# Look again at the crosses above. In which cell do most models miss, and why? The truth takes the median
+# In which cell do most models miss, and why? The truth takes the median
 # dose, and made faces vary around it. If errors rise faster above the median than they fall below, this
 # spread raises the average. So we intervene in that cell: only the hair of the base faces gets the lengths
 # of the made faces.
@@ -668,7 +671,7 @@ claim(
 distance_of = ((trained["estimate"] - trained["truth"]) ** 2).groupby(trained["arm"]).mean() ** 0.5
 shown = pd.DataFrame(
     {
-        "pairs in a cell": trained.groupby("arm")["n"].median().astype(int),
+        "pairs in a cell": trained.groupby("arm")["n"].median().round().astype(int),
         "interval width": (100 * width).map("{:.1f}".format),
         f"missed, of {len(of_cells)}": missed_cells.sum(axis=1),
         "distance": (100 * distance_of).map("{:.1f}".format),
@@ -683,20 +686,21 @@ shown.rename(rows_told).rename_axis(index=None, columns=None)
 missed, n_pairs = missed_cells.sum(axis=1), trained.groupby("arm")["n"].median()
 whole = n_pairs["E complete"]
 Markdown(
-    f"Two rows need a word. The ideal version misses {missed['A exact']} cells by the draw of its "
-    f"faces alone. And only {whole:.0f} of {n_transects} transects are complete, so their intervals are "
-    f"{100 * width['E complete']:.1f} points wide instead of {100 * width['C crowd']:.1f}. Their "
-    f"{missed['E complete']} misses come with this width: the estimates lie "
+    f"The ideal version misses {missed['A exact']} cells and lies {100 * distance_of['A exact']:.1f} points "
+    "from the truth, by the draw of its faces alone. Later steps can bring an estimate nearer by chance. "
+    f"Only {whole:.0f} of {n_transects} transects are complete, so their intervals are "
+    f"{100 * width['E complete']:.1f} points wide instead of {100 * width['C crowd']:.1f}. Wide intervals miss "
+    f"less: here they miss {missed['E complete']} cells, while the estimates lie "
     f"{100 * distance_of['E complete']:.1f} points from the truth, and with all images "
     f"{100 * distance_of['C crowd']:.1f}. To keep {n_transects} complete transects, one has to make "
-    f"{n_transects / whole:.1f} times as many. [](16_planning) computes this price for a plan."
+    f"{n_transects / whole:.1f} times as many. [Chapter 16](16_planning) computes this price for a plan."
 )
 
 # %% [markdown]
 # ## The women who were counted
 #
 # Chapter 1 counted other women: portraits with the hair, age and light that come with each skin colour.
-# Their truth is another number. So we intervene on them too. Each counted woman gets the low and the high
+# So we intervene on them too. Each counted woman gets the low and the high
 # dose of skin. Everything else stays, also the raters' label.
 
 # %%
@@ -734,7 +738,7 @@ on_transects = of_women.assign(
 )
 
 # %% [markdown]
-# Now four numbers carry the name *effect of skin on women*. Each answers [another question](estimands).
+# Four numbers carry the name *effect of skin on women*. Each answers [another question](estimands).
 # The *counted gap* compares different women. The *true effect on the counted* changes the skin of these
 # women. The *true effect on transects* does so for the base faces of the experiment. The *found effect* is
 # the experiment's estimate of it.
@@ -886,24 +890,27 @@ Markdown(with_minus("\n".join(lines)))
 # *reweighting*: give short and long hair the shares that they have among the counted women. Then the effect on
 # women becomes a weighted mean of two cells, so it always lies between them.
 
-# %% tags=["remove-input"]
+# %%
 women_cells = of_cells.query("attribute == 'skin_colour' and gender == 0")
+between_cells = women_cells.groupby("model")["estimate"].agg(["min", "max"])
+
+# %% tags=["remove-input"]
 lines = []
 for model in AUDITED:
-    between = women_cells.loc[women_cells["model"] == model, "estimate"]
+    between = between_cells.loc[model]
     own = four.loc[("true effect on the counted", model)].map(in_points)
     lines.append(
-        f"- **{model}**: any shares of hair give an effect from {in_points(between.min())} to "
-        f"{in_points(between.max())} points. The true effect on the counted women is "
+        f"- **{model}**: any shares of hair give an effect from {in_points(between['min'])} to "
+        f"{in_points(between['max'])} points. The true effect on the counted women is "
         f"{own['estimate']} ({own['low']} to {own['high']})."
     )
 Markdown(with_minus("\n".join(lines)))
 
 # %% [markdown]
-# Portraits differ from made faces in more than hair: in age, light, makeup and clearness. [](17_transport)
+# Portraits differ from made faces in more than hair: in age, light and makeup. [](17_transport)
 # reweights the errors themselves and predicts the counted gap of women. The prediction misses most of it. So this
 # experiment alone cannot answer the question for portraits. The intervention above did, because this world can
-# change the skin of the counted women themselves. With real people, look at their portraits too.
+# change the skin of the counted women themselves.
 
 # %% tags=["remove-input"]
 lines = []
