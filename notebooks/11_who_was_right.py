@@ -591,7 +591,7 @@ Markdown(
     "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
     "show how much. The draw of faces is chance by its nature: here it moved effects by "
     f"{moved_by['sampling']:.1f} points, and its standard error lets us expect {expected_by['sampling']:.1f}. "
-    f"[The tour](tour) takes this expected part off, square from square, and prints {size['sampling']:.1f}. "
+    f"Take off this expected part, square from square, and {size['sampling']:.1f} points remain. "
     "[Note N10](n10_direct_effects) repeats the ideal version hundreds of times. There the intervals "
     "hold the truth about as often as they promise, and single experiments have good or bad luck. "
     f"The last two steps come from raters: their majority gave {relabelled} of {len(audit):,} images "
@@ -855,6 +855,11 @@ for effect, gap, word in [
 ]:
     assert weigh_blame(effect, gap) == word, (effect, gap)
 
+# %% [markdown]
+# *Misplaced blame* means that the share is below one fifth. *Partly right* means that dark skin raises
+# errors, by less than the gap. *Undecided* asks for a larger audit.
+# [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
+
 # %% tags=["remove-input"]
 blames, lines = {}, []
 for model in AUDITED:
@@ -883,11 +888,6 @@ lines += [
     f"{in_points(in_one_cell.min() / 100)} to {in_points(in_one_cell.max() / 100)} points (three models).",
 ]
 Markdown(with_minus("\n".join(lines)))
-
-# %% [markdown]
-# *Misplaced blame* means that the share is below one fifth. *Partly right* means that dark skin raises
-# errors, by less than the gap. *Undecided* asks for a larger audit.
-# [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
 
 # %% [markdown]
 # ## Back to the question of chapter 1
