@@ -132,7 +132,7 @@ _ = drawing.suptitle(
 # ## Subtract inside a transect
 #
 # A {term}`matched pair` has two images of one transect. They were meant to differ in one attribute
-# only. Here is the simplest analysis of them. Take women with short hair, one model, and subtract the
+# only. Take women with short hair, one model, and subtract the
 # error with light skin from the error with dark skin.
 
 # %%
@@ -178,7 +178,8 @@ one.set_index("cell")[["estimate", "low", "high", "n"]].style.format(precision=3
 # Every test can raise a false alarm. Two audited models have twelve cells each, so we make many tests at
 # once. {term}`Holm's procedure` raises the p-values, so that the chance of *any* false alarm stays at the
 # planned level. It needs a list of tests that was fixed before. The plan of this audit names that list: all
-# cells of both audited models. Each control model is a list of its own.
+# cells of both audited models. The control models, *plantskin* and *null*, serve to test the method. The
+# p-values of each control model are adjusted separately.
 
 # %%
 by_cell = plan.families["effects by cell"]
@@ -198,7 +199,7 @@ pruned = audit[audit["kept"] & audit["adult"]]
 crowd, after_pruning = matched(audit), matched(pruned)
 
 # %% [markdown]
-# Two versions are computed. The first uses all images and is the version of this book. The second uses
+# Two versions are computed. The first, the version of this book, uses all images. The second uses
 # only images that pruning kept, as {cite:t}`transects` do. Pruning chooses images after they were made,
 # and this choice can change an effect ([](07_pruning)).
 #
@@ -247,12 +248,12 @@ print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_
 # - *exceeds*: the whole interval lies beyond the tolerance,
 # - *within*: two one-sided tests exclude every larger effect, the method that {cite:t}`tost` calls an
 #   {term}`equivalence test`,
-# - *inconclusive*: the data allow both. Reports of [](18_audit_your_model) call this *undecided*.
+# - *inconclusive*: the data allow both a smaller and a larger effect. An estimate beyond the tolerance can
+#   be inconclusive too, if its interval reaches back inside. Reports of [](18_audit_your_model) say *undecided*.
 
 # %% [markdown]
 # So a cell can be flagged and within the tolerance: its effect is real and small. The function above has
-# given the verdicts already. We count them for skin and hair in both audited models: two attributes, two
-# models and four cells of each.
+# given the verdicts already. We count them for skin and hair in both audited models.
 
 # %%
 cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
@@ -292,35 +293,37 @@ label = (
 )
 figure.supxlabel(label, fontsize=10)
 panels.legend_above(figure, words.index, 3)
-title = (
-    f"Skin and hair, {len(judged)} effects: {words['exceeds']} exceed\n"
-    f"±{100 * plan.tolerance:g} points, {words['within']} lie within, "
-    f"{words['inconclusive']} are inconclusive"
+by_axis = pd.crosstab(judged["attribute"], judged["verdict"])
+by_axis = by_axis.reindex(columns=words.index, fill_value=0)
+title = f"Cells by verdict, tolerance ±{100 * plan.tolerance:g} points\n" + "\n".join(
+    f"{name}: " + ", ".join(f"{n} {word}" for word, n in by_axis.loc[axis].items())
+    for axis, name in (("skin_colour", "dark skin"), ("hair_length", "long hair"))
 )
 figure.legends[0].set_title(title, {"size": 11})
 
 # %% [markdown]
-# Look first at the rows of one panel. They share the faces, the model and the attribute, and yet their
-# effects differ. Compare then the upper two with the lower two panels: the effects of hair and of skin depend on
-# perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
+# The rows of one panel share the faces, the model and the attribute, and yet their effects differ. The effects
+# of hair and of skin depend on perceived gender. An *inconclusive* cell asks for more transects. [](16_planning) says how many.
 
 # %% tags=["remove-input"]
 of_skin = judged[judged["attribute"] == "skin_colour"]
 lines = []
 for model, part in of_skin.groupby("model", sort=False):
-    states, detectable = part["verdict"], 100 * part["mde"].median()
+    states = [f"{n} {word}" for word, n in part["verdict"].value_counts().items()]
+    sharp, blunt = (part.loc[place] for place in (part["mde"].idxmin(), part["mde"].idxmax()))
+    sharp, blunt = (
+        f"{100 * row['mde']:.1f} points ({in_words(pd.Series(row['cell']))[0]})"
+        for row in (sharp, blunt)
+    )
     lines.append(
-        f"- **{model}**: dark skin lies within ±{100 * plan.tolerance:g} points in "
-        f"{(states == 'within').sum()} of {len(states)} cells, exceeds them in "
-        f"{(states == 'exceeds').sum()}, and is inconclusive in the rest. A cell of this size "
-        "detects an effect "
-        f"of {detectable:.1f} points in four of five experiments (median over cells)."
+        f"- **{model}**, dark skin, {len(part)} cells: {' and '.join(states)}. The minimum "
+        f"detectable effect goes from {sharp} to {blunt}."
     )
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# The last number of each line is the {term}`minimum detectable effect`. A cell with a large one says
-# little when it finds no effect. A verdict holds for one cell.
+# An effect as large as the {term}`minimum detectable effect` is found in four of five such experiments. A
+# cell with a large one says little when it finds no effect.
 # [Note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
 # an effect differs between women and men.
 
@@ -328,7 +331,7 @@ Markdown("\n".join(lines))
 # ## Averages hide opposite effects
 #
 # The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
-# dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average, and the null model on the same scale.
+# dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average.
 
 # %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")
@@ -390,7 +393,7 @@ claim(
 )
 
 # %% [markdown]
-# The reason is arithmetic. One coefficient averages the four cells. A large effect of one sign on men
+# One coefficient averages the four cells. A large effect of one sign on men
 # outweighs a smaller effect of the other sign on women. More faces would narrow the interval of the
 # coefficient, but would not split it into its parts.
 
@@ -400,6 +403,10 @@ claim(
 # A cell can hide opposite effects as well. Its effect is the share of harmed faces minus the share of
 # helped faces. If both shares are equal, the effect is zero. Matched pairs show both shares, because each
 # face has an answer with light and with dark skin. Two different groups of people can never show them.
+#
+# Two things besides skin can add to both shares. Raters may see another gender in the second picture, and
+# that changes an error too. A direction may also move more than skin, which [](12_hidden_attributes)
+# measures. So read the bars as answers that change, and the diamond as the found effect.
 
 # %%
 shares = cells[cells["attribute"] == "skin_colour"]
@@ -450,11 +457,8 @@ Markdown(
 )
 
 # %% [markdown]
-# A trained network always gives one picture the same answer. So its changes of side are facts about
-# faces, with two exceptions. Raters may see another gender in the second picture, and that changes an
-# error too. A direction may also move more than skin, which [](12_hidden_attributes) measures. Raters'
-# noise adds to both shares alike and cancels in their difference.
-#
+# A trained network always gives one picture the same answer, so it adds no such chance. Raters' noise adds
+# to both shares alike and cancels in their difference.
 # [Note N7](n07_beyond_error_rates) compares both shares with the truth and follows them along doses and
 # thresholds.
 
@@ -466,20 +470,19 @@ ends = [of_skin["estimate"], of_women, of_men]
 (least, most), (women_low, women_high), (men_low, men_high) = (
     map(in_points, (part.min(), part.max())) for part in ends
 )
+largest = of_skin.loc[of_skin["estimate"].idxmax(), ["low", "high"]]
+low, high = map(in_points, largest)
 answer = (
     "On these made faces, dark skin changes the error rates of the two audited models by "
-    f"{least} to "
-    f"{most} points, by cell. Of these {len(states)} effects, four cells of each model, "
-    f"{(states == 'exceeds').sum()} exceed the "
-    f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} lie within it, "
-    "and "
-    f"{(states == 'inconclusive').sum()} are inconclusive. For the model with a planted bias, "
-    "the one "
+    f"{least} to {most} points, by cell (95 % interval of the largest: {low} to {high}). With a "
+    f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} of these "
+    f"{len(states)} effects, four cells of each model, lie within it, "
+    f"{(states == 'exceeds').sum()} exceed it with their whole interval, and "
+    f"{(states == 'inconclusive').sum()} are *inconclusive*: their intervals hold smaller and "
+    "larger effects. For the model with a planted bias, the one "
     f"coefficient of chapter 9 {overall}, while cells of women show {women_low} to "
-    f"{women_high} "
-    f"points and cells of men {men_low} to {men_high}. One cell also mixes faces: {of_whom}, "
-    "dark "
-    f"skin turns {harmed} answers wrong and {helped} right."
+    f"{women_high} points and cells of men {men_low} to {men_high}. One cell also mixes faces: "
+    f"{of_whom}, dark skin turns {harmed} answers wrong and {helped} right."
 )
 glue("answer", Markdown(with_minus(answer)), display=False)
 
