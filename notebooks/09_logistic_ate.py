@@ -297,8 +297,7 @@ Markdown(
 #
 # Read for groups, the same coefficient can mislead. This is the most serious problem. Suppose that dark skin makes a model answer "male" more often. Then
 # it causes errors on women and prevents errors on men. The regression has *one* coefficient of dark
-# skin, for all faces. **One coefficient averages both effects. If they are opposite and equally large,
-# it is zero.** So a biased model can pass with a small coefficient, or with the wrong sign for the
+# skin, for all faces. **One coefficient mixes both effects. If they cancel in points, it is zero.** So a biased model can pass with a small coefficient, or with the wrong sign for the
 # people whom it harms.
 
 # %% [markdown]

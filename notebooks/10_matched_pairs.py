@@ -393,7 +393,7 @@ claim(
 )
 
 # %% [markdown]
-# One coefficient averages the four cells. A large effect of one sign on men
+# One coefficient mixes the four cells. A large effect of one sign on men
 # outweighs a smaller effect of the other sign on women. More faces would narrow the interval of the
 # coefficient, but would not split it into its parts.
 

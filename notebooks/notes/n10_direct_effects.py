@@ -351,7 +351,7 @@ parts = parts.assign(
 parts["clear"] = parts["change"].abs() > margin
 parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without its noise
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces (A to A2), realised doses (A2 to A3) and leakage (A3 to B). 95 % intervals with sampled faces as units."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces, realised doses and leakage. 95 % intervals with sampled faces as units."}}
 short = parts["attribute"].map({"skin_colour": "skin", "hair_length": "hair"}).fillna("gender")
 shown = parts.assign(effect=short + ": " + parts["cell"])
 contribution = "contribution to the estimate (points)"
@@ -378,7 +378,7 @@ pd.concat({"size (points)": sizes.map("{:.1f}".format), "clear of zero": counts}
 
 # %% [markdown]
 # So two true effects belong beside each found one. $T_1$ is the effect at the median doses, for all faces of
-# the truth. $T_2$ is the mean effect at the doses that each transect got, which is version A3. The difference
+# the truth. $T_2$ is the mean effect at the doses that each transect got, which is the version with realised doses. The difference
 # of B from $T_2$ is the bias. The same faces are in both, so the draw of faces cancels. The table has the
 # effects of skin.
 
@@ -452,7 +452,7 @@ Markdown(
 # %% [markdown]
 # ## Does the ideal version work?
 #
-# In version A of the staircase, only the draw of faces is uncertain. Its intervals should contain the truth
+# In the ideal version of the staircase, only the draw of faces is uncertain. Its intervals should contain the truth
 # about as often as they promise. The truth is estimated too, so even honest intervals contain the *estimated*
 # truth a little less often. The table gives this expected share.
 
@@ -535,7 +535,7 @@ Markdown(
 
 # %% [markdown]
 # The second table says how the intervals behave in repeated use. It knows only faces of the truth. So we
-# also compare the faces of version A with those of the truth, parameter by parameter. Both claim to be
+# also compare the faces of the ideal version with those of the truth, parameter by parameter. Both claim to be
 # samples of one population. A small shift would stay unseen. The three axes and the artefacts are left out,
 # because the manipulation itself changes them.
 
@@ -582,7 +582,7 @@ headline.assign(truth=true_average.map("{:+.1f}".format))
 
 # %% [markdown]
 # The next table splits the misses after pruning. Each column is a cell whose interval excludes the truth
-# after pruning. It starts at the truth, adds every step of the staircase, and ends at the estimate D.
+# after pruning. It starts at the truth, adds every step of the staircase, and ends at the estimate after pruning.
 # All numbers are points, with 95 % intervals of each step.
 
 # %% tags=["hide-input"]
@@ -606,7 +606,7 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 #
 # The base faces of the experiment are clean-shaven and lightly made up, by design. How would the effects look
 # if each face kept the beard and the makeup that it was drawn with? Here are the same faces and steps with
-# both, labelled by the shape alone, beside version B.
+# both, labelled by the shape alone, beside the version with leakage.
 
 # %% tags=["hide-cell"]
 networks = models.load_all(stage, "02_face_world", TRAINED)
