@@ -449,6 +449,8 @@ paired_bars(
 table = split[LEADING[1]]
 hair, skin = smallest = table["n"].idxmin()
 width = (table["high"] - table["low"])[smallest]
+grid = 100 * table.pivot_table("rate", "hair", "skin", observed=True)
+by_skin, by_length = grid["dark"] - grid["light"], grid.loc["short"] - grid.loc["long"]
 
 
 def at_equal_hair(length):
@@ -464,8 +466,12 @@ def at_equal_hair(length):
 Markdown(
     f"First compare dark with light skin at one length, for the {LEADING[1]} model.\n\n"
     + "\n".join(f"- {at_equal_hair(length)}" for length in ("short", "long"))
-    + "\n\nThen compare short with long hair at one skin colour, and the two differences with each other. "
-    f"The smallest group has only {table['n'].min():,} portraits ({hair}-haired, "
+    + with_minus(
+        f"\n\nSo the step from light to dark skin changes the rate by {by_skin['short']:+.1f} points at short and by {by_skin['long']:+.1f} points "
+        f"at long hair. Now compare short with long hair at one skin colour. The step from long to short hair changes the rate by {by_length['light']:+.1f} points with "
+        f"light and by {by_length['dark']:+.1f} points with dark skin. "
+    )
+    + f"The smallest group has only {table['n'].min():,} portraits ({hair}-haired, "
     f"{skin}-skinned women), and its interval is {100 * width:.0f} points wide. A few wrong labels also count "
     "for much in a small group."
 )
@@ -541,8 +547,8 @@ _ = axes[1].set_xlabel(
 )
 
 # %% [markdown]
-# Read each panel from top to bottom. From row to row hair is measured better, so the regression can give hair a larger part of the gap. What
-# hair does not explain can fall to skin. The data give no warning: all rows look equally trustworthy.
+# Read each panel from top to bottom. Over the first three rows hair is measured better and better, so hair can take a larger part of the gap. What
+# hair does not explain can fall to skin. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
 
 # %% tags=["remove-input"]
 SAY = {
