@@ -298,18 +298,22 @@ Markdown(
 # ## A regression repeats the gap
 #
 # A careful analyst fits a logistic regression next. It writes the log odds of an error as a sum of effects.
-# With skin colour alone, its coefficient is the {term}`log odds ratio` of dark against light skin. Zero means
-# that errors are equally likely in both groups.
+# With skin colour alone, its coefficient is the {term}`log odds ratio` of dark against light skin. This is another unit than points. Zero means
+# that errors are equally likely in both groups. A number above zero means more errors with dark skin, and one below zero means fewer.
 
 # %%
 women = frame[frame["group"] == "female"].rename(columns=lambda name: name.replace("-", "_"))
 women = women.assign(dark=(women["skin"] == "dark").astype(int))
 
 
+def logit(name, formula, data):
+    """Logistic regression of a model's errors."""
+    return smf.glm(f"error_{name.replace('-', '_')} ~ {formula}", data, family=Binomial()).fit()
+
+
 def log_odds(name, formula="dark", data=women):
     """Coefficient of dark skin in a logistic regression of a model's errors."""
-    outcome = f"error_{name.replace('-', '_')}"
-    fit = smf.glm(f"{outcome} ~ {formula}", data, family=Binomial()).fit()
+    fit = logit(name, formula, data)
     low, high = fit.conf_int().loc["dark"]
     row = {"estimate": fit.params["dark"], "low": low, "high": high}
     # A group that always or never errs has infinite log odds: no estimate.
@@ -317,6 +321,18 @@ def log_odds(name, formula="dark", data=women):
 
 
 naive = pd.DataFrame({name: log_odds(name) for name in MODELS}).T
+
+# %% tags=["remove-cell"]
+
+
+def in_error_rates(name, formula="dark"):
+    """What a regression says of dark skin as a difference of mean error rates, in points."""
+    fit = logit(name, formula, women)
+    dark, light = (fit.predict(women.assign(dark=skin)).mean() for skin in (1, 0))
+    return 100 * (dark - light)
+
+
+assert all(np.isclose(in_error_rates(name), 100 * gap[name], atol=1e-4) for name in LEADING)
 
 
 # %% tags=["remove-input"]
@@ -335,11 +351,13 @@ Markdown(
     "\n".join(
         f"- **{SPOKEN.get(name, name)}**: {association(row)}" for name, row in naive.iterrows()
     )
+    + f"\n\nThe regression repeats the counts in its own unit. For the {LEADING[1]} model a gap of "
+    f"{100 * gap[LEADING[1]]:+.1f} points is a log odds ratio of {naive['estimate'][LEADING[1]]:+.2f}."
 )
 
 # %% [markdown]
-# The last row is our yardstick. Its errors are independent of the face, so any difference there is chance. An interval above zero
-# in the first rows invites a conclusion: *the model is worse because of the skin*. Then one would collect more dark-skinned
+# The null control is our yardstick. Its errors are independent of the face, so any difference there is chance. An interval above zero
+# in the other rows invites a conclusion: *the model is worse because of the skin*. Then one would collect more dark-skinned
 # faces for training. Look at the first figure again before you spend the money.
 
 # %% [markdown]
@@ -431,11 +449,31 @@ paired_bars(
 table = split[LEADING[1]]
 hair, skin = smallest = table["n"].idxmin()
 width = (table["high"] - table["low"])[smallest]
+grid = 100 * table.pivot_table("rate", "hair", "skin", observed=True)
+by_skin, by_length = grid["dark"] - grid["light"], grid.loc["short"] - grid.loc["long"]
+
+
+def at_equal_hair(length):
+    """Who has more errors among women whose hair has this length."""
+    light, dark = (table.loc[(length, skin), "rate"] for skin in ("light", "dark"))
+    more = "light" if light > dark else "dark"
+    return (
+        f"Among **{length}-haired** women the {more}-skinned ones have more errors: {percent(dark)} with dark skin, "
+        f"{percent(light)} with light skin."
+    )
+
+
 Markdown(
-    "Compare short with long hair at one skin colour, and dark with light skin at one length. The second "
-    f"comparison rests on few portraits. The smallest group has {table['n'].min():,} ({hair}-haired, "
+    f"First compare dark with light skin at one length, for the {LEADING[1]} model.\n\n"
+    + "\n".join(f"- {at_equal_hair(length)}" for length in ("short", "long"))
+    + with_minus(
+        f"\n\nSo the step from light to dark skin changes the rate by {by_skin['short']:+.1f} points at short and by {by_skin['long']:+.1f} points "
+        f"at long hair. Now compare short with long hair at one skin colour. The step from long to short hair changes the rate by {by_length['light']:+.1f} points with "
+        f"light and by {by_length['dark']:+.1f} points with dark skin. "
+    )
+    + f"The smallest group has only {table['n'].min():,} portraits ({hair}-haired, "
     f"{skin}-skinned women), and its interval is {100 * width:.0f} points wide. A few wrong labels also count "
-    "for much in a small group. Adding portraits in the same proportions helps only slowly."
+    "for much in a small group."
 )
 
 # %% [markdown]
@@ -475,14 +513,14 @@ measured["hair_true"] = visible["hair_length"]
 women = women.join(measured)
 
 # %% [markdown]
-# Five versions of one regression follow. The first leaves hair out. The second uses labels of which some were
-# swapped at random, as by hurried raters. The third uses the labels as rated. The last two use length as a
+# Five versions of one regression follow, from no measure of hair to the best one. The first leaves hair out. The second uses the labels *short* and *long* after
+# a random part of them was swapped, as hurried raters would do. The third uses the labels as rated. The last two use length as a
 # number: the raters' mean score, and the true length, which a real study lacks.
 
 # %%
 ADJUSTMENTS = {
     "not adjusted": "dark",
-    "labels, swapped": "dark + hair_noisy",
+    f"labels, {SWAPPED:.0%} swapped": "dark + hair_noisy",
     "labels, as rated": "dark + hair_short",
     "length, as rated": "dark + hair_length",
     "length, true": "dark + hair_true",
@@ -509,9 +547,8 @@ _ = axes[1].set_xlabel(
 )
 
 # %% [markdown]
-# Read the upper three rows of a panel from below: labels as rated, labels partly swapped, no labels. Hair
-# is measured worse from row to row. The part that hair then fails to explain can fall to skin. The data give no
-# warning: all rows look equally trustworthy.
+# Read each panel from top to bottom. Over the first three rows hair is measured better and better, so hair can take a larger part of the gap. What
+# hair does not explain can fall to skin. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
 
 # %% tags=["remove-input"]
 SAY = {
@@ -519,14 +556,25 @@ SAY = {
     1: "keeps its sign",
     0: "cannot be followed, because a group always or never errs",
 }
+
+
+def said_of(name):
+    """Both coefficients of a model, and the differences of error rates that they imply."""
+    before, after = (in_error_rates(name, ADJUSTMENTS[row]) for row in moved.index)
+    first, last = moved[name]
+    return with_minus(
+        f"- **{name}**: with the true length, the coefficient {SAY[int(signs[name])]}, from {first:+z.2f} to {last:+z.2f}. "
+        f"As a difference of error rates this is {before:+.1f} points before, and {after:+.1f} points at equal hair."
+    )
+
+
 signs = np.sign(moved.iloc[0] * moved.iloc[1]).fillna(0)
-text = "- **{}**: with the adjustment for true length, the coefficient {}."
-Markdown("\n".join(text.format(name, SAY[int(sign)]) for name, sign in signs.items()))
+Markdown("\n".join(map(said_of, LEADING)))
 
 # %% [markdown]
 # A negative coefficient says that dark skin goes with *fewer* errors at equal length. Is that true, or did the
-# adjustment take away too much? The regression cannot tell, and even the true length does not make it true. In
-# [](11_who_was_right) we compare this coefficient with the true effect. One reason for doubt can be counted here.
+# adjustment take away too much? The regression cannot tell. Chapter 11 will compare its sign with the sign of the true effect, after the
+# chapters before it have built the tools. One reason for doubt can be counted here.
 
 # %% tags=["remove-input"]
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
@@ -561,7 +609,8 @@ saved.append(stage.save("ppb.parquet", frame[columns]))
 saved.append(stage.save("ppb_parameters.npy", ppb.parameters.numpy()))
 
 # %% tags=["remove-cell"]
-first, last = moved[LEADING[1]]
+sign = {1: "**more**", -1: "**fewer**"}
+first, last = (sign.get(value, "as many") for value in np.sign(moved[LEADING[1]]))
 glue(
     "answer",
     Markdown(
@@ -569,9 +618,8 @@ glue(
         f"dark-skinned and on {percent(asked['rate']['light'])} of light-skinned women. But "
         f"{percent(share['female', 'dark'], 0)} of the dark-skinned and "
         f"{percent(share['female', 'light'], 0)} of the light-skinned women have short hair, so skin or "
-        "hair may cause the gap. A regression that adjusts for hair moves the log odds ratio of dark skin "
-        f"from {first:+z.2f} to {with_minus(f'{last:+z.2f}')}. The adjusted number is still not the truth: "
-        "[](11_who_was_right) measures how far it is off."
+        f"hair may cause the gap. A regression without hair finds {first} errors with dark skin. With the true hair length in it, the same "
+        f"regression finds {last}. These data cannot say which is right, so the book makes an experiment."
     ),
     display=False,
 )
