@@ -141,7 +141,7 @@ const KINDS = {
 
   dual({ names }) {
     const told = (value) => `${value}°`;
-    const [angle, label] = range("Angle between the normals", { low: 10, high: 90, value: 90, told });
+    const [angle, label] = range("Angle between the normals", { low: 10, high: 170, value: 90, told });
     const arrow = ([x, y], colour, text, dash = "") => {
       const end = [160 + 55 * x, 150 - 55 * y];
       const line = { x1: 160, y1: 150, x2: end[0], y2: end[1], stroke: colour, "stroke-width": 3 };
