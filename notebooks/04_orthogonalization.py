@@ -142,8 +142,8 @@ raw_change, dual_change = np.ptp(travelled, axis=1)[:2]
 raw_end, dual_end = (travelled[:, -1] - travelled[:, 0])[:2]
 labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
 title = (
-    "Longer hair changes gender (0 female, 1 male)\n"
-    f"by {raw_end:+.2f} (raw) and by {dual_end:+.2f} (dual)"
+    "Towards longer hair, gender (0 female, 1 male)\n"
+    f"changes by {raw_end:+.2f} (raw) and by {dual_end:+.2f} (dual)"
 )
 glue("raw-and-dual", walked(pictures, WALK, labels, with_minus(title)), display=False)
 plt.close()
@@ -293,7 +293,7 @@ widgets.explorable(
 # (erratum-algorithm-2)=
 # ## The printed algorithm does something else
 #
-# Algorithm 2 of {cite:t}`transects` promises vectors orthogonal to the normals of all other attributes. It goes through a list,
+# Algorithm 2 of {cite:t}`transects` promises vectors at right angles (*orthogonal*) to the normals of all other attributes. It goes through a list,
 # and removes from each normal only what lies along the normals *before* it. This is the Gram–Schmidt procedure.
 #
 # Algorithm 2 makes the vectors orthogonal to each other. We need something else: each vector must be orthogonal to the *other

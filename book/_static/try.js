@@ -147,7 +147,8 @@ const KINDS = {
       const line = { x1: 160, y1: 150, x2: end[0], y2: end[1], stroke: colour, "stroke-width": 3 };
       return [drawn("line", { ...line, "stroke-dasharray": dash }),
         drawn("circle", { cx: end[0], cy: end[1], r: 5, fill: colour }),
-        drawn("text", { x: end[0] + 8, y: end[1] + (y < 0 ? 12 : -6), fill: "currentColor" }, text)];
+        drawn("text", { x: end[0] + (x < 0 ? -8 : 8), y: end[1] + (y < 0 ? 12 : -6), fill: "currentColor",
+          "text-anchor": x < 0 ? "end" : "start" }, text)];
     };
     return [[label], () => {
       const turn = (Number(angle.value) * Math.PI) / 180;
