@@ -88,17 +88,6 @@ generator = load_generator("known-truth", device=device)
 planes = Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz")).unit()
 normals, names = planes.normals, list(planes.names)
 gender, hair = names.index("gender"), names.index("hair_length")
-bases = {
-    "raw": normals,
-    "printed": orthogonalization.gram_schmidt(normals),
-    "dual": orthogonalization.dual_basis(normals),
-}
-
-
-def walk(w: np.ndarray, name: str, basis: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Codes at the given decision values of one attribute along its direction, (n, L, D)."""
-    row = [names.index(name)]
-    return transects.grid(w, normals[row], planes.intercepts[row], basis[row], [values])
 
 
 def parameters_of(w: np.ndarray) -> torch.Tensor:
@@ -121,36 +110,6 @@ def walked(pictures: np.ndarray, values: np.ndarray, labels: list[str], title: s
     return figure
 
 
-# %% tags=["remove-cell"]
-# A clear case: of a few dozen new faces, the adult with little makeup whose gender moves most.
-WALK = np.linspace(-1.6, 1.6, 5)  # signed distances, from clearly low to clearly high
-few = generator.sample(60, seed + 2).cpu().numpy()
-ends = facerender.to_frame(parameters_of(walk(few, "hair_length", normals, WALK[[0, -1]])))
-low_high = ends["gender"].to_numpy().reshape(-1, 2)
-adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
-bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
-chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
-
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "One face along raw normals and along dual vectors, shown at the top of the page."}}
-rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
-cells = np.concatenate([walk(chosen, name, bases[kind], WALK)[0] for name, kind in rows])
-pictures = render_to_store(
-    parameters_of(cells), figure_size, stage.path("raw_and_dual.npy"), device=device
-)
-travelled = facerender.to_frame(parameters_of(cells))["gender"].to_numpy().reshape(-1, len(WALK))
-raw_change, dual_change = np.ptp(travelled, axis=1)[:2]
-raw_end, dual_end = (travelled[:, -1] - travelled[:, 0])[:2]
-labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
-title = (
-    "Towards longer hair, gender (0 female, 1 male)\n"
-    f"changes by {raw_end:+.2f} (raw) and by {dual_end:+.2f} (dual)"
-)
-glue("raw-and-dual", walked(pictures, WALK, labels, with_minus(title)), display=False)
-plt.close()
-
-# %% tags=["remove-cell"]
-assert dual_change < raw_change
-
 # %% [markdown]
 # ## Along a normal, others move too
 #
@@ -172,8 +131,8 @@ Markdown(
 # %% [markdown]
 # ## The dual basis
 #
-# We want one direction for each attribute. A step along it changes the decision value of this attribute by one, and the decision
-# values of all others by zero. The drawing shows such a direction for hair length, with gender as the only other attribute.
+# We want one direction for each attribute. A step along it changes this attribute's decision value by one and
+# all others by zero. The drawing shows such a direction for hair length, with gender as the only other attribute.
 
 # %%
 rho = float(normals[gender] @ normals[hair])
@@ -212,21 +171,21 @@ _ = axis.set_title(
 
 # %% [markdown]
 # The dashed arrow is the *dual vector* of hair length. The dual vectors of all attributes together are their {term}`dual basis`.
-# One matrix has the normals as rows. Solving a linear system with it gives all dual vectors at once. We check them:
+# Solving one linear system gives all of them at once. The last line checks that
 # every step changes its own decision value by one and the others by zero.
 #
 # :::{admonition} The algebra
 # :class: dropdown
 # The rows of $N$ are the normals $n_k$, the rows of $V$ the directions $v_j$. A step along $v_j$ changes decision value $k$ by
 # $\langle v_j, n_k\rangle$, so we want $V N^\top = I$. In a large space many $V$ do this. The one with the shortest steps is
-# the dual basis, $V = (N N^\top)^{-1} N$. The package computes it from $N^\top = Q R$ as $V = R^{-1} Q^\top$, which loses
-# fewer digits.
+# the dual basis, $V = (N N^\top)^{-1} N$.
 # :::
 
 # %%
-by_hand = np.linalg.solve(normals @ normals.T, normals)  # a row for each attribute
-assert np.allclose(by_hand, bases["dual"])
-assert np.allclose(by_hand @ normals.T, np.eye(len(names)))  # what each step changes
+dual = orthogonalization.dual_basis(normals)  # a row for each attribute
+by_hand = np.linalg.solve(normals @ normals.T, normals)
+assert np.allclose(dual, by_hand)
+assert np.allclose(dual @ normals.T, np.eye(len(names)))  # what each step changes
 
 # %% [markdown]
 # ### Try it: raw normal against dual vector
@@ -234,9 +193,48 @@ assert np.allclose(by_hand @ normals.T, np.eye(len(names)))  # what each step ch
 # The slider moves the first figure's face along the raw normal of hair length (left) and along its dual vector (right). Compare
 # chin and jaw at both ends. On the left they change from male to female, on the right they stay more alike.
 
+
+# %%
+def walk(w: np.ndarray, name: str, basis: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Codes at the given decision values of one attribute along its direction, (n, L, D)."""
+    row = [names.index(name)]
+    return transects.grid(w, normals[row], planes.intercepts[row], basis[row], [values])
+
+
+# %% tags=["remove-cell"]
+# A clear case: of a few dozen new faces, the adult with little makeup whose gender moves most.
+WALK = np.linspace(-1.6, 1.6, 5)  # signed distances, from clearly low to clearly high
+few = generator.sample(60, seed + 2).cpu().numpy()
+ends = facerender.to_frame(parameters_of(walk(few, "hair_length", normals, WALK[[0, -1]])))
+low_high = ends["gender"].to_numpy().reshape(-1, 2)
+adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
+bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
+chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
+
+# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "One face along raw normals and along dual vectors, shown at the top of the page."}}
+kinds = {"raw": normals, "dual": dual}
+rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
+cells = np.concatenate([walk(chosen, name, kinds[kind], WALK)[0] for name, kind in rows])
+pictures = render_to_store(
+    parameters_of(cells), figure_size, stage.path("raw_and_dual.npy"), device=device
+)
+travelled = facerender.to_frame(parameters_of(cells))["gender"].to_numpy().reshape(-1, len(WALK))
+raw_change, dual_change = np.ptp(travelled, axis=1)[:2]
+raw_end, dual_end = (travelled[:, -1] - travelled[:, 0])[:2]
+labels = [f"{name.split('_')[0]}\n{kind}" for name, kind in rows]
+title = (
+    "Towards longer hair, gender (0 female, 1 male)\n"
+    f"changes by {raw_end:+.2f} (raw) and by {dual_end:+.2f} (dual)"
+)
+glue("raw-and-dual", walked(pictures, WALK, labels, with_minus(title)), display=False)
+plt.close()
+
+# %% tags=["remove-cell"]
+assert dual_change < raw_change
+
 # %% tags=["remove-input"]
 FRAMES = np.linspace(-1.6, 1.6, 9)
-frames = {kind: walk(chosen, "hair_length", bases[kind], FRAMES) for kind in ("raw", "dual")}
+frames = {kind: walk(chosen, "hair_length", basis, FRAMES) for kind, basis in kinds.items()}
 cells = parameters_of(np.concatenate(list(frames.values())))
 stack = render_to_store(cells, figure_size, stage.path("widget.npy"), device=device)
 widgets.side_by_side(
@@ -296,8 +294,7 @@ widgets.explorable(
 # Algorithm 2 of {cite:t}`transects` promises vectors at right angles (*orthogonal*) to the normals of all other attributes. It goes through a list,
 # and removes from each normal only what lies along the normals *before* it. This is the Gram–Schmidt procedure.
 #
-# Algorithm 2 makes the vectors orthogonal to each other. We need something else: each vector must be orthogonal to the *other
-# attributes' normals*.
+# So Algorithm 2 makes the vectors orthogonal to each other. But each vector must be orthogonal to the *other attributes' normals*.
 #
 # :::{admonition} The algebra
 # :class: dropdown
@@ -307,16 +304,17 @@ widgets.explorable(
 # :::
 
 # %%
+printed = orthogonalization.gram_schmidt(normals)
 q, r = np.linalg.qr(normals.T)  # columns of q: Gram–Schmidt at length one
 gram_schmidt = np.diag(r)[:, None] * q.T
-same = np.allclose(bases["printed"], gram_schmidt, atol=1e-12)
-change = bases["printed"] @ normals.T
+same = np.allclose(printed, gram_schmidt, atol=1e-12)
+change = printed @ normals.T
 
 # %% tags=["remove-cell"]
 assert same
 residual = change / np.diag(change)[:, None]
 assert np.abs(np.tril(residual, -1)).max() < 1e-12 < np.abs(np.triu(residual, 1)).max()
-assert np.allclose(bases["printed"][0], normals[0])
+assert np.allclose(printed[0], normals[0])
 
 # %% [markdown]
 # The first printed vector is its normal unchanged, and the result depends on the order of the list. We apply the algorithm to all
@@ -393,6 +391,7 @@ def ends_of(basis: np.ndarray) -> tuple[dict[str, pd.DataFrame], dict[str, pd.Da
 
 
 # %%
+bases = {"raw": normals, "printed": printed, "dual": dual}
 ends = {kind: ends_of(basis) for kind, basis in bases.items()}
 leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()}
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
@@ -562,8 +561,7 @@ glue(
 # ## What would change our mind
 #
 # If the dual basis leaked as much as the raw normals, the fitted planes would be the problem. If leakage grew with the
-# length of the walk, attributes would bend through the space, and a local basis would be needed. And if raters took more attributes
-# than gender from one another, to hold perception would move more of the face. [](06_annotation_ingestion) compares
+# length of the walk, each place of the space would need its own basis. [](06_annotation_ingestion) compares
 # seen with true attributes.
 
 # %% [markdown]
@@ -647,9 +645,8 @@ moved.rename(index=spoken, columns=spoken).round(2)
 
 # %% tags=["solution"]
 order = [name for name in names if name != "hair_length"] + ["hair_length"]
-printed = orthogonalization.gram_schmidt(planes.select(order).normals)[-1]
-dual = bases["dual"][hair]
-cosine = printed @ dual / np.linalg.norm(printed) / np.linalg.norm(dual)
+last = orthogonalization.gram_schmidt(planes.select(order).normals)[-1]
+cosine = last @ dual[hair] / np.linalg.norm(last) / np.linalg.norm(dual[hair])
 assert np.isclose(cosine, 1)
 f"cosine of the printed and the dual vector: {cosine:.3f}"
 
