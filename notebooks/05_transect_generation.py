@@ -116,7 +116,7 @@ def legible(gallery: plt.Figure, title: str) -> None:
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that its raters see. Earrings are not among them, so they move along. The experiment of this chapter keeps earrings as well. SD: standard deviations among sampled faces."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Earrings are not among them, so they move along. The experiment of this chapter keeps earrings as well. SD: standard deviations among sampled faces."}}
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
 title = (
     f"Other attributes differ by {apart(pool[found]).mean():.1f} SD between\n"
@@ -514,7 +514,7 @@ along = dual_of_all.loc[AXES].to_numpy()
 #
 # Thirty raters see every neutral face. If they find it more feminine than most neutral faces, say, we move
 # it towards the median. We move it only part of the way, because part of its score is chance. The
-# {term}`reliability` of the scores says which part. We do this twice. Two kinds of faces leave: those with
+# {term}`reliability` of the scores says how far. We do this twice. Two kinds of faces leave: those with
 # tied or covered hair, on which a step along hair length stays invisible, and those a quarter of the scale
 # away. Others are drawn in their place.
 
@@ -744,19 +744,20 @@ Markdown(
     f"{spread['upper'].max():.3f}."
 )
 
-# %% [markdown]
-# The gate is blind to attributes that are neither asked about nor measured, such as the style of hair, and to
-# changes that cancel between cells. An arm that fails should get more rounds. This book goes on in any case,
-# and prints the result. [](16_planning) has the bill of the main arm, and a [benchmark](instrument-costs)
-# compares cheaper designs.
-
 # %% tags=["remove-input"]
 Markdown(
     f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. Fewer can do. The "
-    f"smallest design of the benchmark takes {smallest['answers']:,} answers before the gate, about "
-    f"{smallest['dollars']:,} dollars at the price that the transects paper paid. Its intervals of effects held the truth in "
+    f"smallest design of a benchmark takes {smallest['answers']:,} answers before the gate, about "
+    f"{round(smallest['dollars'], -2):,} dollars at the price of an answer in the transects paper. Its intervals of effects held the truth in "
     f"{smallest['cells held']} cells."
 )
+
+# %% [markdown]
+# The [benchmark](instrument-costs) compares this design with others, and [](16_planning) has the bill of the main arm.
+#
+# The gate is blind to attributes that are neither asked about nor measured, such as the style of hair, and to
+# changes that cancel between cells. An arm that fails should get more rounds. This book goes on in any case,
+# and prints the result.
 
 # %% [markdown]
 # ### Beards and makeup
