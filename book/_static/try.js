@@ -141,13 +141,14 @@ const KINDS = {
 
   dual({ names }) {
     const told = (value) => `${value}°`;
-    const [angle, label] = range("Angle between the normals", { low: 10, high: 90, value: 90, told });
+    const [angle, label] = range("Angle between the normals", { low: 10, high: 170, value: 90, told });
     const arrow = ([x, y], colour, text, dash = "") => {
       const end = [160 + 55 * x, 150 - 55 * y];
       const line = { x1: 160, y1: 150, x2: end[0], y2: end[1], stroke: colour, "stroke-width": 3 };
       return [drawn("line", { ...line, "stroke-dasharray": dash }),
         drawn("circle", { cx: end[0], cy: end[1], r: 5, fill: colour }),
-        drawn("text", { x: end[0] + 8, y: end[1] + (y < 0 ? 12 : -6), fill: "currentColor" }, text)];
+        drawn("text", { x: end[0] + (x < 0 ? -8 : 8), y: end[1] + (y < 0 ? 12 : -6), fill: "currentColor",
+          "text-anchor": x < 0 ? "end" : "start" }, text)];
     };
     return [[label], () => {
       const turn = (Number(angle.value) * Math.PI) / 180;
