@@ -929,7 +929,7 @@ for name in AUDITED:
     )
 Markdown(
     with_minus(
-        "And the adjusted regression of [chapter 1](01_observational_audit), with the true length of hair? "
+        "And the adjusted regression of [chapter 1](01_observational_audit.html), with the true length of hair? "
         f"{' '.join(lines)} The coefficient is a log odds ratio and the effect is in points, so compare "
         "only the signs. Where they differ, adjustment misled."
     )

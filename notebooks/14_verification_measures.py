@@ -479,7 +479,7 @@ Markdown(
     f"From the first to the last step, mean perceived age goes from {ends['age']}, and the mean perceived smile "
     f"from {ends['expression']}. Mean perceived gender is {by_gender[False]:.2f} for images meant as female and "
     f"{by_gender[True]:.2f} for those meant as male. The scales run from zero to one. {uncanny.sum():,} of "
-    f"{len(uncanny):,} images look fake and are left out. [Note N9](n09_replication_gallery) shows the "
+    f"{len(uncanny):,} images look fake and are left out. [Note N9](n09_replication_gallery.html) shows the "
     "distributions."
 )
 

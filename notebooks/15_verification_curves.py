@@ -320,7 +320,7 @@ Markdown(
     f"With each group at its own threshold, of {at_own.sum()} differences "
     + ", ".join(f"{count} are {verdict}" for verdict, count in at_own.items())
     + f". The smallest p after Holm in the family is {smallest['p_holm']:.2f} ({smallest['recogniser']}, "
-    f"{NAMED[smallest['group']]}, {smallest['measure']}). [Note N9](n09_replication_gallery) draws them all."
+    f"{NAMED[smallest['group']]}, {smallest['measure']}). [Note N9](n09_replication_gallery.html) draws them all."
 )
 
 # %% [markdown]
@@ -436,7 +436,7 @@ ranges_of = {
 Markdown(
     "Single answers are right if they fall on the true side of *not sure*. By group, that is so for "
     f"{ranges_of['positive']} of the answers to genuine pairs, and for {ranges_of['negative']} of the answers to "
-    "pairs of two people. [Note N9](n09_replication_gallery) has the intervals."
+    "pairs of two people. [Note N9](n09_replication_gallery.html) has the intervals."
 )
 
 # %% [markdown]

@@ -502,7 +502,7 @@ chosen = chosen.loc[chosen["kind"] == "positive", f"similarity_{NAME}"]
 every = similar.frame.loc[similar.frame["same"] == 1, "similarity"]
 Markdown(
     f"Of all pairs of one prototype, {(every < threshold).mean():.1%} lie below the threshold. Of the pairs in "
-    f"which one picture is the prototype itself, as in [chapter 15](15_verification_curves), it is {(chosen < threshold).mean():.1%}."
+    f"which one picture is the prototype itself, as in [chapter 15](15_verification_curves.html), it is {(chosen < threshold).mean():.1%}."
 )
 
 # %% [markdown]

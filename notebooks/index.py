@@ -239,7 +239,7 @@ claim(
     "by cell finds that it does for women.",
     holds=experiment["plantskin"]["missed_by_main_effects"]
     and experiment["plantskin"]["caught_by_cells"],
-    title="Averages hide harm",
+    title="Averages hide what cells show",
 )
 
 # %% tags=["remove-input"]
