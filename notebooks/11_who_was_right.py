@@ -592,7 +592,7 @@ Markdown(
     "show how much. The draw of faces is chance by its nature: here it moved effects by "
     f"{moved_by['sampling']:.1f} points, and its standard error lets us expect {expected_by['sampling']:.1f}. "
     f"Take off this expected part, square from square, and {size['sampling']:.1f} points remain. "
-    "[Note N10](n10_direct_effects) repeats the ideal version hundreds of times. There the intervals "
+    "[Note N10](n10_direct_effects.html) repeats the ideal version hundreds of times. There the intervals "
     "hold the truth about as often as they promise, and single experiments have good or bad luck. "
     f"The last two steps come from raters: their majority gave {relabelled} of {len(audit):,} images "
     "another gender than the shape."
@@ -698,7 +698,7 @@ if "E complete" in width:  # a small run may have no complete transect
         f"{100 * distance_of['E complete']:.1f} points from the truth "
         f"({100 * distance_of['C crowd']:.1f} with all images). So a low count is no merit of dropping images. "
         f"To keep {n_transects} complete transects, one has to make "
-        f"{n_transects / whole:.1f} times as many. [Chapter 16](16_planning) computes this price for a plan."
+        f"{n_transects / whole:.1f} times as many. [Chapter 16](16_planning.html) computes this price for a plan."
     )
 Markdown(told_versions)
 

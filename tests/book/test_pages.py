@@ -9,6 +9,7 @@ import re
 import shutil
 from collections import Counter
 from pathlib import Path
+from urllib.parse import unquote
 
 import browser
 import execute
@@ -267,6 +268,17 @@ class TestPages:
                 found += self.barriers(visit, code, runOnly=["color-contrast"])
                 problems += [f"{name}: {what}" for what in found]
         assert problems == []
+
+    def test_links_to_pages_and_files_lead_somewhere(self, site):
+        _, html = site
+        for name in names(html):
+            page = html / name
+            goals = set(
+                re.findall(r'<a [^>]*href="([^"#:]+)["#]', page.read_text(encoding="utf-8"))
+            )
+            assert [goal for goal in goals if not (page.parent / unquote(goal)).exists()] == [], (
+                name
+            )
 
     def problems(self, visit: browser.Visit, address: str) -> list[str]:
         found = [f"page error {error}" for error in visit.errors]
