@@ -71,7 +71,7 @@ women.head()
 # Give the **gap**, dark minus light, in percentage points.
 
 # %% tags=["solution"]
-# The mean of a column of zeros and ones is a share.
+# `rates` has the share of wrong answers by skin. The mean of a column of zeros and ones is a share.
 rates = women.groupby("skin", observed=True)["error_celeba-like"].mean()
 gap = 100 * (rates["dark"] - rates["light"])
 
@@ -100,10 +100,12 @@ gap = rates["dark"] - rates["light"]
 # %% [markdown]
 # ## Exercise 2. How sure? (10 minutes)
 #
-# Give Wilson's 95 % interval of the error rate on dark-skinned women, in percent, as `[low, high]`.
-# `proportion_confint` computes it from a count and a number of trials.
+# Give Wilson's 95 % interval of the error rate on dark-skinned women, in percent: `interval = [100 * low, 100 * high]`.
+# (Wilson's interval never leaves 0 to 100 %, also if errors are few.) `proportion_confint` computes `low` and `high` as
+# shares, from a count and a number of trials. Its `method` has to be `"wilson"`.
 
 # %% tags=["solution"]
+# `dark` has the errors on dark-skinned women, zeros and ones.
 dark = women[women["skin"] == "dark"]["error_celeba-like"]
 interval = [100 * end for end in proportion_confint(dark.sum(), len(dark), method="wilson")]
 
@@ -118,6 +120,10 @@ interval = [100 * end for end in proportion_confint(dark.sum(), len(dark))]
 # The ends are shares. Give them in percent.
 interval = list(proportion_confint(dark.sum(), len(dark), method="wilson"))
 
+# %% tags=["mistake"]
+# This is the normal interval, as shares. Ask for `method="wilson"`, and give both ends in percent.
+interval = list(proportion_confint(dark.sum(), len(dark)))
+
 # %% [markdown] tags=["hint"]
 # The count is the sum of the errors of dark-skinned women, and the trials are their number.
 
@@ -129,7 +135,7 @@ interval = list(proportion_confint(dark.sum(), len(dark), method="wilson"))
 # left **among women with long hair**.
 
 # %% tags=["solution"]
-# A table of means by two columns is a pivot table.
+# `table` is a pivot table: means by two columns. `gap_of_long` is a gap in its row of long hair.
 table = 100 * women.pivot_table("error_celeba-like", "hair", "skin", observed=True)
 gap_of_long = table.loc["long", "dark"] - table.loc["long", "light"]
 table.plot.barh(color=["tan", "saddlebrown"], xlabel="wrong answers (%)", figsize=(5, 2.6))
@@ -140,6 +146,10 @@ check("trap-table", table)
 # %% tags=["mistake"]
 # Rows and columns have changed places. Rows are hair.
 table = 100 * women.pivot_table("error_celeba-like", "skin", "hair", observed=True)
+
+# %% tags=["mistake"]
+# These are shares. Give the rates in percent: multiply the table by 100.
+table = women.pivot_table("error_celeba-like", "hair", "skin", observed=True)
 
 # %% [markdown] tags=["hint"]
 # `women.pivot_table(values, rows, columns)` gives the mean in each cell.
@@ -157,8 +167,8 @@ gap_of_long = table.loc["short", "dark"] - table.loc["short", "light"]
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. Which comparison would show that skin itself matters to this model? What else, besides
-# hair, might go with skin in these pictures?
+# Write three sentences. Which comparison would show that skin itself matters to this model? What could still be wrong
+# in your table: what else, besides hair, might go with skin? What would you decide about the model today?
 
 # %% [markdown] tags=["instructor"]
 # The gap shrinks, and it does not vanish. That is no proof of an effect of skin either: other features go with

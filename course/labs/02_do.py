@@ -372,8 +372,8 @@ three = [100 * (of_women["dark"] - of_women["light"]), 100 * counted, 100 * aver
 # ## What would change your mind?
 #
 # A newspaper prints the first of your three numbers and calls it *the effect of dark skin*. Write
-# two sentences. Which arrows does that number follow? Which of the four things, population,
-# contrast, label or what is held, would you ask the newspaper about first?
+# three sentences. Which arrows does that number follow? What could be wrong in it: population,
+# contrast, label, or what is held? What would you decide: print it, or print what instead?
 
 # %% [markdown] tags=["instructor"]
 # The counted gap follows both paths, through skin and through the album. The other two follow the

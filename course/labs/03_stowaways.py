@@ -340,8 +340,9 @@ cost = [other["papers"] - other["papers, held"], other["book"] - other["book, he
 # ## What would change your mind?
 #
 # A report by the papers' recipe gives the effect of dark skin on women with short hair, as your
-# `effect["papers"]`. Write two sentences. Which of your numbers would you show its authors? Which
-# one measurement, taken before any model is asked, would let you trust the report?
+# `effect["papers"]`. Write three sentences. Which of your numbers would you show its authors? Which
+# one measurement, taken before any model is asked, would let you trust the report, and what could still be wrong
+# then? What would you decide about the report today?
 
 # %% [markdown] tags=["instructor"]
 # What changes once all else is put back was carried by things that travel with skin. It can add to

@@ -389,8 +389,8 @@ alpha_without = annotations.agreement_table(alone, n_boot=100).loc["gender", "al
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. A colleague says: "Agreement is high, so the labels are right." Which error would stay hidden in
-# these labels, and how would you look for it? When would you leave out raters who answer unlike the others?
+# Write three sentences. A colleague says: "Agreement is high, so the labels are right." What could still be wrong in
+# these labels? How would you look for it? What would you decide about raters who answer unlike the others, and when?
 
 # %% [markdown] tags=["instructor"]
 # A habit that all raters share stays hidden: longer hair makes a face look more female to all of them. A second crowd

@@ -341,8 +341,9 @@ long_gap = gap(images[images["hair_length_level"] == 1], "fairface-like")
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. Holding hair equal did not bring the effect back. What else differs between the light and the
-# dark images of the hard set, and why? Which faces would you test instead?
+# Write three sentences. Holding hair equal did not bring the effect back. What else differs between the light and the
+# dark images of the hard set, and why? What could still be wrong in the last gap? What would you decide: which faces would
+# you test instead?
 
 # %% [markdown] tags=["instructor"]
 # Light skin and long hair mislead `plantskin` about men. A light-skinned man with long hair needs no further reason to be

@@ -369,8 +369,9 @@ clear = np.sum(ends[0] > portraits["error_fairface-like"].mean())
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. Choose the group with the largest rate in your figure of exercise 1. Which result would
-# show that its rate is more than chance? And which would show that the feature in its name causes the errors?
+# Write three sentences. Choose the group with the largest rate in your figure of exercise 1. Which result would
+# show that its rate is more than chance, and which that the feature in its name causes the errors? What could still be
+# wrong in that figure? What would you decide: repair the model for this group, or measure first?
 
 # %% [markdown] tags=["instructor"]
 # The first question is about chance: a widened interval, or a spread that chance hardly ever makes, answers it. The

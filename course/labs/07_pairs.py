@@ -47,7 +47,7 @@ with plt.rc_context(LARGE):
 # ## One face, eight pictures
 #
 # A **matched pair**: two pictures of one face, made to differ in skin alone.
-# Only pairs that change sides speak about skin.
+# Only pairs that change sides show a difference. All pairs count in the rate.
 
 # %% tags=["slide"]
 import numpy as np
@@ -85,7 +85,7 @@ with plt.rc_context({"font.size": 14}):
 # ## A fair coin
 #
 # - **Harmed**: right with light skin, wrong with dark skin. **Helped**: the reverse.
-# - Without an effect of skin both are equally likely: a fair coin.
+# - If skin harms as many as it helps, a face that changes sides is a fair coin.
 # - *McNemar's test*: how often is a coin so uneven?
 
 # %% tags=["slide"]
@@ -97,7 +97,7 @@ with plt.rc_context(LARGE):
     fig, ax = plt.subplots(figsize=(9.5, 3.6))
     ax.bar(heads, chance, color=np.where(uneven, RED, "#999999"))
     arrow = {"arrowstyle": "->"}
-    ax.annotate(f"harmed: {harmed}", (harmed, 1), (harmed + 0.7, 12), arrowprops=arrow)
+    ax.annotate(f"harmed: {harmed}", (harmed, chance[harmed]), (harmed + 1, 14), arrowprops=arrow)
     ax.set(xlabel=f"heads in {harmed + helped} tosses", ylabel="chance (%)")
     ax.set_title(f"As uneven as {harmed} to {helped}: {chance[uneven].sum():.1f} % (coloured)")
     fig.canvas.draw()
@@ -122,7 +122,7 @@ by_cell = effects.matched_effects(made, "error_celeba-like", *how)
 mean = effects.matched_effects(made, "error_celeba-like", how[0], [], how[2])
 rows = 100 * pd.concat([by_cell, mean])[["estimate", "low", "high"]].reset_index(drop=True)
 names = ["women, light skin", "women, dark skin", "men, light skin", "men, dark skin", "average"]
-fewer = (rows["estimate"][:4] < 0).sum()
+fewer, clearly = (rows[["estimate", "high"]][:4] < 0).sum()
 with plt.rc_context(LARGE):
     fig, ax = plt.subplots(figsize=(10.5, 4.2))
     ax.axvline(0, color="black", lw=1)
@@ -132,16 +132,46 @@ with plt.rc_context(LARGE):
         ax.plot(row["estimate"], name, "D" if name == "average" else "o", ms=9, color=colour)
     ax.invert_yaxis()
     ax.set(xlabel="change in the error rate with long hair (points)")
-    said = f"{rows['estimate'][4]:+.1f} points on average, and errors fall in {fewer} of 4 cells"
-    ax.set_title(f"celeba-like: {said}")
+    said = f"{rows['estimate'][4]:+.1f} points on average. Estimates fall in {fewer} of 4 cells"
+    ax.set_title(f"celeba-like: {said}, clearly in {clearly}")
+    fig.canvas.draw()
+
+# %% [markdown] tags=["slide"]
+# ## One coefficient, or two
+#
+# - `error ~ hair + gender + skin`: one coefficient of long hair.
+# - `error ~ hair * gender + skin`: women *b*, men *b* + *e*.
+#
+# The formula chooses the question. More faces do not change it.
+
+# %% tags=["slide"]
+import statsmodels.formula.api as smf
+
+short = {"hair_length_level": "hair", "gender_level": "gender", "skin_colour_level": "skin"}
+named = made[[*short, "error_plantskin"]].set_axis([*short.values(), "error"], axis=1)
+formulas = [f"error ~ hair {sign} gender + skin" for sign in "+*"]
+added, crossed = (smf.logit(formula, named).fit(disp=0).params for formula in formulas)
+on_men = crossed["hair"] + crossed["hair:gender"]
+shown = {"one coefficient": added["hair"], "women: b": crossed["hair"], "men: b + e": on_men}
+with plt.rc_context(LARGE):
+    fig, ax = plt.subplots(figsize=(10.5, 2.8))
+    ax.axvline(0, color="black", lw=1)
+    for name, value in shown.items():
+        ax.plot(value, name, "o", ms=10, color=RED if value > 0 else BLUE)
+        ax.annotate(f"{value:+.2f}", (value, name), (0, 9), textcoords="offset points", ha="center")
+    ax.margins(0.1, 0.4)
+    ax.invert_yaxis()
+    ax.set(xlabel="log odds ratio of an error of plantskin, long against short hair")
     fig.canvas.draw()
 
 # %% [markdown] tags=["slide"]
 # ## What to report
 #
-# 1. The effect in each cell, in points, with an interval from pairs.
-# 2. How many faces were harmed, and how many helped.
-# 3. An average only with its mix of faces. Another mix has another average, and **one mix may make it zero**.
+# 1. Points for readers, log odds for those who ask.
+# 2. An interval from pairs. The unit is the face.
+# 3. An average only with its mix of faces. Another mix has another average.
+#
+# *What can an average of zero hide? Keep your answer for the exit ticket.*
 
 # %% [markdown]
 # A row is a made image. Each face was made eight times, and `transect` is the number of the face. The columns that end
@@ -244,9 +274,9 @@ effect = 100 * (change == 1).mean()
 # The mean of `change` is (harmed − helped) / faces. Multiply it by 100.
 
 # %% [markdown]
-# ## Exercise 2. A fair coin, and what a pair saves (8 minutes)
+# ## Exercise 2. A fair coin, and what a pair saves (6 minutes)
 #
-# Suppose that skin has no effect on this model. Then a face that changes sides turns wrong or right with equal
+# Suppose that skin harms as many faces as it helps. Then a face that changes sides turns wrong or right with equal
 # chance, like a fair coin. `binomtest(heads, tosses).pvalue` says how often a fair coin is at least as uneven.
 # This is **McNemar's test**. Compute its `p` for the faces that change sides.
 
@@ -269,19 +299,21 @@ p = binomtest(turned[0], sum(turned), alternative="greater").pvalue
 # Heads are the harmed faces. The tosses are the harmed and the helped faces together. Take `.pvalue` of the result.
 
 # %% [markdown]
-# Now compare two standard errors, both in points, with `n = len(pairs)` faces:
+# Now compare two standard errors, both in points. `se_pairs` is computed for you: the standard deviation of `change`,
+# divided by √n. Compute `se_groups`, with `.var()` for a variance:
 #
-# - `se_pairs`: standard deviation of `change`, divided by √n,
-# - `se_groups`: √(variance of `pairs[0]` / n + variance of `pairs[1]` / n). It would be right if the light-skinned
-#   and the dark-skinned faces were two groups of different faces.
+# `se_groups` = 100 · √(variance of `pairs[0]` / n + variance of `pairs[1]` / n)
 #
-# A variance falls like 1/n. So the ratio of the two **variances** says how many times as many faces two separate
-# groups need for the same precision. Compute it: `times_as_many`.
+# It would be right if the light-skinned and the dark-skinned faces were two groups of different faces.
+# `times_as_many` says how many times as many **images** two groups need for the same precision. (`.std()` and `.var()`
+# divide by n − 1. `np.std` and `np.var` divide by n, unless you write `ddof=1`.)
 
-# %% tags=["solution"]
-# The same images, once as pairs and once as two groups.
+# %%
 n = len(pairs)
 se_pairs = 100 * change.std() / np.sqrt(n)
+
+# %% tags=["solution"]
+# `times_as_many` is (se_groups / se_pairs) ** 2. The square is there because a variance falls like 1/n.
 se_groups = 100 * np.sqrt(pairs[0].var() / n + pairs[1].var() / n)
 times_as_many = (se_groups / se_pairs) ** 2
 print(
@@ -292,28 +324,45 @@ print(
 check("pairs-saved", times_as_many)
 
 # %% tags=["mistake"]
-# This is the ratio of the standard errors. Square it: the number of faces goes with the variance.
+# This is the ratio of the standard errors. Square it: the number of images goes with the variance.
 times_as_many = se_groups / se_pairs
 
 # %% tags=["mistake"]
 # This is the ratio upside down. Divide the variance of two groups by that of pairs.
 times_as_many = (se_pairs / se_groups) ** 2
 
+# %% tags=["mistake"]
+# You counted faces: a pair has two images of one face. The question is about images. Leave out the factor 2.
+times_as_many = 2 * (se_groups / se_pairs) ** 2
+
+# %% tags=["mistake"]
+# One of the two divides by n, and the other by n − 1. Use `.var()` of the column, or `np.var` with `ddof=1`.
+times_as_many = (100 * np.sqrt((np.var(pairs[0]) + np.var(pairs[1])) / n) / se_pairs) ** 2
+
+# %% tags=["mistake"]
+# One of the two divides by n, and the other by n − 1. Keep `change.std()`, or use `np.std` with `ddof=1`.
+times_as_many = (se_groups / (100 * np.std(change) / np.sqrt(n))) ** 2
+
+# %% tags=["mistake"]
+# `se_groups` is in points, as `se_pairs` is. Multiply it by 100.
+times_as_many = (np.sqrt(pairs[0].var() / n + pairs[1].var() / n) / se_pairs) ** 2
+
 # %% [markdown] tags=["hint"]
-# Use `change.std()`, `pairs[0].var()` and `np.sqrt`. A variance is the square of a standard error.
+# `pairs[0].var()` is a variance. Add the two, divide by n, and take `np.sqrt` of the result.
 
 # %% [markdown]
-# ## Exercise 3. Four cells, and their average (9 minutes)
+# ## Exercise 3. Four cells, and their average (8 minutes)
 #
-# The next cell does your exercise 1 in all four cells at once. `estimate` is the effect as a share, `worse` and
-# `better` are the harmed and the helped faces. `low` and `high` are ends of *Tango's interval*: a 95 % interval for
-# pairs that keeps a width where few faces change sides. `*how` hands over three parts: what changes, what is equal within
-# a cell, and which column numbers the faces. Find your own numbers of exercise 1 in the table.
+# The code below does your exercise 1 in all four cells at once. `estimate` is the effect as a share. `low` and `high`
+# are the ends of *Tango's interval*: a 95 % interval for pairs, which keeps a width where few faces change sides. `*how`
+# hands over three parts: what changes, what is equal within a cell, and which column numbers the faces. Find your own
+# numbers of exercise 1 in the table.
 
 # %%
 how = "skin_colour_level", ["gender_level", "hair_length_level"], "transect"
 found = effects.matched_effects(images, "error_fairface-like", *how)
-found[["worse", "better", "n", "estimate", "low", "high"]]
+found = found.rename(columns={"worse": "harmed", "better": "helped"})
+found[["harmed", "helped", "n", "estimate", "low", "high"]]
 
 # %% [markdown]
 # The model `plantskin` was trained on faces in which dark skin goes with men. Make the same table for it. Give
@@ -321,7 +370,7 @@ found[["worse", "better", "n", "estimate", "low", "high"]]
 # `average`.
 
 # %% tags=["solution"]
-# The table of four effects, then three of its columns in points.
+# `planted` is the table of four effects. `four` has three of its columns, in points.
 planted = effects.matched_effects(images, "error_plantskin", *how)
 four = 100 * planted[["estimate", "low", "high"]]
 
@@ -343,7 +392,7 @@ planted = effects.matched_effects(images, "error_plantskin", *by_hair)
 four = 100 * planted[["estimate", "low", "high"]]
 
 # %% [markdown] tags=["hint"]
-# Copy the call above, put the other column into it, and take `100 * …[["estimate", "low", "high"]]`.
+# `planted` comes from the call above, with the errors of the other model. Then choose three columns, and mind the unit.
 
 # %% tags=["solution"]
 # What one number says.
@@ -360,29 +409,44 @@ average = four["estimate"].abs().mean()
 # This is the mean over women alone. Take all four cells.
 average = four["estimate"].loc[0].mean()
 
+# %% tags=["mistake"]
+# This is the mean over all three columns. `low` and `high` are ends of intervals: take the estimates alone.
+average = four.to_numpy().mean()
+
+# %% tags=["mistake"]
+# This is the sum of the four effects. Divide it by four.
+average = four["estimate"].sum()
+
 # %% [markdown] tags=["hint"]
-# `four["estimate"].mean()` is the mean of the column.
+# Four numbers go into this mean: one estimate for each cell, with its sign.
 
 # %% [markdown]
-# Draw a point with its interval for each cell, a diamond for the average, and a line at zero.
-# `plt.errorbar(x, names, xerr=[to_the_left, to_the_right], fmt="o")` draws points with intervals, and
-# `plt.plot(average, "average", "D")` a diamond.
+# The function below draws a point with its interval for each cell, and a diamond for the average. Call it with your
+# `four` and `average`. Which cells does the diamond speak for?
+
+
+# %%
+def draw(four, average):
+    """Draw four effects with intervals, and their average."""
+    names = ["women, short hair", "women, long hair", "men, short hair", "men, long hair"]
+    ax = plt.figure(figsize=(6, 2.8)).gca()
+    ax.hlines(names, four["low"], four["high"])
+    ax.plot(four["estimate"], names, "o")
+    ax.plot(average, "average", "D", color="black")
+    ax.axvline(0, color="black", lw=1)
+    ax.set(xlabel="change in the errors of plantskin with dark skin (points)")
+
 
 # %% tags=["solution"]
-# The first two rows of `four` are women.
-names = ["women, short hair", "women, long hair", "men, short hair", "men, long hair"]
-reach = [four["estimate"] - four["low"], four["high"] - four["estimate"]]
-plt.figure(figsize=(6, 2.8))
-plt.errorbar(four["estimate"], names, xerr=reach, fmt="o", capsize=3)
-plt.plot(average, "average", "D", color="black")
-plt.axvline(0, color="black", lw=1)
-plt.xlabel("change in the errors of plantskin with dark skin (points)")
+# Call the function.
+draw(four, average)
 
 # %% [markdown]
-# ## Exercise 4. One coefficient, and a mix (11 minutes)
+# ## Exercise 4. One coefficient, and a mix (10 minutes)
 #
 # Many audits fit a logistic regression and read one coefficient. Its unit is the **log odds ratio**: it is positive
-# if an error is more likely with dark skin. This is how to fit one, here without skin:
+# if an error is more likely with dark skin. This is how to fit one, here without skin. (A column with a hyphen in its
+# name needs `Q` in a formula: `Q("error_fairface-like") ~ …`.)
 
 # %%
 fit = smf.logit("error_plantskin ~ hair_length_level + gender_level", images).fit(disp=0)
@@ -395,9 +459,9 @@ fit.params
 #    **men** adds the coefficient of `skin_colour_level:gender_level`. Give `both = [women, men]`.
 
 # %% tags=["solution"]
-# A fit has its coefficients in `params`.
-levels = "skin_colour_level + hair_length_level + gender_level"
-one = smf.logit("error_plantskin ~ " + levels, images).fit(disp=0).params["skin_colour_level"]
+# `formula` is the one above, with skin. A fit has its coefficients in `params`.
+formula = "error_plantskin ~ skin_colour_level + hair_length_level + gender_level"
+one = smf.logit(formula, images).fit(disp=0).params["skin_colour_level"]
 
 # %% tags=["check"]
 check("pairs-one", one)
@@ -414,16 +478,17 @@ one = np.exp(one)
 
 # %% tags=["mistake"]
 # This is the coefficient of hair. Take `.params["skin_colour_level"]`.
-one = smf.logit("error_plantskin ~ " + levels, images).fit(disp=0).params["hair_length_level"]
+one = smf.logit(formula, images).fit(disp=0).params["hair_length_level"]
 
 # %% [markdown] tags=["hint"]
 # The formula has three terms, joined by `+`. `fit.params["skin_colour_level"]` is one coefficient.
 
 # %% tags=["solution"]
-# `b` are the coefficients of the formula with the product.
-product = "error_plantskin ~ skin_colour_level * gender_level + hair_length_level"
-b = smf.logit(product, images).fit(disp=0).params
-both = [b["skin_colour_level"], b["skin_colour_level"] + b["skin_colour_level:gender_level"]]
+# `formula` has the product, and `fitted` are all coefficients of its fit.
+formula = "error_plantskin ~ skin_colour_level * gender_level + hair_length_level"
+fitted = smf.logit(formula, images).fit(disp=0).params
+on_women = fitted["skin_colour_level"]
+both = [on_women, on_women + fitted["skin_colour_level:gender_level"]]
 print(f"one coefficient {one:+.2f}: women {both[0]:+.2f}, men {both[1]:+.2f}")
 
 # %% tags=["check"]
@@ -431,7 +496,7 @@ check("pairs-both", both)
 
 # %% tags=["mistake"]
 # The second number is the *difference* between men and women. Add it to the effect on women to get that on men.
-both = [b["skin_colour_level"], b["skin_colour_level:gender_level"]]
+both = [on_women, fitted["skin_colour_level:gender_level"]]
 
 # %% tags=["mistake"]
 # These are odds ratios. Add the coefficients as they are, without `np.exp`.
@@ -439,7 +504,7 @@ both = [np.exp(both[0]), np.exp(both[1])]
 
 # %% tags=["mistake"]
 # Women come first.
-both = [b["skin_colour_level"] + b["skin_colour_level:gender_level"], b["skin_colour_level"]]
+both = both[::-1]
 
 # %% tags=["mistake"]
 # Keep hair in the formula: `… * gender_level + hair_length_level`.
@@ -458,7 +523,7 @@ both = [c["skin_colour_level"], c["skin_colour_level"] + c["skin_colour_level:ge
 # *w* · women + (1 − *w*) · men. Which **percentage** of women makes it zero? Call it `zero_at`.
 
 # %% tags=["solution"]
-# Solve w * women + (1 - w) * men = 0 for w.
+# `women` and `men` are means from `four`, in points. Solve w * women + (1 - w) * men = 0 for w.
 women, men = four["estimate"].loc[0].mean(), four["estimate"].loc[1].mean()
 zero_at = 100 * men / (men - women)
 
@@ -477,20 +542,38 @@ zero_at = men / (men - women)
 # Check the sign in your equation: `w * (men - women)` equals `men`.
 zero_at = 100 * men / (men + women)
 
+# %% tags=["mistake"]
+# These are log odds ratios from `both`. An average of rates needs points: take the means from `four`.
+zero_at = 100 * both[1] / (both[1] - both[0])
+
 # %% [markdown] tags=["hint"]
 # `four.loc[0]` are the two cells of women, and `four.loc[1]` those of men.
 
 # %% [markdown] tags=["hint"]
-# From *w* · women + (1 − *w*) · men = 0 follows *w* = men / (men − women).
+# Collect the terms with *w* on one side of *w* · women + (1 − *w*) · men = 0, then divide.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
-# A report says: "The coefficient of dark skin is below zero, so this model treats dark skin well." Write two
-# sentences to its author. Which table would you ask for? Which result in it would make you agree?
+# A report says: "The coefficient of dark skin is below zero, so this model treats dark skin well." Write three
+# sentences to its author. Which table would you ask for, and which result in it would make you agree? What could still be
+# wrong in that table? What would you decide about the model today?
 
 # %% [markdown] tags=["instructor"]
-# Ask for the effect in every cell. You would agree if all cells had one sign, and if few faces were harmed. The
-# regression is right about its own question: on average over these faces, errors fall. The question was wrong.
-# Say also what the effect is about: the directions that change skin may move other features (session 3), and raters
-# say what is an error (session 4). Session 8 compares all this with the truth.
+# Ask for the effect in every cell, with its interval. You would agree if no interval lies above the tolerance, and few
+# faces were harmed. The regression is right about its own question: on average over these faces, errors fall. The question
+# was wrong. What could still be wrong: the directions that change skin may move other features (session 3), and raters say what
+# is an error (session 4). Session 8 compares all this with the truth. A decision names the group: not for women, until
+# their intervals lie below the tolerance. The next cell prints the key numbers of the lab and of its slides.
+
+# %% tags=["instructor"]
+rates = 100 * images.groupby("hair_length_level")["error_celeba-like"].mean()
+print(f"Slide 2: {rates[0]:.1f} % wrong with short hair, {rates[1]:.1f} % with long hair")
+print(f"Exercise 1: {turned[0]} harmed, {turned[1]} helped, effect {effect:+.2f} points")
+print(f"Exercise 2: p = {p:.3f}, two groups need {times_as_many:.2f} times as many images")
+print(f"Exercise 3: average {average:+.2f} points")
+print(f"Exercise 4: one {one:+.2f}, women {both[0]:+.2f}, men {both[1]:+.2f}")
+print(f"Mean of the last two: {np.mean(both):+.2f}. It is not the one coefficient.")
+print(f"Zero on average with {zero_at:.1f} % women. Effects of plantskin in each cell:")
+cells = planted.rename(columns={"worse": "harmed", "better": "helped"})[["harmed", "helped"]]
+cells.join(four.round(1))

@@ -421,8 +421,9 @@ by_version = both.groupby("model").agg({"missed": "sum", "width": "mean"})
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. You trust pairs more than one coefficient: which result would have turned this around? And which
-# misses would tell you that the *method* is at fault, and not bad luck?
+# Write three sentences. You trust pairs more than one coefficient: which result would have turned this around? What
+# could still be wrong with pairs: which misses would tell you that the *method* is at fault, and not bad luck? What would
+# you decide about `plantskin`?
 
 # %% [markdown] tags=["instructor"]
 # More misses than expected in many repetitions of version A would speak against the method. Misses of one experiment come in

@@ -409,8 +409,8 @@ chances = [[power(n, cell)] * 2 for n in affordable]
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences for your plan. Which of your guesses, if wrong, would hurt your order most? What will you say if you find
-# no effect in a cell?
+# Write three sentences for your plan. Which of your guesses could be wrong, and would hurt your order most? What will you say if
+# you find no effect in a cell? What do you decide: how many faces, and how many raters?
 
 # %% [markdown] tags=["instructor"]
 # The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many

@@ -474,8 +474,8 @@ print(f"{stand} of them stand if a hidden cause of that size is allowed.")
 # %% [markdown]
 # ## What would change your mind?
 #
-# Write two sentences. Name a cause that your own audit could have missed. Which measurement would show how large its
-# part is, and which result would make you withdraw a finding?
+# Write three sentences. What could still be wrong in your own audit: name a cause that it could have missed. Which
+# measurement would show how large its part is? What would you decide: which result would make you withdraw a finding?
 
 # %% [markdown] tags=["instructor"]
 # Say after Exercise 2 that more than one thing separates these estimates from the truth: other doses, other base
