@@ -306,6 +306,7 @@ shown = shown.assign(
     **{end: shown[end] - shown["truth"] for end in INTERVAL},
 )
 rows = list(shown["row"].unique())
+shown["place"] = shown["row"].map(rows.index)
 figure, ax = plt.subplots(figsize=(NARROW, 8.2))
 ax.axvline(0, color=figures.BLACK, linewidth=1)
 for shift, model in zip((-0.27, 0, 0.27), TRAINED, strict=True):
@@ -315,8 +316,7 @@ for shift, model in zip((-0.27, 0, 0.27), TRAINED, strict=True):
         style = {"color": colour, "marker": marker, "markerfacecolor": colour, "capsize": 2}
         style |= {"markeredgecolor": colour, "markersize": 6 if inside else 9}
         name = model if inside else "misses the truth"
-        places = part["row"].map(rows.index) + shift
-        panels.lying(ax, places, part, figures.look(model), name, **style)
+        panels.lying(ax, part["place"] + shift, part, figures.look(model), name, **style)
 panels.name_rows(ax, rows)
 ax.set_xlabel("found − true effect (points)")
 panels.legend_above(figure, [*TRAINED, "misses the truth"], columns=2)
