@@ -80,8 +80,7 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
     shell, known = InteractiveShell.instance(history_manager=None), lab.check
 
     def record(name: str, answer: object) -> None:
-        near = lab.fingerprint(answer, lab.ROUNDED)
-        last.update(name=name, form=lab.form(answer), near=near, right=lab.fingerprint(answer))
+        last.update(name=name, form=lab.form(answer), right=lab.fingerprint(name, answer))
 
     lab.check = record
     try:
@@ -98,7 +97,7 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
                 cell.outputs = run_cell(shell, cell.source, place)
                 if "check" in tags(cell):
                     last["check"] = cell.source
-                    kept = {key: last[key] for key in ("right", "near", "form")}
+                    kept = {key: last[key] for key in ("right", "form")}
                     checks[last["name"]] = kept | {"mistakes": {}, "hints": []}
     finally:
         lab.check = known

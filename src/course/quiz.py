@@ -10,6 +10,7 @@ The page works by keyboard, tells screen readers what it says, and asks no netwo
 """
 
 from functools import cache
+from hashlib import blake2b
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ def filled(question: dict[str, Any]) -> dict[str, Any]:
         {key: text.format(**values) if isinstance(text, str) else text for key, text in one.items()}
         for one in question["options"]
     ]
+    options.sort(key=lambda one: blake2b(one["text"].encode()).digest())  # the right one anywhere
     return {"ask": question["ask"].format(**values), "options": options}
 
 

@@ -91,17 +91,19 @@ def test_hints_and_mistakes_are_foreseen_for_every_check():
 
 
 def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, capsys):
-    known = {"right": lab.fingerprint(1.5), "near": lab.fingerprint(1.5, lab.ROUNDED), "form": []}
-    known |= {"mistakes": {}, "hints": ["One.", "Two."]}
+    known = {"right": lab.fingerprint("sum", 1.5), "form": [], "mistakes": {}}
+    known["hints"] = ["One.", "Two."]
     (tmp_path / "checks.json").write_text(editions.json.dumps({"sum": known}), encoding="utf-8")
     monkeypatch.setattr(lab, "HERE", tmp_path)
-    for answer in (1.5000000001, 1, 2, 3, [1.5], 1.504, [..., 1], [[1], 2]):
+    for answer in (1.5000000001, 1, 2, 3, [1.5], None, [..., 1], [[1], 2]):
         lab.check("sum", answer)
-    right, *hints, form, close, dots, ragged = capsys.readouterr().out.splitlines()
+    lab.check("some", 1)
+    right, *hints, form, nothing, dots, ragged, other = capsys.readouterr().out.splitlines()
     assert right == "sum: right."
     assert [hint.rpartition(": ")[2] for hint in hints] == ["One.", "Two.", "Two."]
     assert "The answer is a list of 1, one value was expected." in form
-    assert "close" in close
+    assert "NaN or None" in nothing
+    assert "no check 'some'; the labs have sum" in other
     assert "no answer yet" in dots
     assert "differ in length" in ragged
 
