@@ -311,7 +311,8 @@ best = scores.min()
 
 # %%
 inside = found["truth"].between(found["low"], found["high"]).groupby(found["model"]).mean()
-pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": 100 * inside}).round(0)
+share = (100 * inside).round()
+pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": share})
 
 # %% [markdown]
 # An interval of a formula counts chance alone. If something else moves estimates, too few intervals hold the truth, and
