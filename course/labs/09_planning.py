@@ -206,7 +206,7 @@ values = [100 * base_rate, within]
 # `pairs[0]` is the column of light skin. Its mean is the base rate.
 
 # %% [markdown] tags=["hint"]
-# `pairs[0].corr(pairs[1])` is the correlation within pairs.
+# A correlation takes two columns of `pairs`: that of light skin and that of dark skin. Which method does the comment name?
 
 # %% [markdown]
 # A pilot is small. How far off is yours? The whole experiment gives these two values:
@@ -399,11 +399,12 @@ chances = [[power(affordable[0], noisy_design(cell, one)) for one in row] for ro
 chances = [[power(n, cell)] * 2 for n in affordable]
 
 # %% [markdown] tags=["hint"]
-# The entry for 3 raters who err in 0.04: `power(affordable[1], noisy_design(cell, label_noise(0.04, 3)))`.
+# Three functions stand one inside the other: `label_noise` gives the noise of a majority, `noisy_design` needs it, and `power`
+# needs what `noisy_design` gives.
 
 # %% [markdown] tags=["hint"]
-# The first column is `[power(n, noisy_design(cell, label_noise(0.04, r))) for n, r in zip(affordable, raters)]`. A dictionary of two
-# such lists becomes a table with `pd.DataFrame`.
+# A row belongs to one number of raters, and to the number of transects that you can pay with them: `affordable[1]` for 3 raters.
+# `zip(affordable, raters)` goes through both lists together. Give a list of two powers for each row.
 
 # %% [markdown]
 # Power says how often you find an effect. The price of an interval in the league also counts whether the interval holds
