@@ -138,7 +138,7 @@ plt.rcdefaults()
 #
 # Power asks whether you find an effect. It is silent about a **wrong size**.
 #
-# With a share e of wrong labels, differences shrink by 1 − 2e, at any number of faces.
+# Wrong labels in a share e shrink differences by 1 − 2e, at any number of faces.
 #
 # So take three raters or more, or correct the label.
 
