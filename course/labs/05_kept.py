@@ -290,7 +290,7 @@ long_share = 100 * easy.groupby("skin_colour_level")["hair_length_level"].mean()
 # `hard = images[images["error_plantskin"] == 1]`
 
 # %% [markdown] tags=["hint"]
-# `hard.groupby("skin_colour_level")["hair_length_level"].mean()` is the share of long hair.
+# `hair_length_level` is 1 for long hair, so its mean is a share. Group the hard images first. By which column?
 
 # %% [markdown]
 # Now use the function `gap` for `fairface-like` on the hard images. Give `hard_gap`, and compare it with the effect in

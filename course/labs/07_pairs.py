@@ -299,21 +299,23 @@ p = binomtest(turned[0], sum(turned), alternative="greater").pvalue
 # Heads are the harmed faces. The tosses are the harmed and the helped faces together. Take `.pvalue` of the result.
 
 # %% [markdown]
-# Now compare two standard errors, both in points. `se_pairs` is computed for you: the standard deviation of `change`,
-# divided by √n. Compute `se_groups`, with `.var()` for a variance:
+# Now compare two standard errors, both in points. Compute them, with `.std()` for a standard deviation, `.var()` for a
+# variance, and `np.sqrt` for a root:
+#
+# `se_pairs` = 100 · standard deviation of `change` / √n
 #
 # `se_groups` = 100 · √(variance of `pairs[0]` / n + variance of `pairs[1]` / n)
 #
-# It would be right if the light-skinned and the dark-skinned faces were two groups of different faces.
+# The second one would be right if the light-skinned and the dark-skinned faces were two groups of different faces.
 # `times_as_many` says how many times as many **images** two groups need for the same precision. (`.std()` and `.var()`
 # divide by n − 1. `np.std` and `np.var` divide by n, unless you write `ddof=1`.)
 
 # %%
 n = len(pairs)
-se_pairs = 100 * change.std() / np.sqrt(n)
 
 # %% tags=["solution"]
 # `times_as_many` is (se_groups / se_pairs) ** 2. The square is there because a variance falls like 1/n.
+se_pairs = 100 * change.std() / np.sqrt(n)
 se_groups = 100 * np.sqrt(pairs[0].var() / n + pairs[1].var() / n)
 times_as_many = (se_groups / se_pairs) ** 2
 print(
@@ -340,7 +342,7 @@ times_as_many = 2 * (se_groups / se_pairs) ** 2
 times_as_many = (100 * np.sqrt((np.var(pairs[0]) + np.var(pairs[1])) / n) / se_pairs) ** 2
 
 # %% tags=["mistake"]
-# One of the two divides by n, and the other by n − 1. Keep `change.std()`, or use `np.std` with `ddof=1`.
+# One of the two divides by n, and the other by n − 1. Use `change.std()`, or `np.std` with `ddof=1`.
 times_as_many = (se_groups / (100 * np.std(change) / np.sqrt(n))) ** 2
 
 # %% tags=["mistake"]

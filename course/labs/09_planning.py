@@ -134,6 +134,15 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.rcdefaults()
 
 # %% [markdown] tags=["slide"]
+# ## What power leaves out
+#
+# Power asks whether you find an effect. It is silent about a **wrong size**.
+#
+# Wrong labels in a share e shrink differences by 1 − 2e, at any number of faces.
+#
+# So take three raters or more, or correct the label.
+
+# %% [markdown] tags=["slide"]
 # ## Freeze it
 #
 # Write the plan **before** the data exist: what you compare, which level, how many faces, which tolerance.
@@ -197,7 +206,7 @@ values = [100 * base_rate, within]
 # `pairs[0]` is the column of light skin. Its mean is the base rate.
 
 # %% [markdown] tags=["hint"]
-# `pairs[0].corr(pairs[1])` is the correlation within pairs.
+# A correlation takes two columns of `pairs`: that of light skin and that of dark skin. Which method does the comment name?
 
 # %% [markdown]
 # A pilot is small. How far off is yours? The whole experiment gives these two values:
@@ -390,13 +399,30 @@ chances = [[power(affordable[0], noisy_design(cell, one)) for one in row] for ro
 chances = [[power(n, cell)] * 2 for n in affordable]
 
 # %% [markdown] tags=["hint"]
-# The entry for 3 raters who err in 0.04: `power(affordable[1], noisy_design(cell, label_noise(0.04, 3)))`.
+# Three functions stand one inside the other: `label_noise` gives the noise of a majority, `noisy_design` needs it, and `power`
+# needs what `noisy_design` gives.
 
 # %% [markdown] tags=["hint"]
-# The first column is `[power(n, noisy_design(cell, label_noise(0.04, r))) for n, r in zip(affordable, raters)]`. A dictionary of two
-# such lists becomes a table with `pd.DataFrame`.
+# A row belongs to one number of raters, and to the number of transects that you can pay with them: `affordable[1]` for 3 raters.
+# `zip(affordable, raters)` goes through both lists together. Give a list of two powers for each row.
 
 # %% [markdown]
+# Power says how often you find an effect. The price of an interval in the league also counts whether the interval holds
+# the truth. The next table has what wrong labels leave of 5 points on average, at **any** number of faces.
+
+# %%
+shares = (0.04, 0.16)
+left = [[5 * (1 - 2 * label_noise(share, r)) for share in shares] for r in raters]
+pd.DataFrame(left, index=raters, columns=shares).round(2)
+
+# %% [markdown]
+# Your calculation of precision ignores this **bias**. With one rater it does not shrink when you add faces: the interval
+# becomes narrower around a wrong number. In the league raters err more often on some faces than on others, so the bias
+# differs between cells. Compare `label` with `gender_level` in your pilot, cell by cell.
+#
+# In the league take at least three raters, or correct the label. Correct it like this: the gender that was set is in the
+# table, so turn 0 into 1 and 1 into 0 in `error_A` wherever `label` differs from `gender_level`.
+#
 # ## Your team's order
 #
 # Now do this for your own pilot of the league. Choose your numbers of transects and raters, and write your plan. The page on
@@ -414,6 +440,7 @@ chances = [[power(n, cell)] * 2 for n in affordable]
 
 # %% [markdown] tags=["instructor"]
 # The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many
-# faces wins for the same money. With poor raters the ways to spend it are nearly alike, and all have little power. What speaks for
-# several raters: one rater shows no disagreement, and measures other attributes badly. Let teams argue about this before they
-# freeze. In the league the truth is about the gender that was *set*: ask what this means for the use of labels.
+# faces has the most power for the same money. With poor raters the ways to spend it are nearly alike, and all have little power.
+# Power ignores the bias of wrong labels, and more faces do not mend it. So one rater is a bad order in the league, unless the team
+# corrects the label by the gender that was set. Several raters also show disagreement, and measure other attributes better. Let
+# teams argue about this before they freeze.

@@ -311,7 +311,8 @@ best = scores.min()
 
 # %%
 inside = found["truth"].between(found["low"], found["high"]).groupby(found["model"]).mean()
-pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": 100 * inside}).round(0)
+share = (100 * inside).round()
+pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": share})
 
 # %% [markdown]
 # An interval of a formula counts chance alone. If something else moves estimates, too few intervals hold the truth, and
@@ -426,6 +427,7 @@ print(
 # For each row of `found`, compute `margin`: the distance from zero to the nearer end of the interval, and 0 if the
 # interval holds zero. Then count as `fragile` the effects with a margin above 0 and below `largest`. These effects are
 # clear of zero if chance alone is counted, and a hidden cause could undo them.
+# Print two more numbers: how many effects are clear of zero, and how many of them **stand**: `clear` and `stand`.
 
 # %% tags=["solution"]
 # How far does an interval lie above zero, or below it?
@@ -451,6 +453,9 @@ margin = np.minimum(found["low"].abs(), found["high"].abs())
 
 # %% tags=["solution"]
 fragile = int(((margin > 0) & (margin < largest)).sum())
+clear, stand = (margin > 0).sum(), (margin >= largest).sum()
+print(f"{clear} of {len(found)} effects are clear of zero if chance alone is counted.")
+print(f"{stand} of them stand if a hidden cause of that size is allowed.")
 
 # %% tags=["check"]
 check("reveal-fragile", fragile)
@@ -465,11 +470,6 @@ fragile = int((margin >= largest).sum())
 
 # %% [markdown] tags=["hint"]
 # Join two conditions with `&`, each in its own parentheses. The sum of the result counts the rows for which both hold.
-
-# %%
-clear, stand = (margin > 0).sum(), (margin >= largest).sum()
-print(f"{clear} of {len(found)} effects are clear of zero if chance alone is counted.")
-print(f"{stand} of them stand if a hidden cause of that size is allowed.")
 
 # %% [markdown]
 # ## What would change your mind?
