@@ -19,6 +19,7 @@ import argparse
 import hashlib
 import json
 import re
+import reprlib
 import secrets
 import sys
 from collections.abc import Sequence
@@ -174,26 +175,34 @@ def read_order(path: Path, public: dict) -> dict:
     Raises:
         Refused: a missing file, other fields, another kind of value, or more than the budget.
     """
-    if not path.is_file():
-        raise Refused(f"{path}: the file is missing, an order was expected there")
     try:
-        order = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
+        return _order(path, public)
+    except Refused:
+        raise
+    except (yaml.YAMLError, OSError, ValueError, RecursionError):  # of whatever a team may send
         raise Refused(
             f"{path}: no YAML was found, lines like `transects: 200` were expected"
         ) from None
+
+
+def _order(path: Path, public: dict) -> dict:
+    if not path.is_file():
+        raise Refused(f"{path}: the file is missing, an order was expected there")
+    text = path.read_text(encoding="utf-8")
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+        raise Refused(f"{path}: an alias (*) was found, three plain lines were expected")
+    order = yaml.safe_load(text)
     fields = ["transects", "raters", "plan"]
     if not isinstance(order, dict) or {*order} != {*fields}:
-        found = ", ".join(map(str, order)) if isinstance(order, dict) else repr(order)
+        found = reprlib.repr([*order] if isinstance(order, dict) else order)
         raise Refused(f"{path}: fields are {found}; expected were exactly {', '.join(fields)}")
     for name, least, most in (("transects", 2, 10_000), ("raters", 1, 50)):
         if type(order[name]) is not int or not least <= order[name] <= most:
-            told = (
-                f"{name} is {order[name]!r}, a whole number from {least} to {most:,} was expected"
-            )
-            raise Refused(f"{path}: {told}")
+            told = f"{name} is {reprlib.repr(order[name])}, a whole number"
+            raise Refused(f"{path}: {told} from {least} to {most:,} was expected")
     if not re.fullmatch("[0-9a-f]{64}", str(order["plan"])):
-        raise Refused(f"{path}: plan is {order['plan']!r}, the SHA-256 of plan.json was expected")
+        told = f"plan is {reprlib.repr(order['plan'])}, the SHA-256 of plan.json was expected"
+        raise Refused(f"{path}: {told}")
     price = cost(order["transects"], order["raters"], public)
     if price > public["budget"]:
         told = f"the order costs {price:,.2f}, at most {public['budget']:,} was expected"

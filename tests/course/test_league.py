@@ -97,8 +97,10 @@ def test_rows_near_the_tolerance_are_dropped():
         ("transects: 400\nraters: 5\nplan: " + 64 * "a", "costs 2,560.00, at most 1,000"),
         ("transects: 4\nraters: 5\nplan: x", "plan is 'x', the SHA-256"),
         ("transects: 4.5\nraters: 5\nplan: x", "transects is 4.5, a whole number"),
-        ("transects: 4\nraters: 5\nplan: x\nseed: 1", "fields are .*seed; expected were exactly"),
+        ("transects: 4\nraters: 5\nplan: x\nseed: 1", "fields are .*seed.*; expected were exactly"),
         ("transects: [", "no YAML was found"),
+        (3000 * "[" + 3000 * "]", "no YAML was found"),
+        ("a: &a [1]\nb: [*a, *a]", "an alias .* was found"),
     ],
 )
 def test_a_wrong_order_gets_one_sentence(tmp_path, order, says):
@@ -114,6 +116,11 @@ def test_an_order_and_its_plan_are_frozen(spring, tmp_path):
     (tmp_path / "red" / "order.yml").write_text(form.replace("transects: 90", "transects: 91"))
     said = league.deliver(folder, tmp_path)
     assert "team red" in said[0] and "no other order" in said[0] and len(said) == len(TEAMS)
+    (tmp_path / "red" / "order.yml").write_text(3000 * "[")  # and the next team gets its data
+    (tmp_path / "green").mkdir()
+    (tmp_path / "green" / "order.yml").write_bytes((hand_in / "green" / "order.yml").read_bytes())
+    said = league.deliver(folder, tmp_path)
+    assert "no YAML was found" in said[0] and said[1].startswith("team green: 15 transects")
     (tmp_path / "red" / "plan.json").write_text("{}")
     note = league.grade(folder, tmp_path).set_index("entry").loc["red", "note"]
     assert "the plan is not the one whose hash is in the order" in note
