@@ -31,6 +31,10 @@ def spring(tmp_path_factory):
         yield folder, hand_in
 
 
+def graded(folder, hand_in):
+    return league.grade(folder, hand_in).set_index("entry")
+
+
 def test_more_transects_and_raters_earn_more(spring):
     standings = pd.read_csv(spring[0] / "standings.csv").set_index("entry")
     assert standings.loc["red", "S"] < standings.loc["green", "S"] < 100
@@ -48,11 +52,17 @@ def test_memos_complete_the_points(spring):
     folder, hand_in = spring
     memos = hand_in / "memos.csv"
     memos.write_text("team,memo\nred,80\n")
-    red = league.grade(folder, hand_in).set_index("entry").loc["red"]
+    red = graded(folder, hand_in).loc["red"]
     assert red["points"] == pytest.approx(0.5 * red["L"] + 0.2 * red["B"] + 24)
     memos.write_text("team,memo\nred,80\npink,80\n")
-    with pytest.raises(Refused, match="line 3: team 'pink'"):
-        league.grade(folder, hand_in)
+    assert "line 3: team 'pink'" in graded(folder, hand_in).loc["green", "note"]
+    memos.write_text("")  # costs the memos' points, and no others
+    red = graded(folder, hand_in).loc["red"]
+    assert "no CSV table" in red["note"] and red["L"] > 0 and np.isnan(red["points"])
+    memos.write_text("team,memo\nred,80\ngreen,70\nred,90\n")
+    found = graded(folder, hand_in)
+    assert "line 4: team 'red' once more" in found.loc["red", "note"]
+    assert found.loc[TEAMS, "points"].notna().tolist() == [False, True]
     memos.unlink()
 
 
@@ -75,6 +85,15 @@ def test_a_malformed_verdict_gets_one_sentence(tmp_path, change, says):
     with pytest.raises(Refused, match=says) as refusal:
         scoring.read_verdict(path)
     assert str(refusal.value).startswith(str(path)) and "\n" not in str(refusal.value)
+
+
+def test_a_folder_and_a_semicolon_get_one_sentence(tmp_path):
+    (tmp_path / "verdict.csv").mkdir()
+    with pytest.raises(Refused, match="Is a directory; a verdict was expected there"):
+        scoring.read_verdict(tmp_path / "verdict.csv")
+    scoring.template().to_csv(tmp_path / "v.csv", index=False, sep=";")
+    with pytest.raises(Refused, match="separated by a semicolon, a comma was expected"):
+        scoring.read_verdict(tmp_path / "v.csv")
 
 
 def test_a_verdict_may_be_in_any_order(tmp_path):
@@ -122,7 +141,7 @@ def test_an_order_and_its_plan_are_frozen(spring, tmp_path):
     said = league.deliver(folder, tmp_path)
     assert "no YAML was found" in said[0] and said[1].startswith("team green: 15 transects")
     (tmp_path / "red" / "plan.json").write_text("{}")
-    note = league.grade(folder, tmp_path).set_index("entry").loc["red", "note"]
+    note = graded(folder, tmp_path).loc["red", "note"]
     assert "the plan is not the one whose hash is in the order" in note
     league.grade(folder, hand_in)
 
