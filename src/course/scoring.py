@@ -217,6 +217,7 @@ def grade(
     truth: pd.DataFrame,
     references: pd.DataFrame,
     plans: Mapping[str, str],
+    kept: Mapping[str, str],
 ) -> pd.DataFrame:
     """Standings of all teams; a team whose files are refused has a note instead of points.
 
@@ -227,6 +228,7 @@ def grade(
         truth: of all teams, as `score` takes it, with a column team.
         references: scores of reference entries, with columns team and entry.
         plans: team → hash of its plan, frozen with its order; empty without one.
+        kept: team → SHA-256 of its verdict, of teams that were scored before.
 
     Returns:
         A row per team, the highest L first, then one per reference entry, means over the teams:
@@ -241,7 +243,10 @@ def grade(
         row = {"entry": team, "note": notes.get(team, "")}
         try:
             _check_plan(submissions / team / "plan.json", plan)
-            verdict = read_verdict(submissions / team / "verdict.csv")
+            verdict = read_verdict(path := submissions / team / "verdict.csv")
+            if kept.get(team, fingerprint(path)) != fingerprint(path):
+                told = f"changed after the first grading, {kept[team][:12]}… was expected"
+                raise Refused(f"{path}: the verdict was {told} (a copy is in the league's folder)")
             own = truth[truth["team"] == team].reset_index(drop=True)
             row |= score(verdict, own) | {"memo": memos.get(team, np.nan)}
             row["points"] = sum(share * row[part] for part, share in SHARES.items())
@@ -264,12 +269,17 @@ _SCORES = ("S", "L", "coverage", "brier", "B")
 STANDINGS = ["entry", *_SCORES, "memo", "points", "reaches", "tied with", "note"]
 
 
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _check_plan(path: Path, frozen: str) -> None:
     if not frozen:
         raise Refused(f"{path.parent}: nothing was delivered to this team, an order was expected")
     if not path.is_file():
         raise Refused(f"{path}: the file is missing, the plan of the order was expected there")
-    if hashlib.sha256(path.read_bytes()).hexdigest() != frozen:
+    if fingerprint(path) != frozen:
         raise Refused(
             f"{path}: the plan is not the one whose hash is in the order ({frozen[:12]}…)"
         )
