@@ -9,8 +9,9 @@
 Files are under build/league/NAME. `secret/` has the key, the truth and the reference entries, and
 is the instructor's alone. `commitment.json` is published first: it has the configuration and the
 SHA-256 of key and configuration. `teams/TEAM/` is handed to the team. The data of an order do not
-exist before the order is frozen, with the hash of the team's plan. Nothing is graded any more once
-the key is revealed; everybody can then compute all files anew and compare.
+exist before the order is frozen, with the hash of the team's plan. A verdict is frozen when it is
+first scored. Nothing is graded any more once the key is revealed; everybody can then compute all
+files anew and compare.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import argparse
 import hashlib
 import json
 import re
+import reprlib
 import secrets
 import sys
 from collections.abc import Sequence
@@ -174,26 +176,35 @@ def read_order(path: Path, public: dict) -> dict:
     Raises:
         Refused: a missing file, other fields, another kind of value, or more than the budget.
     """
-    if not path.is_file():
-        raise Refused(f"{path}: the file is missing, an order was expected there")
     try:
-        order = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
+        return _order(path, public)
+    except Refused:
+        raise
+    except (yaml.YAMLError, OSError, ValueError, RecursionError):  # of whatever a team may send
         raise Refused(
             f"{path}: no YAML was found, lines like `transects: 200` were expected"
         ) from None
+
+
+def _order(path: Path, public: dict) -> dict:
+    if not path.is_file():
+        raise Refused(f"{path}: the file is missing, an order was expected there")
+    text = path.read_text(encoding="utf-8")
+    if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+        raise Refused(f"{path}: an alias (*) was found, three plain lines were expected")
+    order = yaml.safe_load(text)
     fields = ["transects", "raters", "plan"]
     if not isinstance(order, dict) or {*order} != {*fields}:
-        found = ", ".join(map(str, order)) if isinstance(order, dict) else repr(order)
+        found = reprlib.repr([*order] if isinstance(order, dict) else order)
         raise Refused(f"{path}: fields are {found}; expected were exactly {', '.join(fields)}")
     for name, least, most in (("transects", 2, 10_000), ("raters", 1, 50)):
         if type(order[name]) is not int or not least <= order[name] <= most:
-            told = (
-                f"{name} is {order[name]!r}, a whole number from {least} to {most:,} was expected"
-            )
-            raise Refused(f"{path}: {told}")
-    if not re.fullmatch("[0-9a-f]{64}", str(order["plan"])):
-        raise Refused(f"{path}: plan is {order['plan']!r}, the SHA-256 of plan.json was expected")
+            told = f"{name} is {reprlib.repr(order[name])}, a whole number"
+            raise Refused(f"{path}: {told} from {least} to {most:,} was expected")
+    order["plan"], given = str(order["plan"]).lower(), order["plan"]
+    if not re.fullmatch("[0-9a-f]{64}", order["plan"]):
+        told = f"plan is {reprlib.repr(given)}, the SHA-256 of plan.json was expected"
+        raise Refused(f"{path}: {told}")
     price = cost(order["transects"], order["raters"], public)
     if price > public["budget"]:
         told = f"the order costs {price:,.2f}, at most {public['budget']:,} was expected"
@@ -204,6 +215,8 @@ def read_order(path: Path, public: dict) -> dict:
 def grade(folder: Path, submissions: Path) -> pd.DataFrame:
     """Score the verdicts in `SUBMISSIONS/TEAM`, and write the standings.
 
+    A verdict that is scored for the first time is kept, and its hash; no other one is scored later.
+
     Raises:
         Refused: after the reveal.
     """
@@ -212,14 +225,31 @@ def grade(folder: Path, submissions: Path) -> pd.DataFrame:
     for team in _public(folder)["teams"]:
         frozen = folder / "teams" / team / "delivery" / "order.json"
         plans[team] = _read_json(frozen)["plan"] if frozen.exists() else ""
-    tables = [pd.read_csv(folder / "secret" / name) for name in KEPT]
-    standings = scoring.grade(submissions, *tables, plans)
+    tables, kept = [pd.read_csv(folder / "secret" / name) for name in KEPT], _kept(folder)
+    standings = scoring.grade(submissions, *tables, plans, kept)
+    scored = standings[: len(plans)].dropna(subset="S")
+    for team in scored["entry"]:
+        if team not in kept:
+            copy = folder / "teams" / team / "delivery" / "verdict.csv"
+            copy.write_bytes((submissions / team / "verdict.csv").read_bytes())
+            _write_json(copy.with_suffix(".json"), {"sha256": scoring.fingerprint(copy)})
     scoring.write_standings(standings, folder)
     return standings
 
 
+def _kept(folder: Path) -> dict[str, str]:
+    """Team → SHA-256 of the verdict for which it was first scored."""
+    teams, found = folder / "teams", {}
+    for team in _public(folder)["teams"]:
+        if (path := teams / team / "delivery" / "verdict.json").exists():
+            found[team] = _read_json(path)["sha256"]
+    return found
+
+
 def reveal(folder: Path) -> None:
-    """Publish the key, the truth and the reference entries; nothing is graded afterwards.
+    """Publish the key, the truth, the reference entries and the hashes of all verdicts.
+
+    Nothing is graded afterwards.
 
     Raises:
         Refused: nothing was graded yet.
@@ -228,6 +258,7 @@ def reveal(folder: Path) -> None:
         raise Refused(f"{folder}: nothing is graded yet; after the reveal nothing can be graded")
     for name in KEPT:
         (folder / name).write_bytes((folder / "secret" / name).read_bytes())
+    _write_json(folder / "verdicts.json", _kept(folder))
     _write_json(folder / "revealed.json", {"key": _key(folder).hex()})
 
 
@@ -259,11 +290,30 @@ def verify(folder: Path) -> list[str]:
         for name, table in made.items():
             _compare(table, own / name)
         tables.append(_graded_by(seal, public, pilot["pilot/portraits.csv"]))
-        said.append(f"team {team}: {len(made)} tables are as the key makes them")
+        told = _graded_again(folder, team, tables[-1][0])
+        said.append(f"team {team}: {len(made)} tables are as the key makes them{told}")
     for name, parts in zip(KEPT, zip(*tables, strict=True), strict=True):
         _compare(pd.concat(parts), folder / name)
         said.append(f"{name}: is as the key makes it")
     return said
+
+
+def _graded_again(folder: Path, team: str, truth: pd.DataFrame) -> str:
+    """Refuse a kept verdict that was changed or does not earn what the standings say."""
+    copy = folder / "teams" / team / "delivery" / "verdict.csv"
+    hashes, standings = folder / "verdicts.json", folder / "standings.csv"
+    if not all(path.exists() for path in (copy, hashes, standings)):
+        return ""
+    if scoring.fingerprint(copy) != _read_json(hashes).get(team):
+        raise Refused(f"{copy}: is not the verdict whose hash is in verdicts.json")
+    earned = scoring.score(scoring.read_verdict(copy), truth)
+    table = pd.read_csv(standings)[: len(_public(folder)["teams"])].set_index("entry")
+    found = table.reindex([team])[[*earned]].iloc[0]
+    if found.isna().all():
+        return "; its verdict has no points in the standings"
+    if (found.fillna(-1) - pd.Series(earned).fillna(-1)).abs().max() > 1e-4:
+        raise Refused(f"{standings}: team {team} has {dict(found)}, its verdict earns {earned}")
+    return "; its verdict earns what the standings say"
 
 
 def rehearse(folder: Path, hand_in: Path, orders: Sequence[tuple[int, int]]) -> pd.DataFrame:
@@ -374,7 +424,7 @@ def main(arguments: list[str]) -> None:
             print((folder / "standings.md").read_text(encoding="utf-8"))
         else:
             reveal(folder)
-            print(f"{folder}: publish revealed.json, truth.csv, references.csv and standings.md")
+            print(f"{folder}: publish all its files and none of its folders")
     except Refused as refusal:
         raise SystemExit(str(refusal)) from None
 

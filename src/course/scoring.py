@@ -17,6 +17,7 @@ less than five points of L apart is a tie.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from itertools import product
 from pathlib import Path
 
@@ -75,12 +76,7 @@ def read_verdict(path: Path) -> pd.DataFrame:
     Raises:
         Refused: the first thing that is not as expected.
     """
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except FileNotFoundError:
-        raise Refused(f"{path}: the file is missing, a verdict was expected there") from None
-    except (ValueError, UnicodeDecodeError) as error:
-        raise Refused(f"{path}: no CSV table was found, {error}") from None
+    table = _read_csv(path, "a verdict")
     columns = [*KEYS, *CLAIMS]
     if sorted(table.columns) != sorted(columns):
         odd = sorted({*table.columns} ^ {*columns}) or ["a repeated one"]
@@ -101,7 +97,28 @@ def read_verdict(path: Path) -> pd.DataFrame:
             f" and {len(places)} found"
         )
     table = table.iloc[[places[key] - 2 for key in wanted]]
-    return rows().assign(**{name: table[name].astype(float).to_numpy() for name in CLAIMS})
+    return rows().assign(**{name: table[name].map(float).to_numpy() for name in CLAIMS})
+
+
+def _read_csv(path: Path, what: str) -> pd.DataFrame:
+    """A table of texts, as a team or an instructor left it."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise Refused(f"{path}: the file is missing, {what} was expected there") from None
+    except OSError as error:
+        raise Refused(f"{path}: {error.strerror}; {what} was expected there, as a file") from None
+    except UnicodeDecodeError:
+        raise Refused(f"{path}: no text in UTF-8 was found, {what} was expected") from None
+    head = text.partition("\n")[0]
+    for separator, name in ((";", "semicolon"), ("\t", "tab")):
+        if separator in head and "," not in head:
+            raise Refused(f"{path}: columns are separated by a {name}, a comma was expected")
+    try:
+        return pd.read_csv(StringIO(text), dtype=str, keep_default_na=False)
+    except ValueError as error:
+        told = " ".join(str(error).split())
+        raise Refused(f"{path}: no CSV table was found, {told}") from None
 
 
 _EXPECTED = (
@@ -169,24 +186,30 @@ def score(verdict: pd.DataFrame, truth: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def read_memos(path: Path, teams: Sequence[str]) -> dict[str, float]:
+def read_memos(path: Path, teams: Sequence[str]) -> tuple[dict[str, float], dict[str, str]]:
     """Points of the memos by team, from 0 to 100; none where the file is missing.
 
+    Returns:
+        Points of teams, and a sentence for each of them that has two lines and so no points.
+
     Raises:
-        Refused: a team that there is not, or no number from 0 to 100.
+        Refused: no table, a team that there is not, or no number from 0 to 100.
     """
-    if not path.is_file():
-        return {}
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if not path.exists():
+        return {}, {}
+    table = _read_csv(path, "a table of memos")
     if list(table.columns) != ["team", "memo"]:
         raise Refused(f"{path}: columns are {list(table.columns)}, expected were team and memo")
-    points = pd.to_numeric(table["memo"], errors="coerce")
-    wrong = ~table["team"].isin(teams) | ~points.between(0, 100)
-    if wrong.any():
-        line, row = int(wrong.to_numpy().argmax()), table[wrong].iloc[0]
-        told = f"team {row['team']!r} with {row['memo']!r}, a team of the league was expected"
-        raise Refused(f"{path}, line {line + 2}: {told}, and points from 0 to 100")
-    return dict(zip(table["team"], points, strict=True))
+    found, twice = {}, {}
+    for line, (team, memo) in enumerate(table.to_numpy(), 2):
+        points = pd.to_numeric(memo, errors="coerce")
+        if team not in teams or not 0 <= points <= 100:
+            told = f"team {team!r} with {memo!r}, a team of the league was expected"
+            raise Refused(f"{path}, line {line}: {told}, and points from 0 to 100")
+        if team in found:
+            twice[team] = f"{path}, line {line}: team {team!r} once more, one line was expected"
+        found[team] = float(points)
+    return {team: points for team, points in found.items() if team not in twice}, twice
 
 
 def grade(
@@ -194,25 +217,36 @@ def grade(
     truth: pd.DataFrame,
     references: pd.DataFrame,
     plans: Mapping[str, str],
+    kept: Mapping[str, str],
 ) -> pd.DataFrame:
     """Standings of all teams; a team whose files are refused has a note instead of points.
+
+    Memos that cannot be read leave a note with every team, and no memo's points.
 
     Args:
         submissions: folder with `TEAM/verdict.csv`, `TEAM/plan.json` and perhaps `memos.csv`.
         truth: of all teams, as `score` takes it, with a column team.
         references: scores of reference entries, with columns team and entry.
         plans: team → hash of its plan, frozen with its order; empty without one.
+        kept: team → SHA-256 of its verdict, of teams that were scored before.
 
     Returns:
         A row per team, the highest L first, then one per reference entry, means over the teams:
         entry, S, L, coverage, brier, B, memo, points, reaches, tied with, note.
     """
-    memos, found = read_memos(submissions / "memos.csv", [*plans]), []
+    found = []
+    try:
+        memos, notes = read_memos(submissions / "memos.csv", [*plans])
+    except Refused as refusal:
+        memos, notes = {}, dict.fromkeys(plans, str(refusal))
     for team, plan in plans.items():
-        row = {"entry": team, "note": ""}
+        row = {"entry": team, "note": notes.get(team, "")}
         try:
             _check_plan(submissions / team / "plan.json", plan)
-            verdict = read_verdict(submissions / team / "verdict.csv")
+            verdict = read_verdict(path := submissions / team / "verdict.csv")
+            if kept.get(team, fingerprint(path)) != fingerprint(path):
+                told = f"changed after the first grading, {kept[team][:12]}… was expected"
+                raise Refused(f"{path}: the verdict was {told} (a copy is in the league's folder)")
             own = truth[truth["team"] == team].reset_index(drop=True)
             row |= score(verdict, own) | {"memo": memos.get(team, np.nan)}
             row["points"] = sum(share * row[part] for part, share in SHARES.items())
@@ -235,12 +269,17 @@ _SCORES = ("S", "L", "coverage", "brier", "B")
 STANDINGS = ["entry", *_SCORES, "memo", "points", "reaches", "tied with", "note"]
 
 
+def fingerprint(path: Path) -> str:
+    """SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _check_plan(path: Path, frozen: str) -> None:
     if not frozen:
         raise Refused(f"{path.parent}: nothing was delivered to this team, an order was expected")
     if not path.is_file():
         raise Refused(f"{path}: the file is missing, the plan of the order was expected there")
-    if hashlib.sha256(path.read_bytes()).hexdigest() != frozen:
+    if fingerprint(path) != frozen:
         raise Refused(
             f"{path}: the plan is not the one whose hash is in the order ({frozen[:12]}…)"
         )

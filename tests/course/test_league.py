@@ -31,6 +31,10 @@ def spring(tmp_path_factory):
         yield folder, hand_in
 
 
+def graded(folder, hand_in):
+    return league.grade(folder, hand_in).set_index("entry")
+
+
 def test_more_transects_and_raters_earn_more(spring):
     standings = pd.read_csv(spring[0] / "standings.csv").set_index("entry")
     assert standings.loc["red", "S"] < standings.loc["green", "S"] < 100
@@ -48,11 +52,17 @@ def test_memos_complete_the_points(spring):
     folder, hand_in = spring
     memos = hand_in / "memos.csv"
     memos.write_text("team,memo\nred,80\n")
-    red = league.grade(folder, hand_in).set_index("entry").loc["red"]
+    red = graded(folder, hand_in).loc["red"]
     assert red["points"] == pytest.approx(0.5 * red["L"] + 0.2 * red["B"] + 24)
-    memos.write_text("team,memo\nred,80\npink,80\n")
-    with pytest.raises(Refused, match="line 3: team 'pink'"):
-        league.grade(folder, hand_in)
+    for text, says, complete in (
+        ("team,memo\nred,80\npink,80\n", "line 3: team 'pink'", [False, False]),
+        ("team,memo\nred,80\ngreen,70\nred,90\n", "line 4: team 'red' once", [False, True]),
+        ("", "no CSV table was found", [False, False]),
+    ):
+        memos.write_text(text)
+        found = graded(folder, hand_in).loc[TEAMS]
+        assert says in found.loc["red", "note"] and found["L"].gt(0).all()
+        assert found["points"].notna().tolist() == complete
     memos.unlink()
 
 
@@ -66,6 +76,7 @@ def test_memos_complete_the_points(spring):
         (lambda table: table.assign(p_beyond="yes"), "p_beyond is 'yes', a number from 0 to 1"),
         (lambda table: table.assign(model="G"), "line 2: model=G, .* is no row of a verdict"),
         (lambda table: pd.concat([table, table[:1]]), "line 74: .* was in line 2"),
+        (lambda table: pd.DataFrame(columns=[";".join(table)]), "by a semicolon, a comma"),
         (lambda table: table.rename(columns={"low": "lower"}), "column 'low', expected were"),
     ],
 )
@@ -81,6 +92,8 @@ def test_a_verdict_may_be_in_any_order(tmp_path):
     shuffled = scoring.template().sample(frac=1, random_state=1)
     shuffled.astype(dict.fromkeys(scoring.AXES, float)).to_csv(tmp_path / "v.csv", index=False)
     pd.testing.assert_frame_equal(scoring.read_verdict(tmp_path / "v.csv"), scoring.template())
+    with pytest.raises(Refused, match="Is a directory; a verdict was expected"):
+        scoring.read_verdict(tmp_path)
 
 
 def test_rows_near_the_tolerance_are_dropped():
@@ -97,8 +110,10 @@ def test_rows_near_the_tolerance_are_dropped():
         ("transects: 400\nraters: 5\nplan: " + 64 * "a", "costs 2,560.00, at most 1,000"),
         ("transects: 4\nraters: 5\nplan: x", "plan is 'x', the SHA-256"),
         ("transects: 4.5\nraters: 5\nplan: x", "transects is 4.5, a whole number"),
-        ("transects: 4\nraters: 5\nplan: x\nseed: 1", "fields are .*seed; expected were exactly"),
+        ("transects: 4\nraters: 5\nplan: x\nseed: 1", "fields are .*seed.*; expected were exactly"),
         ("transects: [", "no YAML was found"),
+        (3000 * "[" + 3000 * "]", "no YAML was found"),
+        ("a: &a [1]\nb: [*a, *a]", "an alias .* was found"),
     ],
 )
 def test_a_wrong_order_gets_one_sentence(tmp_path, order, says):
@@ -110,12 +125,15 @@ def test_a_wrong_order_gets_one_sentence(tmp_path, order, says):
 def test_an_order_and_its_plan_are_frozen(spring, tmp_path):
     folder, hand_in = spring
     form = (hand_in / "red" / "order.yml").read_text()
-    (tmp_path / "red").mkdir()
-    (tmp_path / "red" / "order.yml").write_text(form.replace("transects: 90", "transects: 91"))
+    shouted = form.replace(": 90", ": 15").replace(form.split()[1], form.split()[1].upper())
+    for team, order in {"red": form.replace(": 90", ": 91"), "green": shouted}.items():
+        (tmp_path / team).mkdir()
+        (tmp_path / team / "order.yml").write_text(order)
     said = league.deliver(folder, tmp_path)
     assert "team red" in said[0] and "no other order" in said[0] and len(said) == len(TEAMS)
+    assert said[1].startswith("team green: 15 transects")
     (tmp_path / "red" / "plan.json").write_text("{}")
-    note = league.grade(folder, tmp_path).set_index("entry").loc["red", "note"]
+    note = graded(folder, tmp_path).loc["red", "note"]
     assert "the plan is not the one whose hash is in the order" in note
     league.grade(folder, hand_in)
 
@@ -147,23 +165,30 @@ def test_no_seed_of_the_book_and_no_other_team_leads_to_a_teams_data(spring):
 
 def test_a_reveal_ends_the_grading_and_can_be_verified(spring, monkeypatch):
     folder, hand_in = spring
-    league.grade(folder, hand_in)
-    league.reveal(folder)
-    key = bytes.fromhex(json.loads((folder / "revealed.json").read_text())["key"])
-    known = sealed.Seal(key, "red").truth(60)  # a team that computes the truth from the key
+    first = (hand_in / "red" / "verdict.csv").read_bytes()
+    known = sealed.Seal(bytes(range(32)), "red").truth(60)  # by a team that has the key
     exact = known.assign(estimate=known["effect"], low=known["effect"], high=known["effect"])
     exact.assign(p_beyond=0.5)[[*scoring.KEYS, *scoring.CLAIMS]].to_csv(
         hand_in / "red" / "verdict.csv", index=False
     )
+    assert "changed after the first grading" in graded(folder, hand_in).loc["red", "note"]
+    (hand_in / "red" / "verdict.csv").write_bytes(first)
+    league.grade(folder, hand_in)
+    league.reveal(folder)
     for late in (league.grade, league.deliver):
         with pytest.raises(Refused, match="the key is revealed"):
             late(folder, hand_in)
-    assert len(league.verify(folder)) == 3 + len(TEAMS)
-    pilot = folder / "teams" / "red" / "pilot" / "transects.csv"
-    table = pd.read_csv(pilot)
-    table.assign(error_A=1 - table["error_A"]).to_csv(pilot, index=False)
-    with pytest.raises(Refused, match=r"transects\.csv: is not what the key makes"):
-        league.verify(folder)
+    assert sum("what the standings say" in told for told in league.verify(folder)) == len(TEAMS)
+    for name, column in (
+        ("teams/red/pilot/transects.csv", "error_A"),
+        ("teams/red/delivery/verdict.csv", "p_beyond"),
+        ("standings.csv", "S"),
+    ):
+        before, table = (folder / name).read_bytes(), pd.read_csv(folder / name)
+        table.assign(**{column: 1 - table[column]}).to_csv(folder / name, index=False)
+        with pytest.raises(Refused, match=f"{name}: (is not|team red has)"):
+            league.verify(folder)
+        (folder / name).write_bytes(before)
     (folder / "revealed.json").write_text(json.dumps({"key": hashlib.sha256(b"").hexdigest()}))
     with pytest.raises(Refused, match="not those of commitment"):
         league.verify(folder)
