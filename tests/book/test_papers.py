@@ -12,7 +12,7 @@ from helpers.artifacts.lineage import ROOT, notebooks
 STATES = ["right", "differs", "part", "refused"]
 TABLE = book.BOOK / "papers.csv"
 ROWS = list(csv.DictReader(TABLE.read_text(encoding="utf-8").splitlines()))
-LABEL = re.compile(r'^(?:# )?\(([\w-]+)\)=$|"name": "(fig-[\w-]+)"', re.MULTILINE)
+LABEL = re.compile(r'^(?:# )?\(([\w-]+)\)=$|(?:"name": "|^# :name: )(fig-[\w-]+)', re.MULTILINE)
 LINK, SPAN = re.compile(r"\]\(#?([^)]+)\)"), re.compile(r"(?:\{([\w:]+)\})?`([^`]+)`")
 
 
