@@ -259,7 +259,8 @@ def print_handouts(folder: Path) -> None:
         text = MarkdownIt().enable("table").render(source.read_text(encoding="utf-8"))
         page = folder / f"{source.stem}.html"
         title = f"<title>Handout {source.stem}</title><style>{look}</style>"
-        page.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{text}')
+        text = f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{text}'
+        page.write_text(text, encoding="utf-8")
         to = ["--no-pdf-header-footer", f"--print-to-pdf={page.with_suffix('.pdf')}"]
         if not shutil.which(CHROMIUM):
             continue  # the page is there, and any browser prints it
@@ -271,8 +272,9 @@ def bundle(out: Path) -> Path:
     """Pack all that was made; the same files make the same bundle."""
     with zipfile.ZipFile(out / "bundle.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(out.rglob("*")):
-            if path.is_file() and not UNPACKED.search(str(path)):
-                archive.writestr(zipfile.ZipInfo(str(path.relative_to(out))), path.read_bytes())
+            name = path.relative_to(out)
+            if path.is_file() and not UNPACKED.search(f"/{name}"):
+                archive.writestr(zipfile.ZipInfo(str(name)), path.read_bytes())
     return out / "bundle.zip"
 
 

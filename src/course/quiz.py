@@ -82,6 +82,5 @@ class Quiz(Directive):
 
 
 def setup(app: object) -> dict:
-    app.add_directive("quiz", Quiz)
-    app.add_js_file("quiz.js")
+    app.add_directive("quiz", Quiz)  # jupyter-book finds its script in _static by itself
     return {"parallel_read_safe": True}
