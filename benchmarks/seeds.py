@@ -45,6 +45,8 @@ REDUCED = {
     "recognition_epochs": 4,
 }
 """What differs from the laptop's profile, but not in the classifiers nor in the experiment."""
+SMALL = 2_000_000
+"""Bytes below which a stage's file is kept: the page that is counted reads tables."""
 
 
 def audited(seed: int, checkout: Path) -> Path | None:
@@ -71,18 +73,22 @@ def own(checkout: Path, artifacts: Path) -> dict[str, str]:
 
 
 def keep(made: Path, kept: Path) -> None:
-    """Keep the results of all stages, and none of the gigabytes that they rest on."""
+    """Keep the results and small tables of all stages, and none of the gigabytes of pictures."""
     part = kept.with_name(f".{kept.name}")
     shutil.rmtree(part, ignore_errors=True)
     for path in made.glob(f"*/{manifests.MANIFEST}"):
         manifest = json.loads(path.read_text(encoding="utf-8"))
-        # A stage that made its results alone, of nothing else, is as whole as any to who reads it.
-        results = {RESULTS: manifest["files"][RESULTS]}
-        text = json.dumps(manifest | {"inputs": {}, "files": results}, indent=1)
+        files = manifest["files"]
+        small = [name for name in files if (path.parent / name).stat().st_size < SMALL]
+        # A stage that made these files alone, of nothing else, is as whole as any to who reads it.
+        text = manifest | {"inputs": {}, "files": {name: files[name] for name in small}}
+        text = json.dumps(text, indent=1)
         folder = part / path.parent.name
         folder.mkdir(parents=True)
         (folder / manifests.MANIFEST).write_text(f"{text}\n", encoding="utf-8")
-        shutil.copy2(path.with_name(RESULTS), folder)
+        for name in small:
+            (folder / name).parent.mkdir(exist_ok=True)
+            shutil.copy2(path.parent / name, folder / name)
     part.rename(kept)
     shutil.rmtree(made)
 

@@ -1,11 +1,14 @@
 """Sealed models of a league: nobody has seen them, and their true effects are known exactly.
 
 A model errs on an image with probability expit(a + face effect + f(true visible scores)). The face
-effect is normal and the same for all images of a face. Everything that is drawn follows from
-HMAC-SHA256 of the league's secret key over team, model, face and purpose, so teams share no face,
-no model and no sign of an effect, and no seed of the book leads to any of them.
+effect is normal and the same for all images of a face. f has one of six forms, and to it eight
+numbers of the model's own are added, one for each combination of the axes' levels. The forms are
+public and the numbers are not, so a team that fits a form instead of looking at pairs misses them.
+Everything that is drawn follows from HMAC-SHA256 of the league's secret key over team, model, face
+and purpose, so teams share no face, no model and no sign of an effect, and no seed of the book
+leads to any of them.
 
-There are six kinds of models, one of each per team, in an order that follows from the key:
+The six forms are one each for a team's models, in an order that follows from the key:
 
 - null: no effect of any axis;
 - skin: the same effect of skin colour for everybody;
@@ -48,6 +51,9 @@ DOSES = {"skin_colour": (0.2, 0.85), "hair_length": (0.2, 0.7), "gender": (0.08,
 ADULT, LITTLE_BEARD = 0.45, 0.1
 """Least score of age of a face, and the score at which beards are held: raters take the label from
 them."""
+OWN = 0.4
+"""Standard deviation of the eight numbers. With less of it, a form fitted to the free pilot is
+nearer to the truth than the pairs of any order."""
 SPREAD = 2.0
 """Standard deviation of the face effect. With less of it, ignoring pairs costs little."""
 BASE, SIZE, NUISANCE = (-3.5, -2.5), (2.5, 3.5), (1.0, 2.0)
@@ -66,6 +72,7 @@ class Model:
     smiling: float
     woman: bool
     short: bool
+    own: tuple[float, ...]
 
     def log_odds(self, visible: pd.DataFrame) -> np.ndarray:
         """Log odds of an error without the face effect, (n,), by scores that are truly visible."""
@@ -83,7 +90,9 @@ class Model:
             "stowaway": 2 * (visible["makeup"] - 0.25),
         }[self.kind]
         nuisance = self.age * (visible["age"] - 0.6) + self.smiling * (visible["smiling"] - 0.6)
-        return (self.base + self.size * pattern + nuisance).to_numpy()
+        low = [visible[axis] < errors.STRATA[axis][0][0] for axis in AXES]
+        own = np.take(self.own, np.ravel_multi_index(np.array(low, int), (2, 2, 2)))
+        return (self.base + self.size * pattern + nuisance + own).to_numpy()
 
 
 @cache
@@ -131,6 +140,7 @@ class Seal:
                 smiling=self._signed(NUISANCE, name, "smiling"),
                 woman=self.uniform(name, "woman") < 0.5,
                 short=self.uniform(name, "short") < 0.5,
+                own=tuple(OWN * ndtri(self.uniform(name, "own", k)) for k in range(8)),
             )
             for name, kind in zip(MODELS, kinds, strict=True)
         }
