@@ -1,6 +1,6 @@
 """The audit league over twenty keys: does the score put the reference entries in the right order?
 
-Run `python benchmarks/league.py`, which takes two minutes. Every key has six sealed models of its
+Run `python benchmarks/league.py`, which takes three minutes. Every key has six sealed models of its
 own. The scripted teams of `course.sealed` hand in, and are scored against the exact truth. Besides,
 the intervals of the team with most transects are made narrower and wider: an honest score is best
 at their own width. Further teams spend the whole budget, on few raters and many transects or the

@@ -116,12 +116,12 @@ def legible(gallery: plt.Figure, title: str) -> None:
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Earrings are not among them, so they move along. The experiment of this chapter keeps earrings as well. SD: standard deviations among sampled faces."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, for example earrings. The experiment of this chapter keeps earrings as well. SD: standard deviations among sampled faces."}}
+moved = apart(matched)
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
 title = (
-    f"Other attributes differ by {apart(pool[found]).mean():.1f} SD between\n"
-    f"random faces, by {apart(matched).mean():.1f} between matched\n"
-    f"ones (earrings: by {apart(matched)['earrings']:.1f})"
+    f"Other attributes differ by {apart(pool[found]).mean():.1f} SD on average between\nrandom faces, by {moved.mean():.1f} between "
+    f"matched ones.\nThe largest of these: {moved.idxmax().replace('_', ' ')}, {moved.max():.1f} SD"
 )
 legible(figure, title)
 
@@ -248,8 +248,8 @@ axis.grid(visible=False)
 # face changes as little as possible. {cite:t}`transects` project onto one hyperplane after the other, round
 # after round. One formula does it at once, and [](n09_replication_gallery) compares both.
 #
-# The paper calls the result a single point. It is a space of many points: each face keeps the part of its
-# code that does not matter for these planes.
+# The paper calls the result a single point. It is a space: each face keeps the part of its
+# code that does not matter here.
 #
 # :::{admonition} The algebra
 # :class: dropdown
@@ -493,11 +493,13 @@ def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
 reached = {"papers": by_level("papers")}
 
 # %% [markdown]
-# The targets are mean scores $y$ of raters, on a scale from zero to one. Each level has a goal near to the
+# The targets are mean scores $y$ of raters, from zero to one. Each level has a goal near to the
 # paper's steps, and beard and makeup are to be little. The directions are the second set of
-# [](03_direction_fitting). They were fitted to raters who judge gender on crops that hide the hair. They
-# keep all other attributes that raters are asked about or that automatic measures see. Their decision
-# values are *logits* of mean scores: the logarithm of $y / (1 - y)$.
+# [](03_direction_fitting):
+#
+# - Raters judge gender on *crops*, parts of the picture that hide the hair.
+# - The directions keep all attributes that raters are asked about or that automatic measures see.
+# - Decision values are *logits* of scores: the logarithm of $y / (1 - y)$.
 
 # %%
 GOALS = {"skin_colour": (0.19, 0.86), "hair_length": (0.18, 0.69), "gender": (0.06, 0.91)}
@@ -515,8 +517,8 @@ along = dual_of_all.loc[AXES].to_numpy()
 # Thirty raters see every neutral face. If they find it more feminine than most neutral faces, say, we move
 # it towards the median. We move it only part of the way, because part of its score is chance. The
 # {term}`reliability` of the scores says how far. We do this twice. Two kinds of faces leave: those with
-# tied or covered hair, on which a step along hair length stays invisible, and those a quarter of the scale
-# away. Others are drawn in their place.
+# tied or covered hair, on which a step along hair length stays invisible, and those whose score is still a quarter of
+# the scale away from the median. Others are drawn in their place.
 
 # %% tags=["hide-cell"]
 RATERS_OF_NEUTRAL = 30
@@ -653,6 +655,7 @@ record = json.loads(
 )
 runs = len(record["facts"]["seeds"].split(","))
 cells_held = {row["what"]: row["cells held"] for row in record["rows"]}
+at_intended = {row["what"]: row["intended doses"] for row in record["rows"]}
 record = json.loads(
     (lineage.ROOT / "benchmarks/results/instrument_costs.json").read_text(encoding="utf-8")
 )
@@ -676,7 +679,8 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 # %% tags=["remove-input"]
 Markdown(
     f"In {runs} such runs, intervals of effects held the truth in {cells_held['calibrated']} cells, and by the paper's "
-    f"recipe in {cells_held['papers']}."
+    f"recipe in {cells_held['papers']}. That truth has for each face the doses that it really got. If all faces have the doses that were "
+    f"meant, the counts are {at_intended['calibrated']} and {at_intended['papers']}. The counts of the tour and of chapter 11 are of the second kind."
 )
 
 # %% [markdown]
@@ -797,7 +801,7 @@ claim(
 # - The *exact* arm has true hyperplanes and directions, at the main arm's median doses.
 #
 # Results of the main and the exact arm differ by leaks, by the spread of doses and by other base faces.
-# [](11_who_was_right) separates the three.
+# [](11_who_was_right) separates the three, and calls the exact arm its *ideal version*.
 
 # %% tags=["hide-cell"]
 typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()

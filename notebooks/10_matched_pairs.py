@@ -470,11 +470,12 @@ ends = [of_skin["estimate"], of_women, of_men]
 (least, most), (women_low, women_high), (men_low, men_high) = (
     map(in_points, (part.min(), part.max())) for part in ends
 )
-largest = of_skin.loc[of_skin["estimate"].idxmax(), ["low", "high"]]
-low, high = map(in_points, largest)
+largest = of_skin.loc[of_skin["estimate"].idxmax()]
+low, high = map(in_points, largest[["low", "high"]])
 answer = (
     "On these made faces, dark skin changes the error rates of the two audited models by "
-    f"{least} to {most} points, by cell (95 % interval of the largest: {low} to {high}). With a "
+    f"{least} to {most} points, by cell. The largest is on {in_words(pd.Series(largest['cell']))[0]} "
+    f"({largest['model']} model, 95 % interval {low} to {high}). With a "
     f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} of these "
     f"{len(states)} effects, four cells of each model, lie within it, "
     f"{(states == 'exceeds').sum()} exceed it with their whole interval, and "

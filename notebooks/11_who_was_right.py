@@ -533,7 +533,6 @@ assert np.allclose(split["truth"] + climbed.sum(axis=1), split["estimate"])
 square = climbed**2 - step_se.loc[split.index, climbed.columns] ** 2  # less what noise adds
 until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
-size = 100 * np.sqrt(square.loc[of_trained, until_found].mean().clip(lower=0))
 NAMES = {"sampling": "draw of faces", "noise": "raters' noise", "cues": "raters' cues"}
 farthest = climbed.loc[of_trained, until_found].sum(axis=1).abs().idxmax()
 moved_by, expected_by = (
@@ -589,9 +588,8 @@ _ = figure.suptitle(title, fontsize=12)
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
 Markdown(
     "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
-    "show how much. The draw of faces is chance by its nature: here it moved effects by "
-    f"{moved_by['sampling']:.1f} points, and its standard error lets us expect {expected_by['sampling']:.1f}. "
-    f"Take off this expected part, square from square, and {size['sampling']:.1f} points remain. "
+    "show how much. The draw of faces is all chance: here it moved effects by "
+    f"{moved_by['sampling']:.1f} points, and its usual size is {expected_by['sampling']:.1f}. "
     "[Note N10](n10_direct_effects.html) repeats the ideal version hundreds of times. There the intervals "
     "hold the truth about as often as they promise, and single experiments have good or bad luck. "
     f"The last two steps come from raters: their majority gave {relabelled} of {len(audit):,} images "
@@ -953,7 +951,7 @@ glue(
         "experiment contain the true effect of their cell (95 % would be "
         f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together). Between truth and "
         f"found effect, the largest step is the *{largest_step}*: {moved_by.max():.1f} points (root mean "
-        "square over the cells)."
+        "square over the cells). Steps cancel in part."
     ),
     display=False,
 )

@@ -202,7 +202,7 @@ strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 # A generator has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
 # a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The {term}`raw direction` of an attribute is the shortest way
 # across its plane, and other attributes change along it. A move along a direction of the {term}`dual basis` changes the score of one
-# attribute and leaves the other scores as they are ([](04_orthogonalization)). The paper prints another formula for this purpose.
+# attribute and leaves the other scores as they are ([](04_orthogonalization)). The paper describes this basis, and prints another formula for it.
 
 # %% tags=["remove-input"]
 leak = projection["leakage_mean"]
@@ -217,8 +217,8 @@ claim(
 
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
-# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). The {term}`paper's recipe` moves along the
-# dual basis, so it keeps four more annotated attributes fixed. An *arm* is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
+# ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). What we call the {term}`paper's recipe` uses the
+# dual basis of the paper's seven attributes. So four attributes besides the three of the experiment stay fixed. An *arm* is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
 # fixed what else raters are asked about, and what else is measured.
 
 # %% tags=["remove-input"]
@@ -243,7 +243,7 @@ assert unpruned_need == effects.transects_needed(small, plan["level"], plan["pow
 needed = planned["transects_needed"]["refined"]
 claim(
     "To find an average effect of {effect:.0f} points, an experiment needs {all:,} transects if every image is used. To *prune* means to drop unclear "
-    "images, and a pair needs both of its images. If two thirds of the images stay, about 2/3 × 2/3 = 4/9 of the pairs stay. Then the "
+    "images, and a pair needs both of its images. If pruning drops every third image, about 2/3 × 2/3 = 4/9 of the pairs stay. Then the "
     "experiment needs {pruned:,} transects, over twice as many.",
     holds=needed["two thirds kept"] > 2 * needed["nothing pruned"],
     title="Pruning doubles the price",
@@ -258,6 +258,8 @@ of_cells = ladder[(ladder["scope"] == "cell") & (ladder["model"] != "null")]
 wide = 100 * (of_cells["high"] - of_cells["low"]).groupby(of_cells["arm"]).mean()
 n_made = pruned["generated"] // 8
 for_average = planned["transects_needed_in_family"]["average, one test"]["the tolerance"]
+dropped = 1 - pruned["kept_adults"] / pruned["generated"]
+pairs_lost = 1 - pruned["complete_pairs"]["skin_colour"] / (pruned["generated"] // 2)
 one_cell = effects.Design(plan["tolerance"], small.base_rate, within=small.within, pairs=1)
 
 # %% tags=["remove-input"]
@@ -265,6 +267,7 @@ Markdown(
     f"Our experiment has {n_made:,} transects, because it looks for larger effects: {100 * plan['tolerance']:.0f} points, the *tolerance* of this book. "
     f"On average over everybody such an effect needs {for_average:,} transects. In a single group, such as women with short hair, {n_made:,} transects "
     f"find it with a chance of {effects.power(n_made, one_cell, plan['level']):.0%} (chapter 16).\n\n"
+    f"In this run pruning drops less: {dropped:.0%} of the images, and with them {pairs_lost:.0%} of the pairs that differ in skin. "
     f"The results on this page use every image. For such groups the intervals are then {wide['C crowd']:.1f} points wide on average. After pruning they are {wide['D pruned']:.1f} points wide."
 )
 
@@ -346,7 +349,7 @@ off_by, adjusted_off_by = (100 * np.sqrt(np.mean(one**2)) for one in (off_by, ad
 # %% tags=["remove-input"]
 Markdown(
     "**And real pairs?** The pairs of our experiment have fitted directions and raters who err. "
-    f"Their intervals hold the truth in {cells - unpruned} of {cells} cells ({1 - unpruned / cells:.1%}) here, and in "
+    f"Three attributes, four cells and three trained models make {cells} effects. Their intervals hold the truth of {cells - unpruned} ({1 - unpruned / cells:.1%}) here, and of "
     f"{in_other_runs:.1f} of {cells} on average over the [twenty other runs](#twenty-other-seeds). Intervals that cover would hold it in about {GOAL * cells:.1f}. "
     f"So real pairs hold the truth {often} ideal pairs, and chapter 11 looks for the reasons. "
     "One run can also be unlucky, because cells of one model share their faces and are often missed together.\n\n"
@@ -376,8 +379,9 @@ claim(
 # ## What the method cannot tell you
 #
 # The experiment speaks of the faces that it made. Can its result explain the gap among the portraits? One idea is to
-# *reweight* it: women with short hair, for example, get the weight that they have among the portraits ([](17_transport)). The reweighted
-# experiment then predicts a gap, which we compare with the counted gap.
+# *reweight* its error rates ([](17_transport)). Dark-skinned women of the experiment get the hair that dark-skinned women have in the
+# portraits, and light-skinned women get theirs. The difference of the two error rates is a predicted gap. Skin and hair are both in it, so it
+# should equal the counted gap.
 
 # %% tags=["remove-input"]
 of_networks = {
@@ -513,15 +517,12 @@ squares = [
     for part in parts.values()
 ]
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
-chance = [part["sampling"] for part in squares]
-excess = np.subtract(faces, chance)
 faces_matter = told(
-    "**Do imperfect faces move an estimate more than the random draw of faces?** Made faces differ a little from those that we meant. This "
-    "typically moves an estimate by {faces:.1f} points more than chance alone does. The draw of faces moves it by {chance:.1f} points.",
-    margin=excess.mean(),
-    error=excess.std(ddof=1) / np.sqrt(len(excess)),
+    "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Chance alone moves an estimate. Beyond "
+    "chance, these faces move it by {faces:.1f} points (root mean square over the cells of three models).",
+    margin=np.mean(faces),
+    error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
-    chance=100 * np.sqrt(max(np.mean(chance), 0)),
 )
 
 
