@@ -81,8 +81,8 @@ def minutes(page: str, executed: Path) -> int:
     """How long a page takes to read slowly: its words, figures, tables and lines of code."""
     from check import HIDDEN, Notebook, words  # with jupytext, which the runner does without
 
-    notebook = Notebook(lineage.source_of(page))
-    cells = json.loads((executed / page / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
+    path = executed / page / f"{page}.ipynb"
+    notebook, cells = Notebook(path), json.loads(path.read_text(encoding="utf-8"))["cells"]
     shown = [one.get("data", {}) for cell in cells for one in cell.get("outputs", [])]
     told = sum(len("".join(data.get("text/markdown", "")).split()) for data in shown)
     seen = sum(bool(cell.caption) for cell in notebook.code) + str(shown).count("<table")

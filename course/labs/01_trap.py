@@ -65,7 +65,7 @@ women = portraits[portraits["group"] == "female"]
 women.head()
 
 # %% [markdown]
-# ## Exercise 1. Count (10 minutes)
+# ## Exercise 1. Count (9 minutes)
 #
 # Compute the share of wrong answers of the model `celeba-like` on light- and on dark-skinned women.
 # Give the **gap**, dark minus light, in percentage points.
@@ -98,7 +98,7 @@ gap = rates["dark"] - rates["light"]
 # Subtract the rate of "light" from that of "dark", and multiply by 100.
 
 # %% [markdown]
-# ## Exercise 2. How sure? (10 minutes)
+# ## Exercise 2. How sure? (9 minutes)
 #
 # Give Wilson's 95 % interval of the error rate on dark-skinned women, in percent: `interval = [100 * low, 100 * high]`.
 # (Wilson's interval never leaves 0 to 100 %, also if errors are few.) `proportion_confint` computes `low` and `high` as
@@ -128,7 +128,7 @@ interval = list(proportion_confint(dark.sum(), len(dark)))
 # The count is the sum of the errors of dark-skinned women, and the trials are their number.
 
 # %% [markdown]
-# ## Exercise 3. Hold hair equal (15 minutes)
+# ## Exercise 3. Hold hair equal (13 minutes)
 #
 # Compute the error rate of each combination of `hair` and `skin` among women, in percent: a table with a row for
 # `short` and one for `long` hair, and the columns `light` and `dark`. Draw it. Then compute the gap by skin that is
@@ -165,7 +165,7 @@ gap_of_long = table.loc["short", "dark"] - table.loc["short", "light"]
 # Take the row `long` of your table, and subtract "light" from "dark".
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences. Which comparison would show that skin itself matters to this model? What could still be wrong
 # in your table: what else, besides hair, might go with skin? What would you decide about the model today?

@@ -115,7 +115,7 @@ with plt.rc_context({"font.size": 17}):
     ax.spines[["top", "right"]].set_visible(False)
 
 # %% [markdown]
-# ## Exercise 1. Cut the arrow (6 minutes)
+# ## Exercise 1. Cut the arrow (5 minutes)
 #
 # `arrows` lists pairs of a cause and what it changes. `draw(arrows)` draws them. Each picture
 # comes from an album.
@@ -154,7 +154,7 @@ left = [arrow for arrow in arrows if arrow[0] != "album"]
 # In a pair `arrow`, `arrow[0]` is the cause, and `arrow[1]` is what it changes.
 
 # %% [markdown]
-# ## Exercise 2. See, then set (12 minutes)
+# ## Exercise 2. See, then set (11 minutes)
 #
 # Here is a small world with these arrows. Each face has its luck, four random numbers that stay
 # the same. `world()` gives the faces as they come. `world(dark=True)` sets the skin of **all**
@@ -259,7 +259,7 @@ changed = (world(dark=True)["short"] != world(dark=False)["short"]).sum()
 print(f"Setting skin changes the hair of {changed} faces.")
 
 # %% [markdown]
-# ## Exercise 3. Faces set by hand (9 minutes)
+# ## Exercise 3. Faces set by hand (8 minutes)
 #
 # The book's renderer can do the same with pictures. `by_hand` has 400 faces, each at light and
 # dark skin, short and long hair, and two shapes, female and male. All else stays.
@@ -309,7 +309,7 @@ effects = rates["dark"] - rates["light"]
 # Take the column "dark" of your table, and subtract the column "light".
 
 # %% [markdown]
-# ## Exercise 4. Three numbers (8 minutes)
+# ## Exercise 4. Three numbers (7 minutes)
 #
 # Each number below has been called *the effect of dark skin on women*. Give `three`, in points,
 # for the model `fairface-like`, in this order:
@@ -369,7 +369,7 @@ three = [100 * (of_women["dark"] - of_women["light"]), 100 * counted, 100 * aver
 # `error_celeba-like`.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # A newspaper prints the first of your three numbers and calls it *the effect of dark skin*. Write
 # three sentences. Which arrows does that number follow? What could be wrong in it: population,

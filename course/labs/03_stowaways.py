@@ -135,7 +135,7 @@ def play(basis):
 play("raw")
 
 # %% [markdown]
-# ## Exercise 1. What moves along with skin (10 minutes)
+# ## Exercise 1. What moves along with skin (9 minutes)
 #
 # The papers' recipe uses the basis "dual". Take its rows with `moved` "skin_colour". Divide each
 # `change` by the standard deviation of what was measured. Leave out skin itself. Sort from the
@@ -184,7 +184,7 @@ leak_papers = (other / sd["skin_colour"]).drop("skin_colour").sort_values(key=ab
 # series. Sort last.
 
 # %% [markdown]
-# ## Exercise 2. The book's arm (8 minutes)
+# ## Exercise 2. The book's arm (7 minutes)
 #
 # `perceived` has the images of the book's own arm, with the mean scores of raters. Each of 400
 # faces (`transect`) is there with four images of light skin (`skin_colour_level` 0) and four of
@@ -231,7 +231,7 @@ leak_book = (of_hair.loc[1] - of_hair.loc[0]) / sd[ASKED]
 # earrings. The book's gate asked automatic measures instead (chapter 5).
 
 # %% [markdown]
-# ## Exercise 3. How sure? (7 minutes)
+# ## Exercise 3. How sure? (6 minutes)
 #
 # Take `facial_hair`. For each face, compute the mean score of its images with dark skin minus that
 # with light skin, in standard deviations. The faces are the units: 400 differences. Give the 95 %
@@ -270,7 +270,7 @@ interval = [end * sd["facial_hair"] for end in interval]
 # and `len`.
 
 # %% [markdown]
-# ## Exercise 4. What stowaways do to an effect (10 minutes)
+# ## Exercise 4. What stowaways do to an effect (9 minutes)
 #
 # `arms` has errors on faces made in four ways. In "papers" and "book" faces are as their recipe
 # made them. In "papers, held" and "book, held" the same faces have the same skin, hair length and
@@ -337,7 +337,7 @@ cost = [other["papers"] - other["papers, held"], other["book"] - other["book, he
 # Note N10 has the size over all of them.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # A report by the papers' recipe gives the effect of dark skin on women with short hair, as your
 # `effect["papers"]`. Write three sentences. Which of your numbers would you show its authors? Which

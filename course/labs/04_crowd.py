@@ -131,7 +131,7 @@ print(dict(enumerate(ATTRIBUTES["gender"])))
 gender.head()
 
 # %% [markdown]
-# ## Exercise 1. From answers to a label (8 minutes)
+# ## Exercise 1. From answers to a label (7 minutes)
 #
 # Compute `score`, with one number for each image: the mean level, divided by the highest level. The label of an image
 # is 1 (a man) where its score is at least one half. Give `mean_of_men`, the **mean score of the images labelled 1**.
@@ -195,7 +195,7 @@ divided = ((levels.min() < 2) & (levels.max() > 2)).mean()
 # Ask where the lowest is below 2 and the highest above 2. The mean of true and false is a share.
 
 # %% [markdown]
-# ## Exercise 2. One rater instead of five (10 minutes)
+# ## Exercise 2. One rater instead of five (9 minutes)
 #
 # Five raters cost five times as much as one. A row of `images` is an image. `label` is the majority's label, and
 # `error_celeba-like` is 1 where a model's answer differs from it. `first` is the answer of the rater who stands first
@@ -268,7 +268,7 @@ rate_by_one = 100 * (wrong != one_label).mean()
 # An error is now an image where the model's answer differs from `one_label`.
 
 # %% [markdown]
-# ## Exercise 3. Agreement where there is little to see (10 minutes)
+# ## Exercise 3. Agreement where there is little to see (8 minutes)
 #
 # `count_tensor` counts how many raters chose each level: a row for each image, a column for each level.
 # `agreement_table` takes a dictionary of such counts, and gives a row for each of its names. Its `alpha` is 1 if raters
@@ -387,7 +387,7 @@ alpha_without = annotations.agreement_table(alone, n_boot=100).loc["gender", "al
 # `annotations.count_tensor(rest)[1]` gives the counts of the answers that are left. Pass it to `agreement_table`.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences. A colleague says: "Agreement is high, so the labels are right." What could still be wrong in
 # these labels? How would you look for it? What would you decide about raters who answer unlike the others, and when?

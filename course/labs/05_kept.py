@@ -123,7 +123,7 @@ report.drop(columns="reason")
 # A row of this report is a rule. It drops an image if raters' mean score of the attribute lies in the interval.
 # `images["kept"]` says whether an image passes all four rules.
 #
-# ## Exercise 1. What is left? (8 minutes)
+# ## Exercise 1. What is left? (7 minutes)
 #
 # Give `shares`, three numbers in percent: how many of the **images** are kept, how many of the **pairs along skin colour**
 # keep both images, and how many of the **transects** keep all eight. The two images of such a pair have the same
@@ -166,7 +166,7 @@ shares = [stays.mean() for stays in (images["kept"], in_pairs, in_transects)]
 # For pairs along skin colour, group by `["transect", "hair_length_level", "gender_level"]`.
 
 # %% [markdown]
-# ## Exercise 2. Who is dropped? (8 minutes)
+# ## Exercise 2. Who is dropped? (7 minutes)
 #
 # Give `lost`, the share of dropped images in percent for each of the eight versions. Its rows are the combinations of
 # skin colour level and hair length level, in this order, and its columns the gender levels. Use the levels that were
@@ -208,7 +208,7 @@ lost = images.pivot_table("dropped", LEVELS[:2], LEVELS[2])
 # `images.pivot_table(values, rows, columns)` gives means. Rows may be a list: `LEVELS[:2]`.
 
 # %% [markdown]
-# ## Exercise 3. One effect, three sets of faces (7 minutes)
+# ## Exercise 3. One effect, three sets of faces (6 minutes)
 #
 # The function `gap` gives the error rate at dark minus that at light skin, in percentage points. In all images each face
 # occurs as often light as dark, so there the gap is an **effect** of the change.
@@ -257,7 +257,7 @@ effects = [gap(rows, "celeba-like") for rows in (images, stay, whole)]
 # The axis is `"skin_colour_level"`, and the others are `["hair_length_level", "gender_level"]`.
 
 # %% [markdown]
-# ## Exercise 4. The hard images (12 minutes)
+# ## Exercise 4. The hard images (11 minutes)
 #
 # A team wants a hard test. It keeps those images that an older model gets **wrong**: the model `plantskin`, in whose
 # training faces dark skin went with men. Then it tests `fairface-like` on them. In all images, half of each skin colour
@@ -339,7 +339,7 @@ long_gap = gap(images[images["hair_length_level"] == 1], "fairface-like")
 # `hard[hard["hair_length_level"] == 1]` are the hard images with long hair.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences. Holding hair equal did not bring the effect back. What else differs between the light and the
 # dark images of the hard set, and why? What could still be wrong in the last gap? What would you decide: which faces would

@@ -90,15 +90,13 @@ with plt.rc_context(LARGE):
 # ## Eight intervals at once
 #
 # - One 95 % interval misses the truth in one case of twenty.
-# - All eight hold with a chance of 0.95⁸.
-# - **In one audit of three, some interval misses.**
-#
-# *Bonferroni:* share the 5 % among the eight.
+# - All eight hold with a chance of 0.95⁸: **in one audit of three, some interval misses.**
+# - *Bonferroni:* share the 5 % among the eight.
 
 # %% tags=["slide"]
 k = np.arange(1, 41)
 with plt.rc_context(LARGE):
-    fig, ax = plt.subplots(figsize=(9, 3.6))
+    fig, ax = plt.subplots(figsize=(10, 2.9))
     ax.plot(k, 100 * (1 - 0.95**k), color="#D55E00")
     ax.plot(k, 100 * (1 - (1 - 0.05 / k) ** k), color="#0072B2", ls="--")
     ax.text(24, 54, "95 % each", color="#D55E00")
@@ -134,7 +132,7 @@ by = ["group", "hair", "skin"]
 portraits[[*by, "error_fairface-like", "error_null"]].head()
 
 # %% [markdown]
-# ## Exercise 1. Every group with its interval (10 minutes)
+# ## Exercise 1. Every group with its interval (9 minutes)
 #
 # Make two tables with a row for each of the eight groups.
 #
@@ -188,7 +186,7 @@ plt.errorbar(rates, names, xerr=reach, fmt="o", capsize=3)
 plt.xlabel("wrong answers of fairface-like (%), 95 % interval")
 
 # %% [markdown]
-# ## Exercise 2. A pattern by chance (10 minutes)
+# ## Exercise 2. A pattern by chance (9 minutes)
 #
 # Call the largest of the eight rates minus the smallest the **spread**. Compute the spread of the null control
 # (`error_null`), in percentage points.
@@ -264,7 +262,7 @@ as_large = 100 * np.mean(counts >= spread)
 # %% [markdown]
 # A percentage far above 5 says: a spread like this is what chance makes in groups of these sizes.
 #
-# ## Exercise 3. How many intervals miss? (8 minutes)
+# ## Exercise 3. How many intervals miss? (7 minutes)
 #
 # In `audits` you know the truth: every group has a rate of 0.1. Compute Wilson's 95 % intervals of all 8,000 rates.
 # `proportion_confint(audits, sizes, …)` does it at once. An interval **misses** if it lies wholly above or wholly
@@ -314,7 +312,7 @@ any_of_eight = 100 * missed.any(axis=0).mean()
 # `missed.any(axis=1)` is true for an audit with at least one miss.
 
 # %% [markdown]
-# ## Exercise 4. Intervals that hold together (7 minutes)
+# ## Exercise 4. Intervals that hold together (6 minutes)
 #
 # Bonferroni's method gives each of the eight intervals an eighth of the five percent: ask `proportion_confint` for
 # `alpha=0.05 / 8`. Compute again in how many percent of the audits at least one interval misses: `together`.
@@ -367,7 +365,7 @@ clear = np.sum(ends[0] > portraits["error_fairface-like"].mean())
 # `portraits["error_plantskin"].mean()`.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences. Choose the group with the largest rate in your figure of exercise 1. Which result would
 # show that its rate is more than chance, and which that the feature in its name causes the errors? What could still be

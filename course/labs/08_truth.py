@@ -73,7 +73,7 @@ plt.rcdefaults()
 
 # %% tags=["slide"]
 plt.rcParams["font.size"] = 15
-fig, ax = plt.subplots(figsize=(10, 3.6))
+fig, ax = plt.subplots(figsize=(10, 2.8))
 for place, row in enumerate(effect.iloc[::-1].to_dict("records")):
     found, low, high = (100 * row[name] for name in ("estimate", "low", "high"))
     ends = [[found - low], [high - found]]
@@ -172,7 +172,7 @@ cells = every[every["arm"] == "C crowd"]
 cells[["model", "attribute", "cell", "estimate", "low", "high", "truth"]].head()
 
 # %% [markdown]
-# ## Exercise 1. Do the intervals hold the truth? (8 minutes)
+# ## Exercise 1. Do the intervals hold the truth? (7 minutes)
 #
 # First count the rows of `cells` whose interval, from `low` to `high`, contains `truth`: give `caught`. Join two conditions on
 # columns by `&`, each in brackets: `(a <= b) & (b <= c)`.
@@ -233,7 +233,7 @@ luck = [0.95 * len(cells), binom.sf(missed - 1, len(cells), 0.05)]
 # guide.
 
 # %% [markdown]
-# ## Exercise 2. Who was right: one coefficient, or pairs? (12 minutes)
+# ## Exercise 2. Who was right: one coefficient, or pairs? (11 minutes)
 #
 # The table `images` holds the images of the same experiment. For one model, fit a logistic regression of its errors on
 # the three levels, without interactions. What does it say about dark instead of light skin in each of these four cells?
@@ -320,7 +320,7 @@ distances = [np.sqrt(((one - truth) ** 2).mean()) for one in (of_skin["estimate"
 # coefficient always worse?
 
 # %% [markdown]
-# ## Exercise 3. Three words, and the truth (9 minutes)
+# ## Exercise 3. Three words, and the truth (8 minutes)
 #
 # The tolerance is 5 points. A verdict needs the 95 % interval and the 90 % interval. The next cell computes the latter
 # from the pairs.
@@ -382,7 +382,7 @@ counts = pd.crosstab(verdicts, (cells["estimate"].abs() > 5).to_numpy())
 # *inconclusive*? Session 9 asks how many faces would have told.
 
 # %% [markdown]
-# ## Exercise 4. Fewer misses, better method? (6 minutes)
+# ## Exercise 4. Fewer misses, better method? (5 minutes)
 #
 # The versions differ in their images. `A exact` moves one attribute and keeps all others. `C crowd` is the real experiment.
 # `D pruned` drops images that look fake or whose attributes are unclear, and `E complete` keeps only faces that lost no image. For each
@@ -419,7 +419,7 @@ by_version = both.groupby("model").agg({"missed": "sum", "width": "mean"})
 # Which version misses least often? Look at the width of its intervals before you recommend it.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences. You trust pairs more than one coefficient: which result would have turned this around? What
 # could still be wrong with pairs: which misses would tell you that the *method* is at fault, and not bad luck? What would

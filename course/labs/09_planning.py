@@ -171,7 +171,7 @@ pairs = pilot.pivot_table("error_fairface-like", rows, "skin_colour_level")
 pairs.head()
 
 # %% [markdown]
-# ## Exercise 1. What a pilot tells (7 minutes)
+# ## Exercise 1. What a pilot tells (6 minutes)
 #
 # Each row of `pairs` is a pair: the same face with light skin (column 0) and with dark skin (column 1). Compute `base_rate`,
 # the error rate with light skin, and `within`, the correlation of the two columns, both as fractions. Give them in this order as
@@ -216,7 +216,7 @@ whole = images.pivot_table("error_fairface-like", rows, "skin_colour_level")
 print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3f}")
 
 # %% [markdown]
-# ## Exercise 2. How many faces? (8 minutes)
+# ## Exercise 2. How many faces? (7 minutes)
 #
 # `Design(difference, base_rate, within, pairs=…)` holds what you plan for. `transects_needed(design, alpha)` gives the least
 # number of transects that finds such an effect with a power of 80 %. The level `alpha` is 0.05 if you do not give it.
@@ -259,7 +259,7 @@ needed = [transects_needed(average), transects_needed(cell), transects_needed(ce
 # The third number is `transects_needed(cell, 0.05 / 24)`.
 
 # %% [markdown]
-# ## Exercise 3. What can be overlooked? (10 minutes)
+# ## Exercise 3. What can be overlooked? (9 minutes)
 #
 # `power(transects, design)` gives the chance to find an effect. Make `curves`, a table of the power in **one cell**: a row for
 # each effect of 1 to 15 points, and a column for 100, for 400 and for 1,600 transects. Use your pilot's base rate, but be careful
@@ -327,7 +327,7 @@ smallest = [column[column >= 0.5].index[0] for _, column in curves.items()]
 # So write "no effect of this size or larger" beside every "no effect found".
 
 # %% [markdown]
-# ## Exercise 4. Faces or raters? (10 minutes)
+# ## Exercise 4. Faces or raters? (9 minutes)
 #
 # Raters judge eight attributes in each of the eight images of a transect. An answer costs 0.02, and you have 1,000.
 
@@ -433,7 +433,7 @@ pd.DataFrame(left, index=raters, columns=shares).round(2)
 # the careful side, because more faces are needed then.*
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences for your plan. Which of your guesses could be wrong, and would hurt your order most? What will you say if
 # you find no effect in a cell? What do you decide: how many faces, and how many raters?

@@ -156,7 +156,7 @@ import pandas as pd
 from course.lab import check, load
 
 # %% [markdown]
-# ## Exercise 1. The price of an interval (8 minutes)
+# ## Exercise 1. The price of an interval (7 minutes)
 #
 # The league charges **S = width + 40 · miss**. *Miss* is the distance from the truth to the nearer end of the interval.
 # It is 0 when the interval holds the truth. All numbers are points.
@@ -233,7 +233,7 @@ prices = (teams["high"] - teams["low"]) / 2 + 40 * misses
 # Return `high - low` plus 40 times the miss. Then call `price` with the three columns of `teams`.
 
 # %% [markdown]
-# ## Exercise 2. The best width (10 minutes)
+# ## Exercise 2. The best width (9 minutes)
 #
 # Now score real estimates. `found` holds 36 effects of three models, estimated from matched pairs, with 95 % intervals.
 # The truth is known, because the faces are drawn. `stretch` makes every interval `factor` times as wide around its
@@ -319,7 +319,7 @@ pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": share})
 # a wider interval is cheaper. The next exercises ask what that could be.
 
 # %% [markdown]
-# ## Exercise 3. A cause without a column (10 minutes)
+# ## Exercise 3. A cause without a column (9 minutes)
 #
 # Hair colour moved when skin was moved. In this world we can put it back: each image gets the hair colour of its *base
 # face*, the one from which all eight were made. Then the models answer again. The model here is `plantskin`. `before` is
@@ -412,7 +412,7 @@ interval = [part - 1.96 * of_faces.std() / 20, part + 1.96 * of_faces.std() / 20
 # The standard error of a mean is the standard deviation of the faces' numbers, divided by the root of their number.
 
 # %% [markdown]
-# ## Exercise 4. Which findings could it undo? (7 minutes)
+# ## Exercise 4. Which findings could it undo? (6 minutes)
 #
 # Suppose another cause is hidden, and its part is as large as the largest that hair colour makes in any effect.
 # You do not know its sign, so take the worse one. An effect **stands** if its interval stays away from zero even then.
@@ -472,7 +472,7 @@ fragile = int((margin >= largest).sum())
 # Join two conditions with `&`, each in its own parentheses. The sum of the result counts the rows for which both hold.
 
 # %% [markdown]
-# ## What would change your mind?
+# ## What would change your mind? (4 minutes)
 #
 # Write three sentences. What could still be wrong in your own audit: name a cause that it could have missed. Which
 # measurement would show how large its part is? What would you decide: which result would make you withdraw a finding?

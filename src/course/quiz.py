@@ -1,4 +1,6 @@
-"""The directive `{quiz} NN`: the questions of a session, which answer at once.
+"""What pages of the book show of the course: quizzes, and marks at what a session reads.
+
+The directive `{quiz} NN` has the questions of a session, which answer at once.
 
 Questions stand in `course/quizzes.yml`: session → a list of
 
@@ -7,8 +9,13 @@ Questions stand in `course/quizzes.yml`: session → a list of
     options: [{text: …, right: true}, {text: …, says: why it is wrong}, …]
 
 The page works by keyboard, tells screen readers what it says, and asks no network.
+
+A page `session-NN` of the book says what to read before: a line `- [](page): *title*, *title*` for
+each page. A section ends at the next heading, of whatever level. A line without titles means all
+of its page.
 """
 
+import re
 from functools import cache
 from hashlib import blake2b
 from html import escape
@@ -21,11 +28,15 @@ import yaml
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from markdown_it import MarkdownIt
+from sphinx.application import Sphinx
 
 from course.lab import load
 from helpers.artifacts import lineage
 
-LOOK = "body {max-width: 45rem; margin: 2rem auto; font-family: sans-serif} label {display: block}"
+READ = re.compile(r"^- \[\]\((\S+)\): (.+)$", re.MULTILINE)
+HEAD = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+LOOK = "body {max-width: 45rem; margin: 1rem auto; padding: 0 1rem; font-family: sans-serif} "
+LOOK += "label {display: block; padding: 0.2rem 0}"
 
 
 @cache
@@ -69,9 +80,45 @@ def write(folder: Path) -> None:
     folder.mkdir()
     script = (lineage.ROOT / "book" / "_static" / "quiz.js").read_text(encoding="utf-8")
     for session in questions():
-        head = f'<meta charset="utf-8"><title>Quiz {session}</title><style>{LOOK}</style>'
-        text = f'<!doctype html><html lang="en">{head}<h1>Quiz {session}</h1>{page(session)}'
+        title = f"<title>Quiz {session}</title><style>{LOOK}</style>"
+        main = f"<main><h1>Quiz {session}</h1>{page(session)}</main>"
+        text = f'<!doctype html><html lang="en">{HEAD}{title}{main}'
         (folder / f"{session}.html").write_text(f"{text}<script>{script}</script>", "utf-8")
+
+
+@cache
+def reading() -> dict[str, dict[str, list[str]]]:
+    """Page of a session → pages that it says to read → titles of their sections."""
+    found = {}
+    for path in sorted((lineage.ROOT / "book").glob("session-[0-9]*.md")):
+        lines = READ.findall(path.read_text(encoding="utf-8"))
+        found[path.stem] = {page: re.findall(r"\*([^*]+)\*", titles) for page, titles in lines}
+    return found
+
+
+def mark(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Mark the sections that a session reads; on the session's page, link to them."""
+    for session, read in reading().items():
+        if page in read and session in app.env.found_docs:
+            link = app.builder.get_relative_uri(page, session)
+            told = f'<a href="{link}">Course: session {int(session[-2:])}</a>'
+            for title in [*doctree.findall(nodes.title)]:
+                named = _title(title) in read[page]
+                if named or (not read[page] and title.parent.parent is doctree):
+                    said = nodes.raw("", f'<p class="session">{told}</p>', format="html")
+                    title.parent.insert(0, said)
+    # A book of some pages may lack those that are read.
+    items = zip(doctree.findall(nodes.list_item), reading().get(page, {}), strict=False)
+    for item, read_page in items:
+        heads = app.env.tocs.get(read_page, nodes.bullet_list()).findall(nodes.reference)
+        places = {_title(head): head["anchorname"] for head in heads}
+        for name in [*item.findall(nodes.emphasis)] if places else []:
+            link = app.builder.get_relative_uri(page, read_page) + places[_title(name)]
+            name.replace_self(nodes.reference("", name.astext(), refuri=link, internal=True))
+
+
+def _title(node: nodes.Element) -> str:
+    return node.astext().replace("’", "'")
 
 
 class Quiz(Directive):
@@ -81,6 +128,7 @@ class Quiz(Directive):
         return [nodes.raw("", page(self.arguments[0]), format="html")]
 
 
-def setup(app: object) -> dict:
+def setup(app: Sphinx) -> dict:
     app.add_directive("quiz", Quiz)  # jupyter-book finds its script in _static by itself
-    return {"parallel_read_safe": True}
+    app.connect("doctree-resolved", mark)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,6 +23,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, expect
 
 import book
+from course import quiz
 from helpers.artifacts import pages
 from helpers.claims import CONTRADICTED
 
@@ -165,6 +166,14 @@ def test_every_chapter_leads_to_the_reference():
     assert [name for name, count in counts.items() if count < 5] == []
     assert [page.name for page in SMOKE.glob("*.html") if "Warning: " in page.read_text()] == []
     assert lost_links(SMOKE) == []
+
+
+@SMOKE_ONLY
+def test_what_a_session_reads_is_marked():
+    for session, read in quiz.reading().items():
+        for page, titles in read.items():
+            mark = f'<p class="session"><a href="{session}.html">'
+            assert (SMOKE / f"{page}.html").read_text().count(mark) == max(len(titles), 1), page
 
 
 @SMOKE_ONLY

@@ -12,8 +12,11 @@ import jupytext
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
+import book
 from course import editions, lab, quiz
+from helpers.artifacts import lineage, pages
 
 LABS = editions.labs()
 BLOCKED = """
@@ -120,10 +123,39 @@ def test_every_session_has_its_parts():
     assert len(LABS) == 10
 
 
-def test_a_session_takes_ninety_minutes():
-    for path in (editions.COURSE / "instructor").glob("*.md"):
-        minutes = re.findall(r"^\| (\d+) \|", path.read_text(encoding="utf-8"), re.MULTILINE)
-        assert sum(map(int, minutes)) <= 90, path.name
+@pytest.mark.parametrize("session", LABS)
+def test_minutes_of_a_lab_and_of_its_plan_add_up(session):
+    text = LABS[session].read_text(encoding="utf-8")
+    *parts, last = re.findall(r"^# ## (?:Exercise|What would).*\((\d+) minutes\)$", text, re.M)
+    takes = sum(map(int, [*parts, last]))
+    assert takes <= 35 and f"\n# *{takes} minutes. " in text
+    text = (editions.COURSE / "instructor" / f"{session}.md").read_text(encoding="utf-8")
+    plan = re.findall(r"^\| (\d+) \| (.+?) \| (.+) \|$", text, re.MULTILINE)
+    minutes = {what: int(number) for number, what, _ in plan}
+    how = {what: says for _, what, says in plan}
+    assert sum(minutes.values()) <= 90 and 3 <= minutes["Start"] <= 5
+    assert minutes["Lab"] == takes
+    told = f"with {', '.join(parts[:-1])} and {parts[-1]} minutes"
+    assert f"{told}, and the last question with {last}." in how["Lab"]
+    assert minutes["Lecture"] == sum(map(int, re.findall(r"\((\d+)\)", how["Lecture"])))
+
+
+def test_what_a_session_reads_is_there_and_short(tmp_path):
+    assert len(quiz.reading()) == len(LABS)
+    for session, read in quiz.reading().items():
+        for page, titles in read.items():
+            text = lineage.ROOT / "book" / f"{page}.md"
+            source = text if text.is_file() else pages.executed(page, "smoke")
+            source = source if source.is_file() else lineage.source_of(page)
+            notebook, title, found = jupytext.read(source), "", {}
+            for cell in notebook.cells:
+                head = re.match(r"(?:\(\S+\)=\s+)*#+ (.+)", cell.source)
+                title = head[1] if head and cell.cell_type == "markdown" else title
+                found.setdefault(title, []).append(cell)
+            notebook.cells = [cell for one in titles or found for cell in found[one]]
+            (tmp_path / session / page).mkdir(parents=True)
+            nbformat.write(notebook, tmp_path / session / page / f"{page}.ipynb")
+        assert sum(book.minutes(page, tmp_path / session) for page in read) <= 30, session
 
 
 def test_a_question_has_one_right_answer_and_says_why_others_are_wrong():
@@ -135,6 +167,18 @@ def test_a_question_has_one_right_answer_and_says_why_others_are_wrong():
             assert len(right) == 1, question["ask"]
             assert len(wrong) >= 2, question["ask"]
             assert all(one["says"] for one in wrong), question["ask"]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium")
+def test_a_quiz_is_accessible_and_answers_without_a_network(chromium, tmp_path):
+    quiz.write(tmp_path / "quizzes")
+    address = (tmp_path / "quizzes" / "01.html").as_uri()
+    with browser.visit(chromium, address, browser.PHONE) as visit:
+        visit.page.locator("input").first.press("Space")
+        assert visit.page.locator(".says").first.inner_text()
+        assert Axe().run(visit.page).response["violations"] == []
+        assert visit.requests == [address] and not visit.errors
 
 
 @pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium")
