@@ -39,7 +39,7 @@ RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
 .PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims \
-  course course-tables league league-deliver league-grade league-reveal pdf serve clean
+  course course-try course-tables league league-deliver league-grade league-reveal pdf serve clean
 
 help:  ## list the targets
 	@echo "make TARGET [PROFILE=$(PROFILE)] [DEVICE=$(DEVICE)]"
@@ -137,8 +137,11 @@ why: $(ENV)  ## say why STAGE=... would run again
 claims: $(ENV)  ## list what the book says was found; fails if this profile's run says otherwise
 	@$(RUN) --claims
 
-course: $(ENV)  ## make labs, slides, handouts and their bundle, build/course (prints handouts with Chromium)
+course: $(ENV)  ## make labs, slides, handouts and the downloads, build/course (prints handouts with Chromium)
 	CHROMIUM=$(CHROMIUM) $(PYTHON) -m course.editions
+
+course-try: course  ## run all labs in a new environment of what students install (needs a network)
+	$(PYTHON) build/course/try_labs.py
 
 course-tables: $(ENV)  ## write the tables of the labs anew, after `make reproduce`
 	$(PYTHON) -c "from course import editions; editions.make_tables()"

@@ -188,7 +188,7 @@ def run(profile: str) -> None:
         manifests.sweep(html.parent)
         vendor.vendor()
         build(manifests.root() / profile, html.parent)
-        shutil.copy2(editions.build(html.parent / "course"), html / "course.zip")
+        shutil.copytree(editions.build(html.parent / "course"), html, dirs_exist_ok=True)
         manifests.write_json(html.with_name(RECORD), made_from)
 
 

@@ -1,4 +1,4 @@
-"""Editions of the labs: for students, with solutions, and slides; and the bundle of all.
+"""Editions of the labs: for students, with solutions, and slides; and the downloads of them.
 
 A lab is a py:percent notebook, `course/labs/NN_slug.py`, whose solution is the source. Tags of its
 cells say what becomes of them:
@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 import jupytext
@@ -163,12 +164,17 @@ def _picture(png: str) -> NotebookNode:
 
 
 def solution(played: NotebookNode) -> NotebookNode:
-    """A lab with all but its slides; hints are marked as such."""
-    cells = [cell for cell in played.cells if "slide" not in tags(cell)]
-    for cell in cells:
-        if "hint" in tags(cell):
-            cell = cell.update(source=f"*Hint.* {cell.source}")
-    return _notebook(cells)
+    """A lab with all but its slides; hints and mistakes are text, so that the lab runs."""
+    return _notebook([_told(cell) for cell in played.cells if "slide" not in tags(cell)])
+
+
+def _told(cell: NotebookNode) -> NotebookNode:
+    if "hint" in tags(cell):
+        return new_markdown_cell(f"*Hint.* {cell.source}")
+    if "mistake" in tags(cell):
+        says, _, code = cell.source.partition("\n")
+        return new_markdown_cell(f"*Mistake.* {says.lstrip('# ')}\n\n```python\n{code}\n```")
+    return cell
 
 
 def slides(played: NotebookNode) -> NotebookNode:
@@ -207,7 +213,7 @@ def make_tables(profile: str = "laptop") -> None:
 
 
 def build(out: Path = OUT) -> Path:
-    """Make all editions, slides, handouts, and `bundle.zip` of them; returns the bundle.
+    """Make all editions, slides, handouts and the downloads; returns the folder of these.
 
     Raises:
         RuntimeError: a lab failed, or Sphinx or the browser did.
@@ -227,20 +233,28 @@ def build(out: Path = OUT) -> Path:
     shutil.copytree(COURSE / "tables", package / "tables")
     for name in ("__init__.py", "lab.py"):
         shutil.copy2(Path(lab.__file__).with_name(name), package)
-    (package / "checks.json").write_text(json.dumps(checks, indent=1), encoding="utf-8")
+    # It is no secret: packed, the last hint is not read by chance.
+    (package / "checks.bin").write_bytes(zlib.compress(json.dumps(checks).encode()))
     for name in lineage.hashes([*files]):  # what labs import, so that students install no package
         there = out / "student" / Path(name).relative_to("src")
         there.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(lineage.ROOT / name, there)
     shutil.copy2(COURSE / "requirements.txt", out / "student")
+    shutil.copy2(COURSE / "students.md", out / "student" / "README.md")
+    print_handouts(out / "student" / "handouts")
+    quiz.write(out / "student" / "quizzes")
     build_slides(out / "slides")
-    print_handouts(out / "handouts")
-    quiz.write(out / "quizzes")
-    for name in ("instructor", "README.md", "rubric.md", "league.md"):
+    for name in ("instructor", "README.md", "try_labs.py"):
         copy = shutil.copytree if (COURSE / name).is_dir() else shutil.copy2
         copy(COURSE / name, out / name)
-    shutil.copy2(lineage.ROOT / "LICENSE-text", out)
-    return bundle(out)
+    for folder in (out, out / "student"):
+        for name in ("course/rubric.md", "course/league.md", "LICENSE-text"):
+            shutil.copy2(lineage.ROOT / name, folder)
+    downloads = out / "downloads"
+    downloads.mkdir()
+    pack(out, downloads / "course.zip")
+    pack(out / "student", downloads / "course-students.zip")
+    return downloads
 
 
 def build_slides(folder: Path) -> None:
@@ -268,14 +282,13 @@ def print_handouts(folder: Path) -> None:
         subprocess.run(command, check=True, capture_output=True)
 
 
-def bundle(out: Path) -> Path:
-    """Pack all that was made; the same files make the same bundle."""
-    with zipfile.ZipFile(out / "bundle.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(out.rglob("*")):
-            name = path.relative_to(out)
+def pack(folder: Path, archive: Path) -> None:
+    """Pack a folder; the same files make the same download."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*"))}
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name, path in files.items():
             if path.is_file() and not UNPACKED.search(f"/{name}"):
-                archive.writestr(zipfile.ZipInfo(str(name)), path.read_bytes())
-    return out / "bundle.zip"
+                packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

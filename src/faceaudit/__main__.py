@@ -23,7 +23,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from faceaudit import wording
+from faceaudit import run, wording
 from faceaudit.analysis import compare
 from faceaudit.people import PeopleNeeded
 from faceaudit.plan import make_plan
@@ -76,8 +76,6 @@ def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
         return PASSED, [schema().rstrip("\n")]
     if chosen.command == "compare":
         return PASSED, _compare(chosen.before, chosen.after)
-    from faceaudit import run  # with torch, which a gate can do without
-
     if chosen.command == "plan":
         run.plan_audit(chosen.file, profile=chosen.profile)
         return PASSED, []

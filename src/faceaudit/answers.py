@@ -19,7 +19,6 @@ from scipy.special import expit, softmax
 from tqdm import tqdm
 
 from faceaudit.model_input import Preparation
-from helpers.models.training import check_images
 
 Gives = Literal["probability", "embedding", "measures"]
 Wanted, Done = dict[str, int], Callable[[int], Any]
@@ -217,6 +216,8 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Ans
 
     The same image is asked about once. What another version of the model answered is not used.
     """
+    from helpers.models.training import check_images  # with torch
+
     check_images(images)
     keys = [*map(image_key, images)]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 from scipy.stats import norm, rankdata
-from torch.nn import functional
 
 if TYPE_CHECKING:
     from faceaudit.models import LocalModel
@@ -97,6 +95,9 @@ class Preparation(Strict):
         Returns:
             float32 (n, 3, size, size), or (n, size, size, 3) where the layout is "nhwc".
         """
+        import torch  # an audit of a table does without
+        from torch.nn import functional
+
         pixels = torch.from_numpy(images.astype(np.float32))
         if pixels.shape[2:] != (self.size, self.size):
             how = {"mode": "bilinear", "antialias": True}

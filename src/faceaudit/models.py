@@ -18,13 +18,11 @@ import onnxruntime
 
 from faceaudit import answers
 from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
-from faceaudit.examples import make_example
 from faceaudit.model_http import RemoteModel
 from faceaudit.model_input import Preparation
 from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.specification import Specification
 from helpers.artifacts.lineage import file_hash
-from helpers.models.training import check_images
 
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
@@ -129,6 +127,8 @@ class LocalModel(BlackBox):
 
     def ask(self, images: np.ndarray) -> Answers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
+        from helpers.models.training import check_images  # with torch
+
         check_images(images)
         parts = []
         for at in range(0, len(images), BATCH):
@@ -164,6 +164,8 @@ def local_model(
         said = {"kind": "python", "function": given.function, "version": given.version}
         call, source = _function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
+    from faceaudit.examples import make_example  # with torch
+
     path = folder / given.path
     make_example(path)
     network = OnnxNetwork(path, given.output.name, device)

@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from faceaudit.answers import NO_FACE, Answers, ask_and_keep, require_answers
-from faceaudit.examples import make_example
 from faceaudit.models import check_model, model_of
 from faceaudit.people import people_compared
 from faceaudit.plausibility import doubts_of_preparation, require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
-from helpers.generators.batches import synthesize_to_store
-from helpers.generators.image_set import ImageSet
 from helpers.utils import seeding
 from helpers.verification import similarity
 
@@ -75,15 +71,18 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     return Pairs(found, rows.source)
 
 
-def open_faces(specification: Specification) -> tuple[pd.DataFrame, ImageSet, torch.Tensor]:
+def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
     """Read the table of images that a verification names, and find the files.
 
     Returns a row per image (image, its file; identity, group and unit) in the order of the names,
-    whatever that of the table is, then the pictures, and their codes in that order.
+    whatever that of the table is, then the pictures (an `ImageSet`), and their codes in that order.
 
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
     """
+    from faceaudit.examples import make_example  # with torch
+    from helpers.generators.image_set import ImageSet
+
     table, columns = specification.beside(specification.images), specification.columns
     make_example(table)
     rows = Rows.read(table)
@@ -121,6 +120,8 @@ def ask_recogniser(
     Images and answers are kept in the folder; `say` takes a sentence after every stage. Returns the
     pairs, and what the report says of the model and the images.
     """
+    from helpers.generators.batches import synthesize_to_store  # with torch
+
     frame, pictures, codes = open_faces(specification)
     folder.mkdir(parents=True, exist_ok=True)
     pixels = synthesize_to_store(pictures, codes, folder / "images.npy")

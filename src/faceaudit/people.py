@@ -32,7 +32,6 @@ from helpers.annotations.class_page import write_pages
 from helpers.annotations.ground_truth import MANIFEST
 from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import SHOWN, labelling_config
-from helpers.annotations.pairs import PAIR_SCALES, read_pair_export, side_by_side
 from helpers.annotations.schema import ATTRIBUTES, hidden_names
 from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
@@ -206,6 +205,8 @@ def people_compared(
         PeopleNeeded: too many pairs have too few ratings.
         ValueError: an export that is none, or whose ratings are reversed.
     """
+    from helpers.annotations.pairs import PAIR_SCALES, read_pair_export, side_by_side  # with torch
+
     people, own = audit.people, folder / "people"
     place = own / "answers" if people.export is None else audit.beside(people.export)
     shown = side_by_side(images, drawn)

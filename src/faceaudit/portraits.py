@@ -22,8 +22,6 @@ from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, judged, scores
 from helpers import effects, errors
-from helpers.generators.batches import synthesize_to_store
-from helpers.generators.image_set import ImageSet
 
 PARTS = 5
 """Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
@@ -127,6 +125,9 @@ def ask_about_portraits(
 
     Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
     """
+    from helpers.generators.batches import synthesize_to_store  # with torch
+    from helpers.generators.image_set import ImageSet
+
     own, table = specification, specification.beside(specification.images)
     found, name = from_portraits(table, own), own.columns.image
     pictures = ImageSet(table, {}, unit=name, file=name, size=getattr(own.model, "size", None))

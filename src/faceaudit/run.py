@@ -14,7 +14,6 @@ import numpy as np
 
 from faceaudit import wording
 from faceaudit.analysis import analyse, analyse_pairs
-from faceaudit.faces import open_images, show
 from faceaudit.model_http import FROM_ENVIRONMENT
 from faceaudit.models import ask, model_of
 from faceaudit.pairs import Pairs, ask_recogniser, from_pairs, open_faces
@@ -147,6 +146,8 @@ def _with_a_model(
     specification: Specification, plan: dict[str, Any], say: Say, device: str
 ) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
+    from faceaudit.faces import show  # with torch
+
     kept, threshold = folders(specification)[0], plan["threshold"]
     model = model_of(specification, device=device)
     asked = partial(ask, model, folder=kept / "answers")
@@ -215,6 +216,8 @@ def _plan(own: Specification) -> dict[str, Any]:
     """The plan by the file as it is now; faults of its tables are told before a model is asked."""
     tables, units = [own.images or own.pairs], None
     if isinstance(own.generator, Images):
+        from faceaudit.faces import open_images  # with torch
+
         tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
     elif own.images is not None and own.kind == "verification":
         open_faces(own)

@@ -1,10 +1,12 @@
 """Labs, quizzes, handouts and plans of the course: what students and instructors get."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 import browser
@@ -78,15 +80,26 @@ def test_students_do_not_get_the_solution(session, course):
 
 
 @pytest.mark.parametrize("session", LABS)
+def test_a_lab_without_answers_runs_and_says_so_at_each_check(session, course, monkeypatch, capsys):
+    monkeypatch.setattr(lab, "HERE", course / "student" / "course")
+    path, names = course / "student" / f"{LABS[session].stem}.ipynb", {}
+    cells = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
+    for code in cells:
+        exec(code, names)
+        said = capsys.readouterr().out
+        assert "no answer yet" in said or not code.startswith("check("), code
+
+
+@pytest.mark.parametrize("session", LABS)
 def test_a_lab_runs_with_what_students_get_and_without_torch(session, course, tmp_path):
-    cells = [c for c in jupytext.read(LABS[session]).cells if c.cell_type == "code"]
-    kept = [c.source for c in cells if not editions.tags(c) & {"mistake", "slide"}]
+    path = course / "solution" / f"{LABS[session].stem}.ipynb"
+    kept = [cell.source for cell in nbformat.read(path, 4).cells if cell.cell_type == "code"]
     script = tmp_path / "lab.py"
     script.write_text("\n".join([BLOCKED, *kept, "assert 'torch' not in sys.modules"]), "utf-8")
     alone = {"PYTHONPATH": str(course / "student"), "MPLBACKEND": "Agg", "PATH": os.environ["PATH"]}
     done = subprocess.run([sys.executable, script], env=alone, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count(": right.") == sum("check" in editions.tags(cell) for cell in cells)
+    assert done.stdout.count(": right.") == sum(code.startswith("check(") for code in kept)
 
 
 def test_hints_and_mistakes_are_foreseen_for_every_check():
@@ -100,7 +113,7 @@ def test_hints_and_mistakes_are_foreseen_for_every_check():
 def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, capsys):
     known = {"right": lab.fingerprint("sum", 1.5), "form": [], "mistakes": {}}
     known["hints"] = ["One.", "Two."]
-    (tmp_path / "checks.json").write_text(editions.json.dumps({"sum": known}), encoding="utf-8")
+    (tmp_path / "checks.bin").write_bytes(zlib.compress(json.dumps({"sum": known}).encode()))
     monkeypatch.setattr(lab, "HERE", tmp_path)
     for answer in (1.5000000001, 1, 2, 3, [1.5], None, [..., 1], [[1], 2]):
         lab.check("sum", answer)
@@ -183,15 +196,21 @@ def test_a_quiz_is_accessible_and_answers_without_a_network(chromium, tmp_path):
 
 @pytest.mark.skipif(browser.PROGRAM is None, reason="there is no chromium")
 def test_handouts_are_one_page(course):
-    for page in (course / "handouts").glob("*.pdf"):
+    for page in (course / "student" / "handouts").glob("*.pdf"):
         assert len(re.findall(rb"/Type\s*/Page\b", page.read_bytes())) == 1, page.name
-    assert len([*(course / "handouts").glob("*.pdf")]) == len(LABS)
+    assert len([*(course / "student" / "handouts").glob("*.pdf")]) == len(LABS)
 
 
-def test_the_bundle_is_small_and_holds_all_parts(course):
-    assert (course / "bundle.zip").stat().st_size < 3e6
-    names = zipfile.ZipFile(course / "bundle.zip").namelist()
-    parts = ["student", "solution", "slides", "handouts", "quizzes", "instructor"]
-    assert {*parts} <= {name.partition("/")[0] for name in names}
-    assert "README.md" in names
-    assert "slides/html/01_trap.html" in names
+def test_downloads_are_small_and_only_instructors_get_solutions(course):
+    names, downloads = {}, course / "downloads"
+    for archive, most in {"course": 2e6, "course-students": 1e6}.items():
+        assert (downloads / f"{archive}.zip").stat().st_size < most
+        names[archive] = {*zipfile.ZipFile(downloads / f"{archive}.zip").namelist()}
+    given = names["course-students"]
+    assert {"README.md", "01_trap.ipynb", "course/checks.bin", "quizzes/01.html"} <= given
+    assert {"requirements.txt", "handouts/01.html", "league.md"} <= given
+    assert "course/tables/portraits.parquet" in given
+    alone = {name for name in names["course"] if not name.startswith("student/")}
+    assert names["course"] - alone == {f"student/{name}" for name in given}
+    assert {"slides/html/01_trap.html", "solution/01_trap.ipynb", "instructor/01.md"} <= alone
+    assert {"README.md", "try_labs.py", "rubric.md", "league.md"} <= alone

@@ -1,5 +1,6 @@
 """The whole way in the face world, with a model whose bias is known, and a truth to compare."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -52,3 +53,9 @@ def test_from_file_to_report_with_the_truth_beside(world_file):
     again = run_audit(world_file)
     assert again.effects == report.effects and again.plan.sha256 == report.plan.sha256
     assert sum(sys.modules["prejudiced"].CALLS) == 2 * asked - 280, "asked again"
+
+
+def test_a_table_is_audited_without_torch(audit_file):
+    code = "import sys; from faceaudit import run; _, file, home = sys.argv; "
+    code += "run.ROOT = run.Path(home); run.run_audit(file); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code, audit_file, audit_file.parent], check=True)
