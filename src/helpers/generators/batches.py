@@ -114,7 +114,7 @@ def synthesize_to_store(
     )
     # A GPU makes one chunk while another is copied and written.
     here = threads() if on_cpu else 2
-    share = shared_out(here, partial(kept.require_same_code, sources))
+    share = partial(shared_out, here, partial(kept.require_same_code, sources))
     return fill(path, codes, make, shape, key=key, chunk=chunk, share=share)
 
 
