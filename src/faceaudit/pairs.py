@@ -122,7 +122,6 @@ def ask_recogniser(
     pairs, and what the report says of the model and the images.
     """
     frame, pictures, codes = open_faces(specification)
-    folder.mkdir(parents=True, exist_ok=True)
     pixels = synthesize_to_store(pictures, codes, folder / "images.npy")
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")

@@ -296,7 +296,6 @@ def write_tasks(
     rows = {name: row for row, name in enumerate(names)}
     shown = {name: images[rows[name]].transpose(1, 2, 0) for name in sorted(rows)}
     pages = 0
-    folder.mkdir(parents=True, exist_ok=True)
     if people.kind == "page":
         pages = write_pages(shown, questions, folder)
     else:
@@ -331,7 +330,6 @@ def _task_files(
 
 
 def _save_images(shown: dict[str, np.ndarray], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for name, image in shown.items():
         path = folder / f"{name}.png"
         if not path.exists():  # an earlier run that was interrupted wrote it whole

@@ -59,7 +59,6 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
 
 def write(path: Path, content: bytes) -> None:
     """Keep the content, with its hash before it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as temporary:
         temporary.write_bytes(hashlib.sha256(content).digest() + content)
 
@@ -97,7 +96,7 @@ def fill(
     """Make one image per row and keep them; what an earlier run finished is not made again.
 
     Args:
-        path: the `.npy` file; its folder exists.
+        path: the `.npy` file; its folder is made.
         rows: (n, …), what the images are made from.
         make: rows (m, …) → images, uint8 (m, 3, height, width). An image may depend on its own row
             only, so that chunks do not matter.
@@ -115,8 +114,8 @@ def fill(
     if finished is None:
         finished = {}
         path.unlink(missing_ok=True)  # who still reads the old array keeps it
-        open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
         _record(path, key, finished)
+        open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
     missing = list(_missing(len(rows), finished, chunk))
     for number, images in share(make, lambda number: rows[slice(*missing[number])], len(missing)):
         start, stop = missing[number]

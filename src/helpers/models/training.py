@@ -60,7 +60,6 @@ def copy(source: Path, path: Path, /, **more: Any) -> None:
 
 
 def _write(weights: bytes, path: Path, card: Card) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     card = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
     for place, content in ((path, weights), (path.with_suffix(".json"), f"{card}\n".encode())):
         with atomic(place) as temporary:
