@@ -312,11 +312,8 @@ def annotate_pairs(
         integer level `identity`, 0 "Likely same" to 4 "Likely different".
 
     Raises:
-        ValueError: the two indices differ or name a pair twice, a value is missing, or the pool has
-            fewer than `n_raters` raters.
+        ValueError: a value is missing, or the pool has fewer than `n_raters` raters.
     """
-    if not distance.index.equals(pose_difference.index):
-        raise ValueError("distance and pose_difference name different pairs in their indices")
     pose = pose_difference.to_numpy(np.float64)
     different = 1 - 0.5 ** ((distance.to_numpy(np.float64) / HALF_SEEN) ** 2)
     clear = np.clip(1 - POSE_PULL * pose / POSE_UNIT, 0, 1)

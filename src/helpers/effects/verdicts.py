@@ -293,17 +293,12 @@ def e_value(rr: ArrayLike) -> np.ndarray | float:
     Returns:
         E-values (...): infinite for a ratio of 0, NaN where a ratio is.
 
-    Raises:
-        ValueError: a negative ratio.
-
     Example:
         >>> from helpers import effects
         >>> effects.e_value([1.0, 2.0, 0.5]).round(2).tolist()
         [1.0, 3.41, 3.41]
     """
     rr = np.asarray(rr, dtype=np.float64)
-    if (rr < 0).any():
-        raise ValueError(f"rr is {rr[rr < 0].flat[0]}, a risk ratio of at least 0 was expected")
     with np.errstate(divide="ignore"):
         ratio = np.maximum(rr, 1 / rr)
     return (ratio + np.sqrt(ratio * (ratio - 1)))[()]

@@ -46,16 +46,13 @@ class Config:
         z_dim: length of a normal code.
         c_dim: length of a condition, 0 for none.
         w_dim: length of a style code.
-        resolution: height and width of the images in pixels, a power of two.
+        resolution: height and width of the images in pixels, a power of two from 4 on.
         image_channels: 3 for RGB.
         channel_base: channels of a layer times its resolution.
         channel_max: the most channels of a layer.
         conv_clamp: the largest absolute activation; None for any.
         mapping_layers: layers of the mapping network.
         lr_multiplier: what its weights were trained with.
-
-    Raises:
-        ValueError: a resolution that is no power of two from 4 on.
     """
 
     z_dim: int
@@ -68,11 +65,6 @@ class Config:
     conv_clamp: float | None = None
     mapping_layers: int = 8
     lr_multiplier: float = 0.01
-
-    def __post_init__(self) -> None:
-        size = self.resolution
-        if size < 4 or size & (size - 1):
-            raise ValueError(f"resolution is {size}, a power of two from 4 on was expected")
 
     def channels(self, resolution: int) -> int:
         """Channels of the layers of that resolution."""
@@ -149,12 +141,7 @@ class Mapping(nn.Module):
             z: (n, z_dim).
             c: conditions (n, c_dim), or (1, c_dim) for all; None where the network takes none.
             psi: truncation, w_avg + psi (w - w_avg).
-
-        Raises:
-            ValueError: codes of another shape.
         """
-        if z.ndim != 2 or z.shape[1] != self.z_dim:
-            raise ValueError(f"codes z must be (n, {self.z_dim}), not {tuple(z.shape)}")
         x = _normalised(z)
         if self.c_dim:
             x = torch.cat([x, _normalised(self.embed(c)).expand(len(z), -1)], 1)
@@ -459,11 +446,7 @@ class StyleGenerator:
         return torch.from_numpy(drawn).float().to(self.device)
 
     def map(self, z: Tensor) -> Tensor:
-        """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated.
-
-        Raises:
-            ValueError: codes of another shape.
-        """
+        """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated."""
         z = torch.as_tensor(z, dtype=torch.float32, device=self.device)
         return self.network.mapping(z, self._condition, self.truncation)[:, 0]
 

@@ -55,7 +55,7 @@ def errors_under_do(
         `helpers.world.counterfactuals`.
 
     Raises:
-        ValueError: a dose of no parameter of the renderer.
+        KeyError: a dose of no parameter of the renderer.
     """
     faces = counterfactuals(base, doses)
     pictures = render_to_store(faces.reshape(-1, base.shape[1]), size, path, device=device)
