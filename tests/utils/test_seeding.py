@@ -42,3 +42,9 @@ def test_distributions_across_items():
     for drawn in (normals, uniforms):
         neighbours = np.corrcoef(drawn[:-1, 0], drawn[1:, 0])[0, 1]
         assert abs(neighbours) < 0.06 and abs(np.corrcoef(drawn.T)[0, 1]) < 0.06
+
+
+@pytest.mark.parametrize("item", [-1, 2**64])
+def test_item_out_of_range(item):
+    with pytest.raises(ValueError, match="item must be"):
+        seeding.rng(0, "a", item)

@@ -13,6 +13,7 @@ import numpy as np
 # The item takes the highest of the counter's four 64-bit words, which leaves every item a stream
 # of 2**192 blocks before it would run into the next one's.
 _ITEM_SHIFT = 192
+_ITEMS = 2**64
 Items = Sequence[int] | np.ndarray
 
 
@@ -22,8 +23,12 @@ def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
     Args:
         seed: of the whole run.
         stage: what is drawn, for example "crowd" or "07_pruning/bootstrap".
-        item: which one, from 0 to 2**64 - 1, for example the number of a face.
+        item: which one, at least 0, for example the number of a face.
+
+    Raises:
+        ValueError: the item is negative or has more than 64 bits.
     """
+    _check(item)
     digest = blake2b(f"{int(seed)}/{stage}".encode(), digest_size=16).digest()
     key = int.from_bytes(digest, "little")
     return np.random.Generator(np.random.Philox(key=key, counter=int(item) << _ITEM_SHIFT))
@@ -41,6 +46,7 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
     random = rng(seed, stage)
     start = random.bit_generator.state
     for item in items:
+        _check(item)
         start["state"]["counter"][-1] = item
         random.bit_generator.state = start
         yield random
@@ -79,3 +85,8 @@ def _rows(draw: Callable, seed: int, stage: str, items: Items, k: int) -> np.nda
     for row, random in zip(drawn, rngs(seed, stage, items), strict=True):
         row[:] = draw(random, k)
     return drawn
+
+
+def _check(item: int) -> None:
+    if not 0 <= item < _ITEMS:
+        raise ValueError(f"item must be an integer from 0 to 2**64 - 1, got {item}")
