@@ -312,8 +312,8 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
         base_rate: error rate without the attribute, of every row or one for all; taken as known.
 
     Returns:
-        Index of `effects`; rr, rr_low, rr_high, e_value, e_value_limit, and reason, which says why
-        a row has none.
+        Index of `effects`; rr, rr_low, rr_high, e_value and e_value_limit, missing without an
+        estimate or an error at the base.
 
     Raises:
         ValueError: a missing column.
@@ -335,11 +335,9 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
     # Of the limit that is nearest to no effect; 1 where the interval holds it.
     unknown = table["rr_low"].isna() | table["rr_high"].isna()
     nearest = np.clip(1.0, table["rr_low"], table["rr_high"])
-    reason = np.where(base.notna() & table["rr"].isna(), "no estimate", "")
     return table.assign(
         e_value=e_value(table["rr"]),
         e_value_limit=e_value(np.where(unknown, np.nan, nearest)),
-        reason=np.where(base.isna(), "no error at the base", reason),
     )
 
 
