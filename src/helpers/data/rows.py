@@ -30,13 +30,6 @@ def as_file(path: str | Path, expected: str) -> Path:
     return Path(path)
 
 
-def distinguish(path: Path, place: str, expected: str, columns: Sequence[str]) -> None:
-    """Refuse a file of which two columns would have one name in the table of the reader."""
-    if twice := [name for name in columns if columns.count(name) > 1]:
-        found = f"two columns that would be called {twice[0]!r}"
-        raise wrong_format(path, place, expected, found)
-
-
 class DataSet(NamedTuple):
     """A source as its reader returns it.
 
@@ -73,22 +66,17 @@ class Records:
         names: Mapping[str, str],
         *,
         others: bool = True,
-        made: Sequence[str] = (),
     ) -> "Records":
         """The cells of a CSV file as texts; columns without a name are left out.
 
-        Columns get new names. Others than the needed ones are kept or not; none may be called as
-        one that the reader makes.
+        Columns get new names. Others than the needed ones are kept or not.
         """
         expected = f"{expected} with the columns {', '.join(needed)}"
         table = read_table(as_file(path, expected), expected, needed)
         table = table.drop(columns="", errors="ignore")
         if lacking := [name for name in needed if name not in table]:
             raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
-        if twice := [name for name in needed if needed.count(name) > 1]:
-            raise wrong_format(path, "row 1", expected, f"one column {twice[0]!r} for two of them")
         table = (table if others else table[needed]).rename(columns=names)
-        distinguish(Path(path), "row 1", expected, [*table, *made])
         frame = table.astype("str").apply(lambda column: column.str.strip())
         return cls(frame.set_axis(range(2, len(frame) + 2)), path)
 
