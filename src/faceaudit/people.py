@@ -293,7 +293,11 @@ def write_tasks(
     else:
         # Label Studio finds images in a folder below the one that it may serve, not in that itself.
         served = "served/faces" if people.kind == "label-studio" else "images"
-        _save_images(shown, folder / served)
+        for name, image in shown.items():
+            path = folder / served / f"{name}.png"
+            if not path.exists():  # an earlier run that was interrupted wrote it whole
+                with atomic(path) as temporary:
+                    Image.fromarray(np.ascontiguousarray(image)).save(temporary, "png")
         width = SHOWN * images.shape[3] // images.shape[2]  # two faces have twice the room
         for name, text in _task_files([*shown], questions, people, width).items():
             write_text(folder / name, text)
@@ -319,11 +323,3 @@ def _task_files(
     lines = "".join(json.dumps({"source-ref": address}) + "\n" for address in addresses)
     source = "{{ task.input.taskObject | grant_read_access }}"
     return {"input.manifest": lines, "template.liquid.html": form(source=source)}
-
-
-def _save_images(shown: dict[str, np.ndarray], folder: Path) -> None:
-    for name, image in shown.items():
-        path = folder / f"{name}.png"
-        if not path.exists():  # an earlier run that was interrupted wrote it whole
-            with atomic(path) as temporary:
-                Image.fromarray(np.ascontiguousarray(image)).save(temporary, "png")
