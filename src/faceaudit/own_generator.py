@@ -511,7 +511,11 @@ def require_study(path: Path, generator: Path) -> None:
     weights = getattr(audit.generator, "weights", None)
     if weights is None or audit.beside(weights).resolve() != generator.resolve():
         raise ValueError(told("other_generator", path, generator, weights, audit.generator.kind)[0])
-    # The papers' steps need all questions.
+    require_questions(audit)
+
+
+def require_questions(audit: Specification) -> None:
+    """Raise ValueError where people are not asked all that the papers' steps need."""
     if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
         raise ValueError(told("lacking", audit.path, lacking)[0])
 
