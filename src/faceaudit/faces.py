@@ -229,8 +229,8 @@ def _of_a_generator(
     else:
         found, doubts = _asked_directions(views, codes, model, plan["floor"], say)
     base, steps = own.faces_and_steps(found, views, units)
-    index = own.indexed(units, found.levels)
-    images = views.made(own.cells_of(base, steps), own.LAST)
+    index, cells = found.transects(base, steps)
+    images = views.made(cells, own.LAST)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     asked = specification.asked_of_samples if calibrates else specification.asked
     whole, seen = views.look(images, own.LAST, asked)

@@ -215,6 +215,10 @@ class Found:
     skill: dict[str, float] = field(default_factory=dict)
     unit: pd.Series | None = None
 
+    def transects(self, base: np.ndarray, steps: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
+        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
+        return indexed(len(base), self.levels), _cells(base, steps)
+
     @on_one_thread
     def along(self, change: pd.DataFrame) -> np.ndarray:
         """Steps (n, D) that change decision values by so much (n, names), and no others."""
@@ -402,7 +406,7 @@ def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray,
     goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
     for turn in range(given.rounds):
         part, n = f"round-{turn + 1}", min(given.transects, units)
-        some = cells_of(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
+        some = _cells(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
         images = views.made(some, part)
         measures = found.in_units(views.measured(images))
         seen = views.look(images, part, asked)[1].scores.join(measures)
@@ -435,7 +439,7 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
     values = [found.in_units(scores)]
     if views.readers:
         n = TIMES * len(scores) // len(cells)
-        fresh = cells_of(base_codes(views.generator, found, n, own, FRESH), steps)
+        fresh = _cells(base_codes(views.generator, found, n, own, FRESH), steps)
         measures = found.in_units(views.measured(views.made(fresh, "gate")))
         values.append(_filled(measures, len(cells)))
     leaks = pd.concat([calibration.leaks(one, levels) for one in values])
@@ -448,8 +452,7 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
     return told | {"most_leak": LEAK, "most_spread": SPREAD} | rows
 
 
-def cells_of(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Codes (images, D) of every face at all levels."""
+def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
     return (base[:, None] + steps).reshape(-1, base.shape[1])
 
 
