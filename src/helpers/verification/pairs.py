@@ -36,6 +36,8 @@ STEPS: Mapping[str, tuple] = {
     "age": (-2, -1, 1, 2),
 }
 """Attribute → its steps from the prototype."""
+RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
+"""Of the two people of a pair."""
 ATTRIBUTES: tuple[str, ...] = tuple(STEPS)
 """What is varied, one at a time."""
 IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
