@@ -38,6 +38,7 @@ from helpers.claims import claim, told
 from helpers.directions import Hyperplanes
 from helpers.errors import stratified_errors
 from helpers.figures import panels
+from helpers.figures.charts import ABOVE
 from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
 from helpers.verification import pairs as study, people as invented
@@ -76,10 +77,37 @@ _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower cente
 # Fig. 12 of the same paper shows hair length by perceived gender and skin colour, in the benchmark among others. Here is
 # our imitation, on which chapter 1 counts. {numref}`fig-hair-skin` compares it with the other sets.
 
+
+# %% tags=["hide-cell"]
+def levels_of(column: pd.Series) -> list:
+    """What occurs in a column, in the order of its categories or else as it comes."""
+    categories = isinstance(column.dtype, pd.CategoricalDtype)
+    return list(column.cat.categories if categories else column.unique())
+
+
+# %% tags=["hide-cell"]
+def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax) -> None:
+    """Distribution of a column by group, with quartiles; halves are the two levels of a hue."""
+    order, hues = levels_of(frame[by]), levels_of(frame[hue])
+    looks = {name: figures.look(name, position) for position, name in enumerate(hues)}
+    what = {"x": by, "y": value, "hue": hue, "order": order, "hue_order": hues}
+    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width", "legend": "full"}
+    how["palette"] = {name: look.colour for name, look in looks.items()}
+    sns.violinplot(frame, **what, **how, linewidth=1, saturation=1, ax=ax)
+    counts = frame[by].value_counts()
+    ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
+    ax.set(xlabel="", ylabel=value.replace("_", " "))
+    ax.grid(axis="x", visible=False)
+    for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
+        body.set_hatch(looks[hues[position % len(hues)]].hatch)
+    for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
+        handle.set_hatch(looks[name].hatch)
+    sns.move_legend(ax, **ABOVE, ncol=len(hues), title=None)
+
+
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
 portraits = stage.load("01_observational_audit", "ppb.parquet")
-axis = figures.violins(portraits, "hair_length", by="group", hue="skin")
-axis.figure.set_size_inches(NARROW, 4.2)
+violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4.2)).gca())
 
 # %% [markdown]
 # ## From chapter 2: A world with a known answer
@@ -418,7 +446,7 @@ seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *
 fig, grid = plt.subplots(6, 1, figsize=(NARROW, 12), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
-    figures.violins(seen_in, name, by="population", hue="seen as", ax=panel)
+    violins(seen_in, name, by="population", hue="seen as", ax=panel)
     handles, texts = panel.get_legend_handles_labels()
     panel.get_legend().remove()
     panel.set(title=name.replace("_", " "), ylabel="")
@@ -441,7 +469,7 @@ Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
 fig, grid = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for panel, gender in zip(grid, ("female", "male"), strict=True):
     rows = seen_in[seen_in["seen as"] == gender]
-    figures.violins(rows, "hair_length", by="population", hue="skin", ax=panel)
+    violins(rows, "hair_length", by="population", hue="skin", ax=panel)
     handles, texts = panel.get_legend_handles_labels()
     panel.get_legend().remove()
     panel.set(title=f"seen as {gender}")
