@@ -1,4 +1,4 @@
-"""Finished work that is kept: read whole or not at all, and no image is made twice."""
+"""Finished work that is kept: no image is made twice, and none that is half there is read."""
 
 import os
 import signal
@@ -19,20 +19,6 @@ from helpers.utils import parallel
 
 SIZE, COUNT, HERE = 4, 12, Path(kept.__file__)
 ROWS = np.linspace(0, 1, 30, dtype=np.float32).reshape(10, 3)
-
-
-@pytest.mark.parametrize("damage", [lambda b: b[:5], lambda b: b[:-1] + b"!"])
-def test_what_was_written_is_read_or_its_damage_noticed(tmp_path, damage):
-    path = tmp_path / "folder" / "a.part"
-    assert kept.read(path) is None
-    kept.write(path, b"work")
-    assert kept.read(path) == b"work"
-    path.write_bytes(damage(path.read_bytes()))
-    with pytest.warns(UserWarning, match="a.part is damaged; what it held is made again"):
-        assert kept.read(path) is None
-
-
-# --- sets of images
 
 
 def flat(rows, size=SIZE):
