@@ -130,7 +130,7 @@ def matched_groups(
     Args:
         frame: one row per image.
         attribute: column in which the groups of a pair differ.
-        by: columns that they share.
+        by: columns that they share, one at least.
         error: column of 0 and 1.
 
     Returns:
@@ -138,15 +138,13 @@ def matched_groups(
         `second`, then n, errors, rate, low and high of each, with the suffixes _first and _second.
 
     Raises:
-        ValueError: as of `stratified_errors`, no column in `by`, or one level of `attribute`.
+        ValueError: as of `stratified_errors`, or one level of `attribute`.
 
     Example:
         >>> frame = pd.DataFrame({"skin": [*"ldld"], "hair": [*"ssll"], "error": [0, 1, 0, 0]})
         >>> matched_groups(frame, "skin", ["hair"])[["rate_first", "rate_second"]].loc["s"].tolist()
         [1.0, 0.0]
     """
-    if not by:
-        raise ValueError("`by` names no column: the pairs need attributes that they share")
     table = stratified_errors(frame, [*by, attribute], error)
     levels = table.index.get_level_values(attribute).categories
     pairs = []

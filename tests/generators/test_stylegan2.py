@@ -132,9 +132,6 @@ REFUSED = {
     "stylegan2 is read from a file: weights=path is missing": lambda: generators.load_generator(
         "stylegan2"
     ),
-    r"wgan comes with the book; it takes no \['truncation'\]": lambda: generators.load_generator(
-        "wgan", truncation=0.5
-    ),
     "generator 'dcgan' is not one of": lambda: generators.load_generator("dcgan"),
 }
 

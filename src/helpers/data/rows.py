@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from helpers.annotations.ingest import read_table, wrong_format
 
 Folder = str | Path | None
-LEAVING = r"^/|^[A-Za-z]:|(?:^|[/\\])\.\.(?:[/\\]|$)"
 DROPPED = ["reason", "field", "count", "file", "place", "found"]
 PAIR = ["first", "second", "first_identity", "second_identity", "same"]
 
@@ -129,8 +128,6 @@ class Records:
             raise ValueError(f"{folder}: no such folder of images")
         self.present(columns)
         for column in columns:
-            leaving = self.frame[column].str.contains(LEAVING)
-            self.drop(leaving, "path out of the folder of images", column)
             if folder is not None:
                 known = {
                     name for name in self.frame[column].unique() if Path(folder, name).is_file()
