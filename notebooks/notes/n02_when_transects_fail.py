@@ -544,7 +544,7 @@ for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), stric
 # %%
 HALF = 0.5
 half = leaked[leaked["share"] == HALF].set_index(["model", "attribute"])
-needed = effects.leakage_tipping_point(half["estimate"], HALF)
+needed = (half["estimate"] / HALF).abs()
 
 # %%
 clear = (half["low"] > 0) | (half["high"] < 0)
@@ -948,9 +948,7 @@ Markdown("\n".join(lines))
 # zero.
 
 # %%
-claims["tipping γ"] = 100 * effects.leakage_tipping_point(
-    claims["estimate"], claims["attribute"].map(benchmark)
-)
+claims["tipping γ"] = 100 * (claims["estimate"] / claims["attribute"].map(benchmark)).abs()
 ratios = effects.e_values(claims, claims["base rate"])
 claims[["E-value", "E of limit"]] = ratios[["e_value", "e_value_limit"]]
 

@@ -5,9 +5,8 @@ stated tolerance: the effect exceeds it, it is within it, or the data cannot tel
 
 Curves over doses or thresholds, and tables of contrasts, invite a reader to look for the largest
 entry. `max_t_intervals` hold for all entries of such a family together, and `partial_pooling` draws
-the effects of several cells towards their mean as far as the cells seem to agree. E-values, Γ and
-a tipping point say how strong something that is not annotated would have to be to change what is
-concluded.
+the effects of several cells towards their mean as far as the cells seem to agree. E-values and Γ
+say how strong something that is not annotated would have to be to change what is concluded.
 """
 
 import numpy as np
@@ -377,27 +376,3 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
 
     found = find_root(excess, (0.5, 1.0), args=(commoner, n))
     return np.where(found.success, found.x / (1 - found.x), np.nan)[()]
-
-
-def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray | float:
-    """Effect γ per unit of a hidden attribute that would account for an estimated effect.
-
-    Moving along a direction also changes the hidden attribute, by `leakage` (δ) on average. That
-    adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|.
-
-    Args:
-        effect: risk differences (...); of an interval, the limit nearest to zero.
-        leakage: change of the hidden attribute from the lower to the higher level (...).
-
-    Returns:
-        γ (...): infinite without leakage, since nothing the attribute does could then explain the
-        effect; NaN where an effect is.
-
-    Example:
-        >>> from helpers import effects
-        >>> effects.leakage_tipping_point([0.05, -0.05], [0.1, 0.0]).tolist()
-        [0.5, inf]
-    """
-    size, leakage = np.abs(effect), np.abs(np.asarray(leakage, dtype=np.float64))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((leakage == 0) & ~np.isnan(size), np.inf, size / leakage)[()]

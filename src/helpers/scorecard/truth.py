@@ -118,17 +118,6 @@ def changes(values: ArrayLike) -> pd.DataFrame:
     return labels.name_cells(effects(as_grid(np.ravel(values)), AXES))
 
 
-def plus_minus(rows: pd.DataFrame, scale: float = 1, digits: int = 2) -> list[str]:
-    """Columns effect and se, both scaled, as text with the half-width of 95 % intervals.
-
-    Example:
-        >>> plus_minus(pd.DataFrame({"effect": [0.123], "se": [0.01]}), 100, 1)
-        ['+12.3 ± 2.0']
-    """
-    pairs = zip(scale * rows["effect"], scale * labels.Z * rows["se"], strict=True)
-    return [f"{effect:+z.{digits}f} ± {margin:.{digits}f}" for effect, margin in pairs]
-
-
 def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     """Tables of effects as one, with their keys as columns and their cells named.
 
