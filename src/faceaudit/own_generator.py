@@ -345,11 +345,7 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
 
 @on_one_thread
 def base_codes(
-    generator: Generator,
-    found: Found,
-    units: int,
-    specification: Specification,
-    stage: str = BASES,
+    generator: Generator, found: Found, units: int, specification: Specification, stage: str = BASES
 ) -> np.ndarray:
     """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
 

@@ -288,12 +288,7 @@ def identity_distance(parameters_a: Tensor, parameters_b: Tensor) -> np.ndarray:
 
 
 def annotate_pairs(
-    distance: pd.Series,
-    pose_difference: pd.Series,
-    n_raters: int = 9,
-    *,
-    seed: int,
-    stage: str,
+    distance: pd.Series, pose_difference: pd.Series, n_raters: int = 9, *, seed: int, stage: str
 ) -> pd.DataFrame:
     """Let raters of `rater_pool`, drawn anew, compare the faces of pairs (verification, 3.5).
 

@@ -335,8 +335,7 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
     unknown = table["rr_low"].isna() | table["rr_high"].isna()
     nearest = np.clip(1.0, table["rr_low"], table["rr_high"])
     return table.assign(
-        e_value=e_value(table["rr"]),
-        e_value_limit=e_value(np.where(unknown, np.nan, nearest)),
+        e_value=e_value(table["rr"]), e_value_limit=e_value(np.where(unknown, np.nan, nearest))
     )
 
 

@@ -104,10 +104,7 @@ def neutral(parameters: Tensor) -> Tensor:
 
 
 def walk_to_score(
-    codes: ArrayLike,
-    direction: ArrayLike,
-    score: Callable[[np.ndarray], ArrayLike],
-    target: float,
+    codes: ArrayLike, direction: ArrayLike, score: Callable[[np.ndarray], ArrayLike], target: float
 ) -> np.ndarray:
     """How far to move along a direction until faces score a target: the paper's d.
 
