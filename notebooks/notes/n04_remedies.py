@@ -522,6 +522,7 @@ def to_read(parameters: torch.Tensor) -> pd.DataFrame:
     return visible_scores(parameters)[READ].join(rest)
 
 
+# %%
 known = models.decorrelated_faces(n_reader + n_reader // 5, seed)
 targets = to_read(known)
 pictures = render_to_store(known, image_size, stage.path("known.npy"), device=device)
@@ -763,6 +764,8 @@ smiled = steps | {"": np.zeros(world.latent_dim), "Smiling": exact_steps["Smilin
 moved = {name: world.parameters(with_truth.moved(few, step)) for name, step in smiled.items()}
 seen_smiles = pd.DataFrame({name: visible_scores(one)["smiling"] for name, one in moved.items()})
 seen_smiles = seen_smiles.sub(seen_smiles.pop(""), axis=0)
+
+# %%
 moves = {name: change.to_numpy() for name, change in along_fitted.items()}
 moves["Smiling"] = along_exact["Smiling"].to_numpy()
 tested = split_by_smile(moves, seen_smiles)
