@@ -361,10 +361,10 @@ Markdown(
 
 # %%
 sets = {"all images": dict.fromkeys(axes, frame), "kept images": dict.fromkeys(axes, kept)}
-sets["complete pairs"] = {}
-for axis, level in zip(axes, levels, strict=True):
-    partners = kept.groupby(["transect", *(other for other in levels if other != level)])
-    sets["complete pairs"][axis] = kept[partners[level].transform("nunique") == 2]
+sets["complete pairs"] = {
+    axis: pruning.complete_pairs(kept, level, [other for other in levels if other != level])
+    for axis, level in zip(axes, levels, strict=True)
+}
 
 # %% tags=["remove-input"]
 others = {axis: np.array([name != axis for name in names]) for axis in axes}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.pruning import ADULT_RULE, PAPER_RULES, complete_transects, prune
+from helpers.pruning import ADULT_RULE, PAPER_RULES, complete_pairs, complete_transects, prune
 
 AXES = ["skin_level", "hair_level", "gender_level"]
 
@@ -58,6 +58,10 @@ def test_missing_scores_are_dropped_and_counted_apart():
     assert list(report["dropped_here"]) == [1, 1]
 
 
-def test_complete_transects(transects):
+def test_complete_transects_and_pairs(transects):
     kept = transects.drop(index=0)  # transect 0, cell (0, 0, 0)
     assert set(complete_transects(kept, 8)["transect"]) == {1, 2, 3, 4}
+    pairs = complete_pairs(kept, "skin_level", ["hair_level", "gender_level"])
+    partner = (0, 1, 0, 0)
+    assert len(pairs) == len(transects) - 2
+    assert partner not in set(pairs.itertuples(index=False, name=None))

@@ -85,6 +85,32 @@ def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect
     return frame[frame.groupby(transect)[transect].transform("size") == size]
 
 
+def complete_pairs(
+    frame: pd.DataFrame, axis: str, by: Sequence[str], transect: str = "transect"
+) -> pd.DataFrame:
+    """The rows whose partners along `axis` are all there.
+
+    Partners are images of one transect with equal levels in `by`, the other axes.
+
+    Args:
+        frame: one row per image.
+        axis: column of the levels in which partners differ.
+        by: columns of the levels of the other axes.
+        transect: column that names the transects.
+
+    Returns:
+        The rows that stay, as they are.
+
+    Example:
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1], "skin": [0, 1, 0], "hair": [0, 0, 0]})
+        >>> complete_pairs(frame, "skin", ["hair"])["transect"].tolist()
+        [0, 0]
+    """
+    require_columns(frame, [transect, axis, *by])
+    levels = max(2, frame[axis].nunique())
+    return frame[_levels_present(frame, axis, by, transect) == levels]
+
+
 def completeness(
     full: pd.DataFrame, kept: pd.DataFrame, axes: Sequence[str], transect: str = "transect"
 ) -> pd.DataFrame:
