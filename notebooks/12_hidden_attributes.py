@@ -376,7 +376,8 @@ NAME, LIKE, FIT = ASKABLE[HIDDEN]
 shown = observers.shown(audited_faces, NAME).to_numpy()
 moved = truth.as_grid(shown)
 leak = truth.changes(shown)
-leak["δ"] = truth.plus_minus(leak)
+margins = labels.Z * leak["se"]
+leak["δ"] = [f"{x:+z.2f} ± {m:.2f}" for x, m in zip(leak["effect"], margins, strict=True)]
 average_leak = leak[leak["scope"] == "average"].set_index("attribute")
 MAIN = average_leak["effect"].abs().idxmax()  # the axis along which it leaks most
 

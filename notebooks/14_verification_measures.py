@@ -39,7 +39,7 @@ from helpers.directions import Hyperplanes
 from helpers.figures import widgets
 from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
-from helpers.verification import figures as drawing, pairs as study, people as invented
+from helpers.verification import pairs as study, people as invented
 from helpers.verification.people import ANCESTRIES, draw_sets, nearest_ancestry, render_heads
 from helpers.verification.prototypes import (
     crowd_scores,
@@ -543,7 +543,7 @@ pairs = pairs.loc[read.ratings.index]
 pairs["hcic"], pairs["spread"] = verification.hcic(ratings), ratings.std(1) / 4
 
 # %% tags=["remove-cell"]
-relations = dict(zip(("positive", "negative", "different group"), drawing.RELATIONS, strict=True))
+relations = dict(zip(("positive", "negative", "different group"), study.RELATIONS, strict=True))
 pairs["relation"] = pairs["kind"].map(relations)
 fake = uncanny[pairs["first"]] | uncanny[pairs["second"]]
 usable = pairs[~fake]

@@ -123,13 +123,13 @@ def styles2(state: State, ws: np.ndarray, resolution: int, prefix="synthesis.") 
     return found
 
 
-def stylegan2(state, styles, resolution, clamp, noise="const", prefix="synthesis."):
+def stylegan2(state, styles, resolution, clamp, prefix="synthesis."):
     """One raw image (3, resolution, resolution)."""
     x, image, size = state[f"{prefix}b4.const"], None, 4
     while size <= resolution:
         for name in ("conv0", "conv1") if size > 4 else ("conv1",):
             place = f"b{size}.{name}"
-            x = layer(state, prefix + place, x, styles[place], clamp, name == "conv0", noise)
+            x = layer(state, prefix + place, x, styles[place], clamp, name == "conv0")
         rgb = colours(state, f"{prefix}b{size}.torgb", x, styles[f"b{size}.torgb"], clamp)
         image = rgb if image is None else enlarged(image) + rgb
         size *= 2

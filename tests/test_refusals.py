@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.directions import Hyperplanes, fit_ridge, fit_svm
-from helpers.errors import discretize, matched_groups, stratified_errors
+from helpers.errors import discretize, stratified_errors
 from helpers.orthogonalization import dual_basis, leakage
 from helpers.resampling import as_codes, cluster_codes
 from helpers.transects import grid, index, project
@@ -35,7 +35,6 @@ def cells(directions):
         (lambda: index(1, {"age": np.arange(11)}), "at most ten fit a digit"),
         (lambda: stratified_errors(FACES, "skin"), "'skin', row 1 is"),
         (lambda: stratified_errors(FACES[["error"]].assign(skin=1), "skin"), "row 1 is 2, 0 or 1"),
-        (lambda: matched_groups(FACES[:1], "skin", []), "names no column"),
         (lambda: discretize(pd.Series([0.1, 1.2], name="x"), [0.5], ["a", "b"]), "'x', row 1"),
         (lambda: cluster_codes(pd.Series(["a", None], [3, 4])), "row 4 has no cluster"),
         (lambda: as_codes(["a", None], 2), "row 1 has no cluster"),

@@ -133,9 +133,26 @@ audits["null"] = scorecard.null_audits(n_transects, (2, 2, 2), n_audits, **NULL,
 logit = partial(scorecard.logit_audits, attributes=AXES, seed=seed)
 
 
+def averaged(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
+    """Matched pairs of an attribute, averaged over all pairs of an audit."""
+    found = effects.matched_effects(frame, "error", f"{name}_level", ["audit"], "transect")
+    return [found.reset_index()]
+
+
 def matched(audits: np.ndarray) -> pd.DataFrame:
     """Matched pairs, in every cell and averaged over all pairs."""
-    return pd.concat([matched_audits(audits, AXES), scorecard.matched_averages(audits, AXES)])
+    averages = scorecard.of_frames(audits, AXES, averaged)
+    return pd.concat([matched_audits(audits, AXES), averages])
+
+
+# %% tags=["hide-input"]
+def g_computation(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
+    """Differences of rates along an attribute, with transects as clusters, by cell and over all."""
+    others = {f"{other}_level": other for other in AXES if other != name}
+    differences = partial(effects.risk_differences, frame, "error", f"{name}_level")
+    cells = differences(by=["audit", *others], cluster="transect")
+    average = differences(by=["audit"], cluster="transect")
+    return [cells.reset_index().rename(columns=others), average.reset_index()]
 
 
 # %%
@@ -145,7 +162,7 @@ BY_TRANSECTS = {
     "logit by gender": partial(logit, with_="gender"),
     "matched pairs": matched,
     "partial pooling": partial(pooled_audits, attributes=AXES),
-    "g-computation": partial(scorecard.g_computation_audits, attributes=AXES),
+    "g-computation": partial(scorecard.of_frames, attributes=AXES, estimate=g_computation),
 }
 
 # %% [markdown]

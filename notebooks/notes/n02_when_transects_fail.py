@@ -544,7 +544,7 @@ for ax, (_, rows) in zip(figure.axes, drawn.groupby("effect", sort=False), stric
 # %%
 HALF = 0.5
 half = leaked[leaked["share"] == HALF].set_index(["model", "attribute"])
-needed = effects.leakage_tipping_point(half["estimate"], HALF)
+needed = (half["estimate"] / HALF).abs()
 
 # %%
 clear = (half["low"] > 0) | (half["high"] < 0)
@@ -590,10 +590,32 @@ ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").gro
 
 
 # %% tags=["hide-cell"]
+def draw_rungs(ax, table: pd.DataFrame) -> None:
+    """Estimates of all arms side by side in every cell, over the truth and its 95 % band."""
+    names, arms = list(table["cell"].unique()), table.groupby("arm", sort=False)
+    how = {"linestyle": "none", "linewidth": None, "markersize": 6, "capsize": 2}
+    shifts = np.linspace(-0.32, 0.32, len(arms))
+    for (arm, mine), shift, look in zip(arms, shifts, figures.SPARE, strict=False):
+        panels.upright(ax, mine["cell"].map(names.index) + shift, mine, look, arm, **how)
+    known, places = table.drop_duplicates("cell"), np.arange(len(names))
+    truth, reach = 100 * known["truth"], 100 * labels.Z * known["truth_se"]
+    ax.bar(places, 2 * reach, 0.84, truth - reach, color="#BBBBBB", zorder=0)
+    ax.hlines(truth, places - 0.42, places + 0.42, color=figures.BLACK, linewidth=1, zorder=1)
+    ax.axhline(0, **panels.ZERO)
+    ax.set_xticks(range(len(names)), [name.replace(", ", "\n") for name in names])
+
+
+# %% tags=["hide-cell"]
 def draw_ladder(model: str) -> None:
     """A model's estimates of all arms over the truth."""
-    figure, held = panels.rungs(ladders[model], "cell", "arm", "contrast"), ladders[model]
-    held = held.groupby("arm", sort=False)["contained"].sum()
+    contrasts = ladders[model].groupby("contrast", sort=False)
+    size = figures.WIDTH, 2.8 * len(contrasts)
+    figure, axes = plt.subplots(len(contrasts), 1, figsize=size, squeeze=False)
+    for ax, (contrast, table) in zip(axes.flat, contrasts, strict=True):
+        draw_rungs(ax, table)
+        ax.set_ylabel(f"{contrast} (points)")
+    held = ladders[model].groupby("arm", sort=False)["contained"].sum()
+    panels.legend_above(figure, columns=len(held))
     counts = ", ".join(f"{arm} {count}" for arm, count in held.items())
     titled(figure, f"{model}, intervals of twelve that hold the truth: {counts}", 9)
 
@@ -926,9 +948,7 @@ Markdown("\n".join(lines))
 # zero.
 
 # %%
-claims["tipping γ"] = 100 * effects.leakage_tipping_point(
-    claims["estimate"], claims["attribute"].map(benchmark)
-)
+claims["tipping γ"] = 100 * (claims["estimate"] / claims["attribute"].map(benchmark)).abs()
 ratios = effects.e_values(claims, claims["base rate"])
 claims[["E-value", "E of limit"]] = ratios[["e_value", "e_value_limit"]]
 

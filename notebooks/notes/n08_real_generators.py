@@ -48,7 +48,6 @@
 import builtins
 import io
 import pickle
-from functools import partial
 from itertools import product
 
 import matplotlib.pyplot as plt
@@ -68,7 +67,6 @@ from helpers.generators import stylegan2
 from helpers.generators.checkpoints import rosinality_names
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.convert import write_converted
-from helpers.models.answers import answers_about
 from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
@@ -258,7 +256,7 @@ def measured(images: np.ndarray) -> pd.DataFrame:
 
 
 # %%
-seen = answers_about(store, measured, stage.folder / "measured", version="1")
+seen = measured(store)
 scores = seen.rank() / (len(seen) + 1)
 planes = directions.fit_hyperplanes(codes.cpu(), scores, [*scores], {}).unit()
 pd.DataFrame({"R²": planes.scores}).join(directions.cosines(planes))
@@ -453,13 +451,11 @@ pixels = synthesize_to_store(faces_seen, faces_seen.codes, stage.path("faces.npy
 # %% [markdown]
 # ### The same audit
 #
-# The model answers in chunks, and the answers are kept. The right answer is the level that was set, as in the ideal version of the experiment. Then
+# The model answers about every image. The right answer is the level that was set, as in the ideal version of the experiment. Then
 # we take the matched effects exactly as before.
 
 # %%
-ask = partial(models.predict, reader)
-answers = answers_about(pixels, ask, stage.folder / "answers", version=str(reader.training))
-frame = faces_seen.index.assign(score=answers["answer"])
+frame = faces_seen.index.assign(score=models.predict(reader, pixels))
 frame["error"] = ((frame["score"] > 0.5) != frame["gender_level"]).astype(int)
 ours = effects.all_matched_effects(frame, "error", [*WORDS], "transect")
 

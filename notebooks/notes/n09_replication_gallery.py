@@ -22,6 +22,7 @@
 # *This note belongs to all chapters. Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
+from itertools import product
 import facerender
 import matplotlib.pyplot as plt
 import numpy as np
@@ -37,10 +38,13 @@ from helpers.claims import claim, told
 from helpers.directions import Hyperplanes
 from helpers.errors import stratified_errors
 from helpers.figures import panels
+from helpers.figures.charts import ABOVE
 from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
-from helpers.verification import figures as drawing, pairs as study, people as invented
+from helpers.verification import pairs as study, people as invented
 from helpers.verification.people import render_heads
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 from statsmodels.stats.proportion import proportion_confint
 
 # %% tags=["parameters", "hide-cell"]
@@ -73,10 +77,37 @@ _ = figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower cente
 # Fig. 12 of the same paper shows hair length by perceived gender and skin colour, in the benchmark among others. Here is
 # our imitation, on which chapter 1 counts. {numref}`fig-hair-skin` compares it with the other sets.
 
+
+# %% tags=["hide-cell"]
+def levels_of(column: pd.Series) -> list:
+    """What occurs in a column, in the order of its categories or else as it comes."""
+    categories = isinstance(column.dtype, pd.CategoricalDtype)
+    return list(column.cat.categories if categories else column.unique())
+
+
+# %% tags=["hide-cell"]
+def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax) -> None:
+    """Distribution of a column by group, with quartiles; halves are the two levels of a hue."""
+    order, hues = levels_of(frame[by]), levels_of(frame[hue])
+    looks = {name: figures.look(name, position) for position, name in enumerate(hues)}
+    what = {"x": by, "y": value, "hue": hue, "order": order, "hue_order": hues}
+    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width", "legend": "full"}
+    how["palette"] = {name: look.colour for name, look in looks.items()}
+    sns.violinplot(frame, **what, **how, linewidth=1, saturation=1, ax=ax)
+    counts = frame[by].value_counts()
+    ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
+    ax.set(xlabel="", ylabel=value.replace("_", " "))
+    ax.grid(axis="x", visible=False)
+    for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
+        body.set_hatch(looks[hues[position % len(hues)]].hatch)
+    for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
+        handle.set_hatch(looks[name].hatch)
+    sns.move_legend(ax, **ABOVE, ncol=len(hues), title=None)
+
+
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
 portraits = stage.load("01_observational_audit", "ppb.parquet")
-axis = figures.violins(portraits, "hair_length", by="group", hue="skin")
-axis.figure.set_size_inches(NARROW, 4.2)
+violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4.2)).gca())
 
 # %% [markdown]
 # ## From chapter 2: A world with a known answer
@@ -415,7 +446,7 @@ seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *
 fig, grid = plt.subplots(6, 1, figsize=(NARROW, 12), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
-    figures.violins(seen_in, name, by="population", hue="seen as", ax=panel)
+    violins(seen_in, name, by="population", hue="seen as", ax=panel)
     handles, texts = panel.get_legend_handles_labels()
     panel.get_legend().remove()
     panel.set(title=name.replace("_", " "), ylabel="")
@@ -438,7 +469,7 @@ Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
 fig, grid = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for panel, gender in zip(grid, ("female", "male"), strict=True):
     rows = seen_in[seen_in["seen as"] == gender]
-    figures.violins(rows, "hair_length", by="population", hue="skin", ax=panel)
+    violins(rows, "hair_length", by="population", hue="skin", ax=panel)
     handles, texts = panel.get_legend_handles_labels()
     panel.get_legend().remove()
     panel.set(title=f"seen as {gender}")
@@ -1007,18 +1038,98 @@ Markdown(
 # pairs, as in the paper. The bar says how pairs differ. It does not say how well the median is known. Below the dashed
 # line a pair counts as one person.
 
+# %% tags=["hide-cell"]
+RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}  # quantiles of pairs, the paper's
+UNITS = {name: f"{name} (steps)" for name in study.STEPS}
+UNITS |= {"pose": "pose (degrees)", "light": "light from"}
+ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
+
+
+def from_to(n: pd.Series) -> str:
+    """The lowest and the highest count, or the one that there is."""
+    low, high = int(n.min()), int(n.max())
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+# %% tags=["hide-cell"]
+def name_groups(figure, groups, extra, title=None) -> None:
+    """A legend of groups beneath, the two perceived genders of an ancestry group in a column."""
+    looks = [figures.look(group, 7).mark for group in groups]
+    marks = [one | ({} if title else {"linestyle": "none"}) for one in looks]
+    handles = [*(Line2D([], [], **mark, markersize=6) for mark in marks), *extra.values()]
+    where = {"loc": "outside lower center", "ncol": -(-len(handles) // 2), "fontsize": 10}
+    how = {"title": title, "columnspacing": 1.2, "handletextpad": 0.5}
+    figure.legend(handles, [*groups, *extra], **where, **how)
+
+
+# %% tags=["hide-cell"]
+def beside(ax, rows: pd.DataFrame, steps: list[str], names: list[str], size: float) -> None:
+    """Ranges (low to high) by step, which has a name; groups beside each other."""
+    groups = list(rows.groupby("group", sort=False, observed=True))
+    for (group, own), shift in zip(groups, np.linspace(-0.36, 0.36, len(groups)), strict=True):
+        places, look = own["step"].map(steps.index).to_numpy(float) + shift, figures.look(group, 7)
+        spans = own[["low", "high"]].sub(own["estimate"], axis=0).abs().to_numpy(float).T
+        still = {"linestyle": "none", "markersize": 8 if group == study.ALL else size}
+        how = look.mark | still | {"elinewidth": 1.3}
+        _, _, (lines,) = ax.errorbar(places, own["estimate"], yerr=spans, **how)
+        lines.set_linestyle(look.mark["linestyle"])
+    for edge in range(1, len(names)):
+        ax.axvline(edge - 0.5, **panels.EDGE)
+    ax.set_xticks(range(len(names)), [name.replace("-", "−") for name in names], fontsize=10)
+    ax.set_xlim(-0.5, len(names) - 0.5)
+    ax.grid(axis="x", visible=False)
+    ax.tick_params(axis="x", length=0)
+
+
+# %% tags=["hide-cell"]
+def draw_pairs(frame: pd.DataFrame, attributes: list[str], value: str, threshold: float):
+    """Median and middle 70 % of a value by step: a row per attribute, a column per relation."""
+    rows = frame[frame["attribute"].isin([*attributes, study.PROTOTYPE])].astype({"step": str})
+    relations = [one for one in study.RELATIONS if one in set(rows["relation"])]
+    how = {"figsize": (figures.WIDTH, 1.2 + 1.9 * len(attributes)), "sharex": "row"}
+    shape = len(attributes), len(relations)
+    figure, axes = plt.subplots(*shape, sharey=True, squeeze=False, **how)
+    for line, attribute in zip(axes, attributes, strict=True):
+        before, after = np.split(np.array(study.STEPS[attribute], str), 2)
+        steps, own = [*before, "0", *after], rows["attribute"].isin([attribute, study.PROTOTYPE])
+        values = rows[own].groupby(["relation", "group", "step"], observed=True)[value]
+        ranges = pd.DataFrame({name: values.quantile(q) for name, q in RANGE.items()})
+        for ax, relation in zip(line, relations, strict=True):
+            seen = ranges.loc[relation].reset_index()
+            beside(ax, seen, steps, steps, 3.6)
+            for place in (steps.index(step) for step in {*steps} - {*seen["step"]}):
+                words = panels.WORDS | {"ha": "center", "va": "bottom"}
+                ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
+            ax.axhline(threshold, **panels.DASHED, zorder=1)
+        line[0].set_ylabel(value)
+        line[len(line) // 2].set_xlabel(UNITS[attribute], fontsize=11)
+    sizes = rows.groupby(["relation", "attribute", "group", "step"], observed=True).size()
+    for ax, relation in zip(axes[0], relations, strict=True):
+        ax.set_title(f"{relation}\nn = {from_to(sizes[relation])} a mark", fontsize=11)
+    dashed = {f"threshold {threshold:.4f}": Line2D([], [], **panels.DASHED)}
+    name_groups(figure, frame["group"].unique(), dashed)
+    return figure
+
+
+# %% tags=["hide-cell"]
+def draw_ratings(frame: pd.DataFrame, attributes: list[str]) -> None:
+    """The consensus of pairs by step, on the scale of the answers."""
+    ax = draw_pairs(frame, attributes, "rating", LIMIT).axes[0]
+    ax.set_ylim(-0.06, 1.06)
+    ax.set_yticks(list(ANSWERS), list(ANSWERS.values()))
+
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
 LIMIT = 0.3  # the paper's
 rated = judged_pairs.assign(rating=judged_pairs["hcic"])
-_ = drawing.draw_pairs(rated, ["pose"], "rating", LIMIT)
+draw_ratings(rated, ["pose"])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
-_ = drawing.draw_pairs(rated, ["light", "expression", "age"], "rating", LIMIT)
+draw_ratings(rated, ["light", "expression", "age"])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
 spread = judged_pairs.groupby("attribute", sort=False)["spread"]
-ends = {"low": 0.15, "estimate": 0.5, "high": 0.85}
-middle = pd.DataFrame({name: spread.quantile(share) for name, share in ends.items()})
+middle = pd.DataFrame({name: spread.quantile(share) for name, share in RANGE.items()})
 middle["n"] = spread.size()
 ax = figures.forest(middle, xlabel="standard deviation of a pair's ratings (scale = 1)")
 ax.axvline(0.3, color=figures.BLACK, linestyle="--")
@@ -1054,7 +1165,7 @@ LINES, OTHERS = networks["threshold"], ["light", "expression", "age"]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, the dotted one that of the paper, step zero the prototype."}}
 FIXED = 0.6  # of similarity, the paper's
-figure = drawing.draw_pairs(seen_by("arcface-a"), ["pose"], "similarity", LINES["arcface-a"])
+figure = draw_pairs(seen_by("arcface-a"), ["pose"], "similarity", LINES["arcface-a"])
 for ax in figure.axes:
     ax.axhline(FIXED, color=figures.BLACK, linestyle=":")
 
@@ -1074,17 +1185,13 @@ at = pd.DataFrame(at).T.rename(columns={"fnmr": "FNMR", "fmr": "FMR"})
 at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
-_ = drawing.draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
+_ = draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
-_ = drawing.draw_pairs(
-    seen_by("arcface-b"), verification.ATTRIBUTES, "similarity", LINES["arcface-b"]
-)
+_ = draw_pairs(seen_by("arcface-b"), verification.ATTRIBUTES, "similarity", LINES["arcface-b"])
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
-_ = drawing.draw_pairs(
-    seen_by("sphereface"), verification.ATTRIBUTES, "similarity", LINES["sphereface"]
-)
+_ = draw_pairs(seen_by("sphereface"), verification.ATTRIBUTES, "similarity", LINES["sphereface"])
 
 # %% [markdown]
 # The paper puts images into steps of expression and age by the scores that people give them: five equal parts of the
@@ -1109,13 +1216,51 @@ for name, column in SCORE.items():
     rows = rows[rows["attribute"].isin([name, "prototype"])]
     step = part.loc[rows["second"], column].to_numpy() - 2
     parts.append(rows.assign(attribute=name, step=step))
-figure = drawing.draw_pairs(pd.concat(parts), [*SCORE], "similarity", LINES["arcface-a"])
+figure = draw_pairs(pd.concat(parts), [*SCORE], "similarity", LINES["arcface-a"])
 for ax in figure.axes:
     ax.set_xticks(range(5), [name.replace("to ", "≤ ") for name in PARTS])
     ax.set_xlabel(ax.get_xlabel().replace(" (steps)", ", as people see it"))
 
+
+# %% tags=["hide-cell"]
+def counted(table: pd.DataFrame, kind: str, form: str = "{group}\nn = {}") -> pd.Series:
+    """Names of the rows' groups with how many there are of a kind, from which to which."""
+    every = table.groupby("group", sort=False)[kind]
+    told = {group: form.format(from_to(n), group=group) for group, n in every}
+    return table["group"].map(told)
+
+
+def say_missing(ax, reasons) -> None:
+    """Why groups are not in a panel, in its upper right corner."""
+    lines = [f"{group}: {reason}" for group, reason in reasons.items() if reason]
+    words = panels.WORDS | {"ha": "right", "va": "top"}
+    ax.text(0.98, 0.97, "\n".join(lines), transform=ax.transAxes, **words)
+
+
+# %% tags=["hide-cell"]
+def draw_step_effects(table: pd.DataFrame) -> None:
+    """What each step does to similarity, with 95 % intervals: a panel per attribute."""
+    parts = list(table.astype({"step": str, "reference": str}).groupby("attribute", sort=False))
+    size = figures.WIDTH, 0.9 + 1.75 * len(parts)
+    figure, axes = plt.subplots(len(parts), 1, figsize=size, sharey=True, squeeze=False)
+    for ax, (attribute, own) in zip(axes.flat, parts, strict=True):
+        from_step = own.drop_duplicates("step").set_index("step")["reference"]
+        steps = [step for step in map(str, study.STEPS[attribute]) if step in from_step]
+        # Directions of light all start from the prototype.
+        ordered = set(from_step) != {study.PROTOTYPE}
+        against = from_step.replace(study.PROTOTYPE, "0")[steps]
+        ax.axhline(0, color=figures.BLACK, linewidth=1, zorder=1)
+        names = [f"{step} from {other}" if ordered else step for step, other in against.items()]
+        beside(ax, own, steps, names, 5.5)
+        say_missing(ax, own.drop_duplicates("group").set_index("group")["reason"])
+        ax.set_ylabel("change in\nsimilarity")
+        ax.set_title(UNITS[attribute], loc="left", fontsize=12)
+    groups = (table["group"] + "\n" + counted(table, "seeds", "{} seeds")).unique()
+    name_groups(figure, groups, {})
+
+
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
-_ = drawing.draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
+draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
 
 # %% [markdown]
 # ### Heads without hair
@@ -1167,6 +1312,66 @@ Markdown(
 # the negatives of every attribute. Where a line reaches zero its band is wide, because a few seeds without a failure
 # prove little. A curve ends where a single negative pair is left.
 
+
+# %% tags=["hide-cell"]
+def draw_curve(ax, place: int, group: str, rows: pd.DataFrame, fixed: pd.Series) -> None:
+    """Curve, band and triangle of one group: points from 1 / negatives on, as many as are seen."""
+    # Of thresholds with one FMR the lowest has the lowest FNMR, and is the one to use.
+    path = rows[rows["fmr"] > 0].sort_values("threshold")
+    path = path[~(30 * np.log10(path["fmr"])).round().duplicated()]
+    mark, ends = figures.look(group).mark, (path["fnmr_low"], path["fnmr_high"])
+    ax.fill_between(path["fmr"], *ends, fc=mark["color"], alpha=0.1, linewidth=0, rasterized=True)
+    path = path[path["fnmr"].diff().ne(0) | path["fnmr"].diff(-1).ne(0)]  # corners are enough
+    ax.plot(path["fmr"], path["fnmr"], **mark, lw=1.3, ms=3.5, markevery=(0.04 + 0.05 * place, 0.4))
+    floor = 1 / rows["negatives"].iloc[0]
+    mark |= {"marker": "<" if fixed["fmr"] < floor else "^", "markeredgewidth": 1.4}
+    ax.plot(max(fixed["fmr"], floor), fixed["fnmr"], **mark, markersize=6.5, clip_on=False)
+
+
+# %% tags=["hide-cell"]
+def name_curves(axes, curves: pd.DataFrame, attributes: list[str], names: list[str]) -> None:
+    """Titles and labels of rows and columns, and the counts of pairs."""
+    for row, attribute in zip(axes[:, 0], attributes, strict=True):
+        counts = curves[curves["attribute"] == attribute]
+        n = " / ".join(from_to(counts[kind]) for kind in ("positives", "negatives"))
+        # Wider than its panel, which must not matter; an empty title keeps its place.
+        row.set_title(f"{attribute}, n = {n}", loc="left", fontsize=11).set_in_layout(False)
+        row.set_title(" ", fontsize=11)
+        row.set_ylabel("FNMR (%)")
+    for top, below, name in zip(axes[0], axes[-1], names, strict=True):
+        top.set_title(f"{name}\n", fontsize=12)
+        below.set_xlabel("FMR (%)")
+
+
+# %% tags=["hide-cell"]
+def draw_curves(curves: pd.DataFrame, fixed: pd.DataFrame) -> None:
+    """FNMR against FMR by group: a row per attribute, a column per recogniser."""
+    attributes, names = curves["attribute"].unique(), curves["recogniser"].unique()
+    size, shape = (figures.WIDTH, 1.35 + 1.6 * len(attributes)), (len(attributes), len(names))
+    how = {"figsize": size, "sharex": True, "sharey": True, "squeeze": False}
+    figure, axes = plt.subplots(*shape, **how)
+    ax, right = axes[0, 0], max(0.5, fixed["fmr"].max())
+    ax.set(xscale="log", xlim=(0.9 / curves["negatives"].max(), right))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g}")
+    ax.yaxis.set_major_locator(MaxNLocator(4))
+    ax.yaxis.set_major_formatter(PercentFormatter(1, symbol=""))
+    by, at = ["attribute", "recogniser"], fixed.set_index(["attribute", "recogniser", "group"])
+    parts = dict(list(curves.groupby(by, sort=False)))
+    for ax, place in zip(axes.flat, product(attributes, names), strict=True):
+        groups = list(parts[place].groupby("group", sort=False))
+        for number, (group, rows) in enumerate(groups):
+            if not rows[["fnmr", "fmr"]].isna().any(axis=None):
+                draw_curve(ax, number, group, rows, at.loc[(*place, group)])
+        say_missing(ax, {group: rows["reason"].iloc[0] for group, rows in groups})
+    name_curves(axes, curves, attributes, names)
+    axes[0, 0].set_ylim(0)
+    triangle = Line2D([], [], color=figures.BLACK, marker="^", linestyle="", markersize=7)
+    title = "FNMR against FMR by group; n = positive / negative pairs of a group"
+    extra = {"one threshold\nfor all groups": triangle}
+    name_groups(figure, curves["group"].unique(), extra, title)
+
+
 # %% tags=["hide-cell"]
 curves = stage.load("15_verification_curves", "curves.parquet")
 
@@ -1174,7 +1379,7 @@ curves = stage.load("15_verification_curves", "curves.parquet")
 def draw_limit(limit: float) -> None:
     """Curves and rates at the threshold for one limit of consensus."""
     own = curves[np.isclose(curves["limit"], limit)]
-    drawing.draw_curves(own[~own["at_threshold"]], own[own["at_threshold"]])
+    draw_curves(own[~own["at_threshold"]], own[own["at_threshold"]])
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
@@ -1200,7 +1405,7 @@ def draw_rates(strict: bool) -> None:
     every = stage.load("15_verification_curves", "at_fmr.parquet")
     table = every[(every["fmr"] == every["fmr"].min()) == strict]
     label = f"FNMR (%) at an FMR of {100 * table['fmr'].iloc[0]:g} % (n = positive pairs)"
-    shown = table.assign(estimate=table["fnmr"], row=drawing.counted(table, "positives"))
+    shown = table.assign(estimate=table["fnmr"], row=counted(table, "positives"))
     tall = 1.8 + 0.76 * shown["row"].nunique()
     figure = panels.intervals(shown, "row", "row", "recogniser", label, across=2, height=tall)
     if table["fnmr"].isna().all():
@@ -1217,7 +1422,7 @@ draw_rates(strict=True)
 gaps = stage.load("15_verification_curves", "gaps.parquet")
 tolerance = 100 * stage.load("audit_plan", "plan.json")["tolerance"]
 own = gaps[gaps["measure"] == "FNMR at FMR"]
-shown = own.assign(row=drawing.counted(own, "n"), told=own["verdict"].astype(str))
+shown = own.assign(row=counted(own, "n"), told=own["verdict"].astype(str))
 label = "FNMR minus that of European-looking men (points)"
 figure = panels.intervals(shown, "row", "told", "recogniser", label, across=2, height=5.6)
 for ax, (_, part) in zip(figure.axes, shown.groupby("recogniser", sort=False), strict=True):

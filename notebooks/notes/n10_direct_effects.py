@@ -461,8 +461,12 @@ GOAL = 0.9  # share of a run's intervals that must hold the truth
 ideal = rungs.query("arm == 'A exact' and scope == 'cell' and model != 'null'")
 
 # %%
-covered = error_sources.coverage(ideal)
-tally = error_sources.tally(ideal)
+covered, by_model = error_sources.coverage(ideal), ideal.groupby("model", sort=False)
+rates = {name: error_sources.coverage(part) for name, part in by_model} | {"all": covered}
+rates = pd.DataFrame(rates).T
+tally = rates[["contained", "allowing"]].mul(rates["cells"], axis=0).round()
+tally.insert(0, "cells", rates["cells"])
+tally = tally.astype(int).assign(expected=rates["expected"])
 names = {"contained": "contain the truth", "allowing": "allowing for the truth's error"}
 tally.rename(columns=names).style.format({"expected": "{:.0%}"})
 

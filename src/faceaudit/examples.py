@@ -38,7 +38,6 @@ OPSET = 17
 def make_example(path: Path) -> None:
     """Make a file that an audit file names, if it is one of the examples'."""
     if make := EXAMPLES.get(path.resolve()):
-        path.parent.mkdir(parents=True, exist_ok=True)
         make(path)
 
 
@@ -88,7 +87,6 @@ def write_onnx(network: nn.Module, path: Path, size: int) -> Path:
     The file takes float32 RGB (n, 3, size, size) in [0, 1], as the network does, and gives what the
     network gives.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     images, many = torch.zeros(2, 3, size, size), {"images": {0: "n"}, "answer": {0: "n"}}
     # torch's new exporter needs a package that the book does without; this one warns of its age.
     form = {"dynamo": False, "opset_version": OPSET, "dynamic_axes": many}

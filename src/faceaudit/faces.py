@@ -118,7 +118,6 @@ class World:
 
 def render_faces(parameters: torch.Tensor, size: int, folder: Path) -> np.ndarray:
     """Images of faces (n, P), rendered once and kept in a folder: uint8 (n, 3, size, size)."""
-    folder.mkdir(parents=True, exist_ok=True)
     return render_to_store(parameters, size, folder / "images.npy")
 
 
@@ -177,7 +176,6 @@ def show(
         shown = f"{units} faces, {specification.size} pixels wide"
     else:
         index, found = open_images(specification)
-        folder.mkdir(parents=True, exist_ok=True)
         images = synthesize_to_store(found, found.codes, folder / "images.npy")
         world, name, card = None, source.table.name, found.card
         shown = f"{index['unit'].nunique()} matched faces, from a folder"

@@ -31,7 +31,7 @@ from faceaudit.answers import ask_and_keep
 from faceaudit.models import LocalModel, OnnxNetwork, imported, local_model
 from faceaudit.parts import ON_CROPS, Crop, Style
 from faceaudit.people import PeopleNeeded, Said
-from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD
+from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD, write_text
 from faceaudit.specification import Specification, read_specification
 from faceaudit.wording import rendered, told
 from helpers import calibration, directions, transects
@@ -345,11 +345,7 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
 
 @on_one_thread
 def base_codes(
-    generator: Generator,
-    found: Found,
-    units: int,
-    specification: Specification,
-    stage: str = BASES,
+    generator: Generator, found: Found, units: int, specification: Specification, stage: str = BASES
 ) -> np.ndarray:
     """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
 
@@ -505,9 +501,7 @@ def write_study(
     form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
     values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
     text = rendered("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", newline="\n")
-    return path
+    return write_text(path, text)
 
 
 def require_study(path: Path, generator: Path) -> None:

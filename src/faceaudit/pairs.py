@@ -123,7 +123,6 @@ def ask_recogniser(
     from helpers.generators.batches import synthesize_to_store  # with torch
 
     frame, pictures, codes = open_faces(specification)
-    folder.mkdir(parents=True, exist_ok=True)
     pixels = synthesize_to_store(pictures, codes, folder / "images.npy")
     people, groups = frame["identity"].nunique(), frame["group"].nunique()
     say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")

@@ -30,7 +30,6 @@ from faceaudit.tables import Rows
 from helpers import annotations, errors
 from helpers.annotations.class_page import write_pages
 from helpers.annotations.ground_truth import MANIFEST
-from helpers.annotations.ingest import Ingest
 from helpers.annotations.label_studio import SHOWN, labelling_config
 from helpers.annotations.schema import ATTRIBUTES, hidden_names
 from helpers.artifacts import atomic
@@ -180,7 +179,10 @@ def people_said(
     answered, counts = annotations.count_tensor(frame)
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
     error = pd.DataFrame(squared, answered).reindex(names)
-    return Said(scores, _about(people, ingest, frame, counts, files), limits, error)
+    columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
+    agreement = annotations.agreement_table(counts)[columns].reset_index().to_dict("records")
+    about = _about(people, ingest.report, frame["annotator_id"].nunique(), len(frame), files)
+    return Said(scores, about | {"agreement": agreement}, limits, error)
 
 
 def people_compared(
@@ -218,12 +220,10 @@ def people_compared(
         ratings, report, answered = read_pair_export(files, table, people.raters, people.kind)
         found = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
         same = found.astype(float).reindex(names).to_numpy()
-        ingest = report.query("count > 0")[["reason", "unit", "count", "dropped"]]
-        about = {"people": answered, "answers": ratings.size, "ingest": ingest.to_dict("records")}
-        about["files"] = _hashes(people.kind, files)
+        about = _about(people, report, answered, ratings.size, files)
     what = "pairs", "the two faces"
     _require_answers(shown, names, np.isnan(same), what, PAIR_SCALES, people, place, own)
-    return same, about | {"kind": people.kind, "wanted": people.raters, "stage": "pairs of images"}
+    return same, about | {"stage": "pairs of images"}
 
 
 def _require_answers(
@@ -267,21 +267,13 @@ def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
 
 
 def _about(
-    people: Export, ingest: Ingest, frame: pd.DataFrame, counts: dict, files: list[Path]
+    people: Export, report: pd.DataFrame, number: int, answers: int, files: list[Path]
 ) -> dict[str, Any]:
-    """What the report says of the people."""
-    columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
-    agreement = annotations.agreement_table(counts)[columns].reset_index()
-    found = ingest.report.query("count > 0")[["reason", "unit", "count", "dropped"]]
-    about = {"kind": people.kind, "people": int(frame["annotator_id"].nunique())}
-    about |= {"answers": len(frame), "wanted": people.raters, "ingest": found.to_dict("records")}
-    about |= {"agreement": agreement.to_dict("records")}
-    return about | {"files": _hashes(people.kind, files)}
-
-
-def _hashes(kind: str, files: list[Path]) -> dict[str, str]:
-    files = [files[0] / MANIFEST] if kind == "ground-truth" else files
-    return {file.name: file_hash(file) for file in files}
+    """What the report says of so many people, their answers and what was dropped of these."""
+    found = report.query("count > 0")[["reason", "unit", "count", "dropped"]].to_dict("records")
+    files = [files[0] / MANIFEST] if people.kind == "ground-truth" else files
+    about = {"kind": people.kind, "people": number, "answers": answers, "wanted": people.raters}
+    return about | {"ingest": found, "files": {file.name: file_hash(file) for file in files}}
 
 
 # --- people's tasks
@@ -297,13 +289,16 @@ def write_tasks(
     rows = {name: row for row, name in enumerate(names)}
     shown = {name: images[rows[name]].transpose(1, 2, 0) for name in sorted(rows)}
     pages = 0
-    folder.mkdir(parents=True, exist_ok=True)
     if people.kind == "page":
         pages = write_pages(shown, questions, folder)
     else:
         # Label Studio finds images in a folder below the one that it may serve, not in that itself.
         served = "served/faces" if people.kind == "label-studio" else "images"
-        _save_images(shown, folder / served)
+        for name, image in shown.items():
+            path = folder / served / f"{name}.png"
+            if not path.exists():  # an earlier run that was interrupted wrote it whole
+                with atomic(path) as temporary:
+                    Image.fromarray(np.ascontiguousarray(image)).save(temporary, "png")
         width = SHOWN * images.shape[3] // images.shape[2]  # two faces have twice the room
         for name, text in _task_files([*shown], questions, people, width).items():
             write_text(folder / name, text)
@@ -329,12 +324,3 @@ def _task_files(
     lines = "".join(json.dumps({"source-ref": address}) + "\n" for address in addresses)
     source = "{{ task.input.taskObject | grant_read_access }}"
     return {"input.manifest": lines, "template.liquid.html": form(source=source)}
-
-
-def _save_images(shown: dict[str, np.ndarray], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, image in shown.items():
-        path = folder / f"{name}.png"
-        if not path.exists():  # an earlier run that was interrupted wrote it whole
-            with atomic(path) as temporary:
-                Image.fromarray(np.ascontiguousarray(image)).save(temporary, "png")

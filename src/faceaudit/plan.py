@@ -201,7 +201,6 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
 
 def write_text(path: Path, text: str) -> Path:
     """Write a text whole or not at all, with the folder for it; gives the path."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     return path

@@ -132,7 +132,6 @@ def ask_about_portraits(
     found, name = from_portraits(table, own), own.columns.image
     pictures = ImageSet(table, {}, unit=name, file=name, size=getattr(own.model, "size", None))
     chosen = pd.Index(pictures.index["image_id"]).get_indexer(found.frame["image_id"])
-    folder.mkdir(parents=True, exist_ok=True)
     pixels = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
     say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")
     model = model_of(own, device=device)

@@ -25,17 +25,14 @@ class OffTarget(NamedTuple):
 
     Attributes:
         mean, max: of |off-target| / |on-target| changes.
-        intended, perceived: row and column of the largest entry.
 
     Example:
-        >>> OffTarget(mean=0.1, max=0.3, intended="gender", perceived="makeup").max
+        >>> OffTarget(mean=0.1, max=0.3).max
         0.3
     """
 
     mean: float
     max: float
-    intended: str
-    perceived: str
 
 
 def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
@@ -158,7 +155,7 @@ def off_target(matrix: pd.DataFrame) -> OffTarget:
         matrix: intended (rows) × perceived (columns), from `leakage`.
 
     Returns:
-        The two numbers, and where the larger stands.
+        The two numbers.
 
     Example:
         >>> off_target(pd.DataFrame([[1, -0.2], [0.1, 1]], ["a", "b"], ["a", "b"])).max
@@ -166,9 +163,7 @@ def off_target(matrix: pd.DataFrame) -> OffTarget:
     """
     own = matrix.index.to_numpy()[:, None] == matrix.columns.to_numpy()
     ratios = matrix.abs().mask(own)
-    intended = ratios.max(axis=1).idxmax()
-    most = ratios.loc[intended]
-    return OffTarget(float(np.nanmean(ratios)), float(most.max()), intended, most.idxmax())
+    return OffTarget(float(np.nanmean(ratios)), float(np.nanmax(ratios)))
 
 
 def _matrix(normals: ArrayLike) -> np.ndarray:

@@ -37,7 +37,7 @@ def study_of(path: Path) -> dict:
 @pytest.fixture
 def page_of_four(tmp_path) -> Path:
     path = tmp_path / "page.html"
-    write_page(faces("a", "b", "c", "d"), None, path)
+    write_page(faces("a", "b", "c", "d"), ATTRIBUTES, path)
     return path
 
 
@@ -49,9 +49,8 @@ def test_images_are_kept_pixel_by_pixel_and_pages_byte_by_byte(tmp_path):
     for name in ("one", "two"):
         write_page(given, ATTRIBUTES, tmp_path / name)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-    write_page(
-        zip(given, (image[::-1] for image in given.values()), strict=True), None, tmp_path / "two"
-    )
+    turned = {name: image[::-1] for name, image in given.items()}
+    write_page(turned, ATTRIBUTES, tmp_path / "two")
     assert study_of(tmp_path / "two")["id"] != study_of(tmp_path / "one")["id"]
     shown = dict(study_of(tmp_path / "one")["images"])
     assert list(shown) == ["a", "b"]

@@ -111,8 +111,8 @@ ANSWERS = pd.DataFrame({"image_id": ["a", "b"], "attribute": "age", "level": [0,
 ANSWERS = ANSWERS.assign(annotator_id="w", seconds=1.0)
 
 
-def page(images, questions=YES_NO, title="x"):
-    return lambda path: write_page(images, questions, path / "page.html", title=title)
+def page(images, questions=YES_NO):
+    return lambda path: write_page(images, questions, path / "page.html")
 
 
 def crowd_of(**change):
@@ -128,7 +128,6 @@ KEYS = {"seed": 1, "stage": "test"}
         (lambda _: read_label_studio([]), "no files to read"),
         (page({}), "no images"),
         (page({"x": GREY / 255}), r"image 'x': uint8 .* not float64"),
-        (page([("x", GREY), ("x", GREY)]), "image 'x': two images"),
         (page({"x": GREY}, {"q": ("no", "No")}), "question 'q': .* different names"),
         (crowd_of(perceived=SEEN.rename(columns={"age": "beauty"})), "attribute 'beauty'"),
         (lambda _: pairs.read_pair_export("x", pd.DataFrame(), 0), "n_raters is 0"),

@@ -209,7 +209,6 @@ def test_e_values_of_risk_differences():
     assert table.loc["found", "e_value_limit"] == pytest.approx(e_value(1.4))
     assert table.loc["nothing", "rr_low"] == 0
     assert table.loc["nothing", "e_value_limit"] == 1
-    assert table["reason"].tolist() == ["", "", "no estimate", "no error at the base"]
     assert table.loc[["unknown", "no base"], ["e_value", "e_value_limit"]].isna().all(axis=None)
 
 

@@ -248,7 +248,6 @@ REFUSED = {
     "pickle data was truncated|invalid load key": lambda: b"<html>",
     "no entry 'G_ema'": lambda: pickle.dumps([1]),
     "the option 'depth'": lambda: official(made.ada(depth=4)),
-    "resolution is 24": lambda: official(made.ada(img_resolution=24)),
     "another filter than": lambda: with_weight("synthesis.b8.resample_filter", torch.ones(4, 4)),
     "Unexpected key.*mapping.fc7.bias": lambda: with_weight("mapping.fc7.bias", torch.ones(6)),
     "size mismatch for mapping.w_avg": lambda: with_weight(MEAN, torch.ones(7)),

@@ -22,12 +22,12 @@ def normal(*shape, seed=3):
     return torch.from_numpy(seeding.rng(seed, "tests: codes").standard_normal(shape)).float()
 
 
-def expected(made: StyleGAN2, styles, noise="const"):
+def expected(made: StyleGAN2, styles):
     """Images by loops, of styles by layer."""
     state, config, images = slow.state_of(made), made.config, []
     for i in range(len(styles["b4.conv1"])):
         of_one = {name: rows[i].double().numpy() for name, rows in styles.items()}
-        images.append(slow.stylegan2(state, of_one, config.resolution, config.conv_clamp, noise))
+        images.append(slow.stylegan2(state, of_one, config.resolution, config.conv_clamp))
     return torch.from_numpy(np.stack(images)).float()
 
 
@@ -55,13 +55,6 @@ def test_codes_become_the_images_of_the_formulae(options):
         assert (images - network().synthesis(ws)).abs().max() > 0.1
 
 
-def test_without_noise():
-    made, ws = network(), normal(2, 8, 16)
-    plain = made.synthesis(ws, "none")
-    assert_close(plain, expected(made, made.styles(ws), "none"))
-    assert (made.synthesis(ws) - plain).abs().max() > 0.01
-
-
 # --- behind the protocol
 
 
@@ -86,22 +79,18 @@ def test_truncation_narrows_and_is_told():
     wide, narrow = StyleGenerator(made), StyleGenerator(made, truncation=0.5)
     z, mean = wide.normal_codes(3, seed=2), made.mapping.w_avg
     assert_close(narrow.map(z) - mean, 0.5 * (wide.map(z) - mean))
-    assert (narrow.card["psi"], narrow.card["noise"], narrow.card["condition"]) == (
-        0.5,
-        "const",
-        None,
-    )
-    made.card = {"licence": "own", "psi": 0.5, "noise": "none"}
+    told = narrow.card
+    assert (told["psi"], told["noise"], told["condition"]) == (0.5, "const", None)
+    made.card = {"licence": "own", "psi": 0.5}
     as_told = StyleGenerator(made)
     assert as_told.card == narrow.card | made.card
     assert torch.equal(as_told.map(z), narrow.map(z))
     assert StyleGenerator(made, truncation=1.0).card["psi"] == 1
 
 
-@pytest.mark.parametrize("noise", ["const", "none"])
-def test_it_draws_on_a_pretended_gpu(noise):
+def test_it_draws_on_a_pretended_gpu():
     with pretended_gpu.present():
-        here, there = (StyleGenerator(network(), one, noise=noise) for one in ("cpu", "cuda"))
+        here, there = (StyleGenerator(network(), one) for one in ("cpu", "cuda"))
         codes = there.sample(3, seed=1)
         styled = there.synthesize_styles(there.styles(codes))
         wanted = here.synthesize(here.sample(3, seed=1))
@@ -136,15 +125,12 @@ REFUSED = {
     SHAPES: lambda: give(torch.zeros(2, 15)),
     "truncation is 1.5": lambda: give(ONE, truncation=1.5),
     "no precision of half among float32": lambda: give(ONE, precision="half"),
-    "condition: 0 numbers were expected, found 1": lambda: give(ONE, condition=[1.0]),
+    "a conditional network; .* kind: python": lambda: StyleGenerator(network(c_dim=3)),
     r"stylegan2 has no scene parameters \['yaw'\]": lambda: StyleGenerator(network()).synthesize(
         torch.ones(1, 16), yaw=0.0
     ),
     "stylegan2 is read from a file: weights=path is missing": lambda: generators.load_generator(
         "stylegan2"
-    ),
-    r"wgan comes with the book; it takes no \['truncation'\]": lambda: generators.load_generator(
-        "wgan", truncation=0.5
     ),
     "generator 'dcgan' is not one of": lambda: generators.load_generator("dcgan"),
 }

@@ -62,14 +62,6 @@ def test_weights_of_another_network_are_refused(saved, message):
         wgan.WGANGenerator(weights=saved)
 
 
-LEARNED = wgan.WGANGenerator
-REFUSED = {
-    r"no scene parameters: \['yaw'\]": lambda: LEARNED().synthesize(torch.ones(1, 128), yaw=0.0),
-    r"in \[0, 1\], \(n, 3, height, width\)": lambda: LEARNED().encode(torch.ones(1, 3, 64, 64) * 2),
-}
-
-
-@pytest.mark.parametrize("message", REFUSED)
-def test_what_is_refused(message):
-    with pytest.raises(ValueError, match=message):
-        REFUSED[message]()
+def test_scenes_are_refused():
+    with pytest.raises(ValueError, match=r"no scene parameters: \['yaw'\]"):
+        wgan.WGANGenerator().synthesize(torch.ones(1, 128), yaw=0.0)

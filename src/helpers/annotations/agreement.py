@@ -44,9 +44,6 @@ def agreement_table(
         and answers that are not all equal; the spread `sd` no more than the first, and `icc` images
         whose mean answers differ.
 
-    Raises:
-        ValueError: the metric is unknown.
-
     Example:
         >>> import numpy as np
         >>> from helpers import annotations
@@ -159,8 +156,6 @@ def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
     if metric == "ordinal":
         # Mid-ranks: the answers between two levels, plus half of those at either.
         level = marginal.cumsum(axis=1) - marginal / 2
-    elif metric not in ("nominal", "interval"):
-        raise ValueError(f"unknown metric {metric!r}, expected nominal, ordinal or interval")
     squared = (level[:, :, None] - level[:, None, :]) ** 2
     return (squared > 0).astype(float) if metric == "nominal" else squared
 

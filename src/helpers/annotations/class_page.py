@@ -6,11 +6,10 @@ page looks like and does stands in `class_page.html`, `.css` and `.js` beside th
 """
 
 import base64
-import html
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 from pathlib import Path
 from string import Template
@@ -18,7 +17,7 @@ from string import Template
 import numpy as np
 from PIL import Image
 
-from helpers.annotations.schema import ATTRIBUTES, heading
+from helpers.annotations.schema import heading
 from helpers.artifacts import atomic
 
 MOST_LEVELS = 9
@@ -29,15 +28,9 @@ UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
 ON_A_PAGE = 100
 """Images of one page: what a person answers about in an hour, and a phone can hold."""
 
-Images = Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray]]
-
 
 def write_page(
-    images: Images,
-    questions: Mapping[str, Sequence[str]] | None,
-    path: str | Path,
-    *,
-    title: str = "What do you see?",
+    images: Mapping[str, np.ndarray], questions: Mapping[str, Sequence[str]], path: str | Path
 ) -> None:
     """Write a page that asks people what they see in images: one file, no server, no network.
 
@@ -50,12 +43,11 @@ def write_page(
     of about 2 MB. The page's source shows the ids, so an id should not tell the answer.
 
     Args:
-        images: id → image, uint8 of shape (height, width, 3), or pairs of both. Shown 256 pixels
-            high, and 200 on a phone held upright.
-        questions: attribute → names of its levels from low to high; None: `ATTRIBUTES`, the only
-            ones that `read_label_studio` knows.
+        images: id → image, uint8 of shape (height, width, 3). Shown 256 pixels high, and 200 on a
+            phone held upright.
+        questions: attribute → names of its levels from low to high; `read_label_studio` knows those
+            of `ATTRIBUTES`.
         path: HTML file to write.
-        title: the page's heading.
 
     Raises:
         ValueError: an image, an id, a question or a level that cannot be shown or read back; names
@@ -72,18 +64,12 @@ def write_page(
         ...     "default-src 'none'" in page.read_text(encoding="utf-8")
         True
     """
-    pairs = list(images.items() if isinstance(images, Mapping) else images)
-    ids = [_text(image_id, "an image's id") for image_id, _ in pairs]
-    if twice := [image_id for image_id in ids if ids.count(image_id) > 1]:
-        raise ValueError(f"image {twice[0]!r}: two images have this id, one was expected")
-    asked = {**(ATTRIBUTES if questions is None else questions)}
-    if not pairs or not asked:
-        raise ValueError(f"no {'questions' if pairs else 'images'}: at least one was expected")
+    if not images or not questions:
+        raise ValueError(f"no {'questions' if images else 'images'}: at least one was expected")
+    asked = [(_text(q, "a question"), heading(q), _levels(q, questions[q])) for q in questions]
+    ids = [_text(image_id, "an image's id") for image_id in images]
     # The script reads lists only, for an id may have the name of a part of an object.
-    study = {
-        "questions": [(_text(q, "a question"), heading(q), _levels(q, asked[q])) for q in asked],
-        "images": [(image_id, _address(image_id, np.asarray(image))) for image_id, image in pairs],
-    }
+    study = {"questions": asked, "images": [(one, _address(one, images[one])) for one in ids]}
     study["id"] = blake2b(json.dumps(study).encode(), digest_size=8).hexdigest()
     here = Path(__file__)
     style, script = (here.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
@@ -93,7 +79,6 @@ def write_page(
         "require-trusted-types-for 'script'"
     )
     page = Template(here.with_suffix(".html").read_text(encoding="utf-8")).substitute(
-        title=html.escape(_text(title, "the title")),
         policy=policy,
         style=style,
         script=script,

@@ -177,7 +177,7 @@ def annotate(
     attributes or their order; more raters add answers to those of fewer.
 
     Args:
-        perceived: visible scores in [0, 1], (n, attributes); index image id.
+        perceived: visible scores in [0, 1], (n, attributes); index image id, all different.
         n_raters: accepted answers per image and attribute.
         seed: of the run.
         stage: that the annotation belongs to.
@@ -192,8 +192,8 @@ def annotate(
         level of every attribute, int8.
 
     Raises:
-        ValueError: an attribute is unknown, an image id occurs twice, a score is missing or outside
-            [0, 1], or the pool has fewer than `n_raters` raters.
+        ValueError: an attribute is unknown, a score is missing or outside [0, 1], or the pool has
+            fewer than `n_raters` raters.
 
     Example:
         >>> import pandas as pd
@@ -206,8 +206,6 @@ def annotate(
     pool = rater_pool(seed) if pool is None else pool
     if unknown := [name for name in perceived if name not in scales]:
         raise ValueError(f"unknown attribute {unknown[0]!r}, expected some of {list(scales)}")
-    if twice := [*perceived.index[perceived.index.duplicated()]]:
-        raise ValueError(f"image id {twice[0]!r} occurs twice in the perceived scores")
     as_score_table(perceived)
     size = len(pool.worker_ids)
     check_range("n_raters", n_raters, 1, size)

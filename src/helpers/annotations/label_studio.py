@@ -240,10 +240,10 @@ def _asked(
     found = "no 'id' between the task's data and the answers"
     if confused:
         found = f"{confused[0]!r} in the task's data, which may be an answer"
-    hint = "give `questions`, the names in the labelling configuration"
-    if asked is not None:
-        hint = "export the full JSON, which keeps data and answers apart"
-    raise ValueError(f"{path}: {place}: found {found}; {hint}")
+    raise ValueError(
+        f"{path}: {place}: found {found}; give `questions`, the names in the labelling "
+        "configuration, or export the full JSON, which keeps data and answers apart"
+    )
 
 
 def _as_task(record: dict[str, Any], asked: Iterable[str]) -> Task:

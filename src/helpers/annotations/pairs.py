@@ -288,12 +288,7 @@ def identity_distance(parameters_a: Tensor, parameters_b: Tensor) -> np.ndarray:
 
 
 def annotate_pairs(
-    distance: pd.Series,
-    pose_difference: pd.Series,
-    n_raters: int = 9,
-    *,
-    seed: int,
-    stage: str,
+    distance: pd.Series, pose_difference: pd.Series, n_raters: int = 9, *, seed: int, stage: str
 ) -> pd.DataFrame:
     """Let raters of `rater_pool`, drawn anew, compare the faces of pairs (verification, 3.5).
 
@@ -312,11 +307,8 @@ def annotate_pairs(
         integer level `identity`, 0 "Likely same" to 4 "Likely different".
 
     Raises:
-        ValueError: the two indices differ or name a pair twice, a value is missing, or the pool has
-            fewer than `n_raters` raters.
+        ValueError: a value is missing, or the pool has fewer than `n_raters` raters.
     """
-    if not distance.index.equals(pose_difference.index):
-        raise ValueError("distance and pose_difference name different pairs in their indices")
     pose = pose_difference.to_numpy(np.float64)
     different = 1 - 0.5 ** ((distance.to_numpy(np.float64) / HALF_SEEN) ** 2)
     clear = np.clip(1 - POSE_PULL * pose / POSE_UNIT, 0, 1)

@@ -6,13 +6,13 @@ The folder `data/annotations_stylegan2` of github.com/csinva/matching-with-gans 
 import io
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from helpers.annotations.ingest import Export, Ingest, validate, wrong_format
-from helpers.annotations.schema import Rename
 
 RENAME = {
     **{"skin_color": "skin_colour", "skin-color": "skin_colour"},
@@ -32,7 +32,7 @@ _ARRAYS = re.compile(
 _MODELS = re.compile(r"sklearn\.(linear_model\._?ridge\.Ridge|svm\._?classes\.LinearSVC)")
 
 
-def read_published(path: str | Path, *, rename: Rename = None, salt: str = "helpers") -> Ingest:
+def read_published(path: str | Path) -> Ingest:
     """Read a pickled dictionary of arrays, images × raters, without running anything in it.
 
     Such a file names neither images nor people: an image is called by its row, with zeros before
@@ -41,8 +41,6 @@ def read_published(path: str | Path, *, rename: Rename = None, salt: str = "help
 
     Args:
         path: the pickle, for example `annotations.pkl`; whole numbers are levels counted from 0.
-        rename: name in the dictionary -> attribute, where they differ; `RENAME` without it.
-        salt: of the annotators' hashes.
 
     Returns:
         The tidy table and the report of what was rejected, see `Ingest`.
@@ -63,7 +61,10 @@ def read_published(path: str | Path, *, rename: Rename = None, salt: str = "help
     """
     path, export = Path(path), Export("published")
     export.begin(path)
-    for name, levels in _arrays(path).items():
+    for name, levels in _loaded(path, "a pickled dictionary of arrays", _arrays).items():
+        if levels.dtype.kind not in "iuf" or levels.ndim != 2:
+            found = f"{levels.dtype} of {levels.ndim} axes"
+            raise wrong_format(path, repr(name), "numbers, images × raters", found)
         digits = len(str(len(levels)))
         for (row, column), level in np.ndenumerate(levels):
             export.add(
@@ -72,7 +73,7 @@ def read_published(path: str | Path, *, rename: Rename = None, salt: str = "help
                 named=f"{row:0{digits}d}",
                 annotator=f"{name}/{column}",
             )
-    return validate(export, salt, RENAME if rename is None else rename)
+    return validate(export, "helpers", RENAME)
 
 
 def read_published_planes(folder: str | Path) -> dict[str, np.ndarray]:
@@ -97,7 +98,8 @@ def read_published_planes(folder: str | Path) -> dict[str, np.ndarray]:
     files = {name: path for name, path in wanted.items() if path.is_file()}
     if not files:
         raise ValueError(f"{folder}: no file such as A_W.pkl is there")
-    models = {name: _plane(path) for name, path in files.items()}
+    expected = "a pickled Ridge or LinearSVC of scikit-learn"
+    models = {name: _loaded(path, expected, _plane) for name, path in files.items()}
     first, length = next((files[name].name, len(normal)) for name, (normal, _) in models.items())
     for name, (normal, _) in models.items():
         if len(normal) != length:
@@ -124,28 +126,20 @@ class _Arrays(pickle.Unpickler):
         return super().find_class(module, name)
 
 
-def _arrays(path: Path) -> dict[str, np.ndarray]:
+def _loaded(path: Path, expected: str, take: Callable[[Any], Any]) -> Any:
+    """What is taken of the pickle in a file."""
     try:
-        arrays = _Arrays(io.BytesIO(path.read_bytes())).load()
-        kinds = {name: (array.dtype.kind in "iuf", array.ndim) for name, array in arrays.items()}
+        return take(_Arrays(io.BytesIO(path.read_bytes())).load())
     except Exception as error:  # a damaged pickle raises nearly every kind of error
         found = f"something else ({str(error).split(chr(10))[0]})"
-        expected = "a pickled dictionary of arrays of numbers"
         raise wrong_format(path, "the whole file", expected, found) from None
-    for name, (numbers, axes) in kinds.items():
-        if not numbers or axes != 2:
-            found = f"{arrays[name].dtype} of {axes} axes"
-            raise wrong_format(path, repr(name), "numbers, images × raters", found)
-    return arrays
 
 
-def _plane(path: Path) -> tuple[np.ndarray, float]:
-    """The normal (D,) and the intercept in a file."""
-    try:
-        model = _Arrays(io.BytesIO(path.read_bytes())).load()
-        normal, intercept = (np.asarray(v, float) for v in (model.coef_, model.intercept_))
-        return normal.ravel(), intercept.item()
-    except Exception as error:
-        found = f"something else ({str(error).split(chr(10))[0]})"
-        expected = "a pickled Ridge or LinearSVC of scikit-learn"
-        raise wrong_format(path, "the whole file", expected, found) from None
+def _arrays(found: dict) -> dict[str, np.ndarray]:
+    return {name: np.asarray(levels) for name, levels in found.items()}
+
+
+def _plane(model: _Model) -> tuple[np.ndarray, float]:
+    """The normal (D,) and the intercept."""
+    normal, intercept = (np.asarray(v, float) for v in (model.coef_, model.intercept_))
+    return normal.ravel(), intercept.item()

@@ -1,8 +1,7 @@
 """Finished work that is kept, so that nothing is done twice: by which code, and whole.
 
 Work may be taken up again only if the code that it was made by is the code of now: sets of images,
-trained networks and studies have `made_by` in their keys. Checkpoints of trainings and parts of
-studies are files with a hash of their content.
+trained networks and studies have `made_by` in their keys.
 
 A set of images is a uint8 array (n, 3, height, width) in an `.npy` file and a small
 `.progress.json` beside it: the key of its content and the chunks of rows that are finished, each
@@ -13,11 +12,9 @@ Who makes the chunks, `helpers.utils.parallel.shared_out` says: results are hand
 process keeps them.
 """
 
-import hashlib
 import json
 import math
 import os
-import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -30,10 +27,8 @@ from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 
 from helpers.artifacts import lineage, manifests
-from helpers.artifacts.manifests import atomic
 
 PINS = lineage.PACKAGE / "__init__.py"  # on whose values all numbers hang
-_HASH_BYTES = hashlib.sha256().digest_size
 
 # (work, what a chunk is called with by its number, how many chunks) → (number, result) …
 Share = Callable[[Callable, Callable[[int], Any], int], Iterator[tuple[int, Any]]]
@@ -57,28 +52,6 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     return lineage.digest(hashed | {name: manifests.versions()[name] for name in packages})
 
 
-def write(path: Path, content: bytes) -> None:
-    """Keep the content, with its hash before it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with atomic(path) as temporary:
-        temporary.write_bytes(hashlib.sha256(content).digest() + content)
-
-
-def read(path: Path) -> bytes | None:
-    """What `write` left there; None if there is nothing, or nothing whole, of which it warns."""
-    if not path.exists():
-        return None
-    stored = path.read_bytes()
-    content = stored[_HASH_BYTES:]
-    if hashlib.sha256(content).digest() == stored[:_HASH_BYTES]:
-        return content
-    warnings.warn(f"{path} is damaged; what it held is made again", stacklevel=3)
-    return None
-
-
-# --- sets of images
-
-
 def in_turn(work: Callable, chunk: Callable, count: int) -> Iterator[tuple[int, Any]]:
     """One chunk after the other, in this thread."""
     return ((number, work(chunk(number))) for number in range(count))
@@ -97,7 +70,7 @@ def fill(
     """Make one image per row and keep them; what an earlier run finished is not made again.
 
     Args:
-        path: the `.npy` file; its folder exists.
+        path: the `.npy` file; its folder is made.
         rows: (n, …), what the images are made from.
         make: rows (m, …) → images, uint8 (m, 3, height, width). An image may depend on its own row
             only, so that chunks do not matter.
@@ -115,8 +88,8 @@ def fill(
     if finished is None:
         finished = {}
         path.unlink(missing_ok=True)  # who still reads the old array keeps it
-        open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
         _record(path, key, finished)
+        open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
     missing = list(_missing(len(rows), finished, chunk))
     for number, images in share(make, lambda number: rows[slice(*missing[number])], len(missing)):
         start, stop = missing[number]

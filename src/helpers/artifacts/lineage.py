@@ -29,9 +29,7 @@ PACKAGE = SOURCE / "helpers"
 PROFILES = ROOT / "profiles"
 
 # Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`.
-STUDIES = {
-    "audit_plan": "effects.audit_plan",
-}
+STUDIES = {"audit_plan": "effects.audit_plan"}
 
 State = tuple[int, ...]
 

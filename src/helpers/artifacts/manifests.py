@@ -126,11 +126,12 @@ def atomic(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path` to write to; it replaces `path` only on success.
 
     Args:
-        path: of the file that is to appear whole or not at all.
+        path: of the file that is to appear whole or not at all; its folder is made.
 
     Yields:
         The temporary path.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary

@@ -127,14 +127,8 @@ class Stage:
         return path
 
     def save(self, name: str, value: Any) -> Path:
-        """Write a frame (`.parquet`), JSON (`.json`), array (`.npy`) or dict of arrays (`.npz`).
-
-        Raises:
-            ValueError: another suffix.
-        """
+        """Write a frame (`.parquet`), JSON (`.json`), array (`.npy`) or dict of arrays (`.npz`)."""
         path = self.path(name)
-        if path.suffix not in (known := (".parquet", ".json", ".npy", ".npz")):
-            raise ValueError(f"cannot save {name}: expected one of {', '.join(known)}")
         with atomic(path) as temporary:
             _write(temporary, path.suffix, value)
         return path

@@ -13,7 +13,7 @@ import msgspec
 import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import DataSet, Folder, Records, as_file, distinguish
+from helpers.data.rows import DataSet, Folder, Records, as_file
 
 FHIBE = ["image_id", "filepath", "subject_id", "age", "pronoun", "ancestry", "nationality"]
 FHIBE += ["natural_skin_color", "apparent_skin_color"]
@@ -121,7 +121,6 @@ def read_casual_conversations(
         raise ValueError(f"{images}: no such folder of images")
     frame = frame.map(lambda one: _joined(one, str(one)) if isinstance(one, list) else one)
     frame = frame.rename(columns={"subject_id": "identity"})
-    distinguish(path, "the whole file", expected, ["image", *frame])
     rows = Records(frame.set_axis(range(1, len(frame) + 1)), path, "record")
     rows.present(["identity", *TONES])
     leaving = ~rows.frame["identity"].str.fullmatch(FOLDER).astype(bool)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
-from helpers.data.rows import DataSet, Folder, Records, distinguish
+from helpers.data.rows import DataSet, Folder, Records
 
 ATTRIBUTES, PARTITIONS = 40, ["0", "1", "2"]
 AGES = ["0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70"]
@@ -46,7 +46,6 @@ def read_celeba(
     if len(names) != ATTRIBUTES:
         raise wrong_format(path, "line 2", f"{ATTRIBUTES} names", f"{len(names)}")
     more_files = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
-    distinguish(path, "line 2", f"{ATTRIBUTES} names", ["image", *more_files, *names])
     if len(rows.frame) != int(count):
         raise wrong_format(path, "line 1", f"{len(rows.frame)}, as many as images below", count)
     _split(rows, ["image", *names])

@@ -245,13 +245,8 @@ def read_causalface_pairs(
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Records.read(
-        table,
-        "CausalFace's pairs",
-        [first, second, *ratings],
-        {first: "first", second: "second"},
-        made=["same", *(side + part for side in ("first_", "second_") for part in PARTS)],
-    )
+    names, needed = {first: "first", second: "second"}, [first, second, *ratings]
+    rows = Records.read(table, "CausalFace's pairs", needed, names)
     rows.numbers(ratings, *RATINGS)
     rows.present(["first", "second"])
     _named(rows, {"first": "first_", "second": "second_"})

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from helpers.annotations.ingest import read_table, wrong_format
 
 Folder = str | Path | None
-LEAVING = r"^/|^[A-Za-z]:|(?:^|[/\\])\.\.(?:[/\\]|$)"
 DROPPED = ["reason", "field", "count", "file", "place", "found"]
 PAIR = ["first", "second", "first_identity", "second_identity", "same"]
 
@@ -28,13 +27,6 @@ def as_file(path: str | Path, expected: str) -> Path:
     if Path(path).is_dir():
         raise wrong_format(Path(path), "the whole file", expected, "a folder")
     return Path(path)
-
-
-def distinguish(path: Path, place: str, expected: str, columns: Sequence[str]) -> None:
-    """Refuse a file of which two columns would have one name in the table of the reader."""
-    if twice := [name for name in columns if columns.count(name) > 1]:
-        found = f"two columns that would be called {twice[0]!r}"
-        raise wrong_format(path, place, expected, found)
 
 
 class DataSet(NamedTuple):
@@ -73,22 +65,17 @@ class Records:
         names: Mapping[str, str],
         *,
         others: bool = True,
-        made: Sequence[str] = (),
     ) -> "Records":
         """The cells of a CSV file as texts; columns without a name are left out.
 
-        Columns get new names. Others than the needed ones are kept or not; none may be called as
-        one that the reader makes.
+        Columns get new names. Others than the needed ones are kept or not.
         """
         expected = f"{expected} with the columns {', '.join(needed)}"
         table = read_table(as_file(path, expected), expected, needed)
         table = table.drop(columns="", errors="ignore")
         if lacking := [name for name in needed if name not in table]:
             raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
-        if twice := [name for name in needed if needed.count(name) > 1]:
-            raise wrong_format(path, "row 1", expected, f"one column {twice[0]!r} for two of them")
         table = (table if others else table[needed]).rename(columns=names)
-        distinguish(Path(path), "row 1", expected, [*table, *made])
         frame = table.astype("str").apply(lambda column: column.str.strip())
         return cls(frame.set_axis(range(2, len(frame) + 2)), path)
 
@@ -141,8 +128,6 @@ class Records:
             raise ValueError(f"{folder}: no such folder of images")
         self.present(columns)
         for column in columns:
-            leaving = self.frame[column].str.contains(LEAVING)
-            self.drop(leaving, "path out of the folder of images", column)
             if folder is not None:
                 known = {
                     name for name in self.frame[column].unique() if Path(folder, name).is_file()

@@ -25,7 +25,6 @@ from helpers.effects.verdicts import (
     e_value,
     e_values,
     holm,
-    leakage_tipping_point,
     max_t_intervals,
     mde,
     rosenbaum_gamma,

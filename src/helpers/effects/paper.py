@@ -193,11 +193,7 @@ def paper_logit(X: ArrayLike, error: ArrayLike, C: float = 1.0) -> np.ndarray:
 
 
 def bootstrap_paper_logit(
-    X: ArrayLike,
-    error: ArrayLike,
-    n_boot: int,
-    seed: int,
-    cluster: ArrayLike | None = None,
+    X: ArrayLike, error: ArrayLike, n_boot: int, seed: int, cluster: ArrayLike | None = None
 ) -> np.ndarray:
     """`paper_logit` of many resamples: of images, as the paper probably has them, or of clusters.
 

@@ -39,7 +39,7 @@ from scipy.stats import t as student
 from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
 from helpers.effects.matched import mcnemar
-from helpers.utils.checks import check_number, check_range, check_whole
+from helpers.utils.checks import check_range, check_whole
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -79,7 +79,7 @@ class Design:
 
     def __post_init__(self) -> None:
         check_range("base_rate", self.base_rate, 0, 1, "()")
-        if not 0 < self.base_rate + check_number("difference", self.difference) < 1:
+        if not 0 < self.base_rate + self.difference < 1:
             raise ValueError(f"difference is {self.difference}: base_rate + difference is no rate")
         check_range("retention", self.retention, 0, 1, "(]")
         check_whole("pairs", self.pairs, 1)
@@ -189,7 +189,7 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
         >>> round(effects.power(525, effects.Design(difference=0.02, base_rate=0.05)), 2)
         0.8
     """
-    if not 2 <= check_number("transects", transects) < np.inf:
+    if not 2 <= transects < np.inf:
         raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
     if design.pairs == 1:
         check_whole("transects", transects, 2)

@@ -5,9 +5,8 @@ stated tolerance: the effect exceeds it, it is within it, or the data cannot tel
 
 Curves over doses or thresholds, and tables of contrasts, invite a reader to look for the largest
 entry. `max_t_intervals` hold for all entries of such a family together, and `partial_pooling` draws
-the effects of several cells towards their mean as far as the cells seem to agree. E-values, Γ and
-a tipping point say how strong something that is not annotated would have to be to change what is
-concluded.
+the effects of several cells towards their mean as far as the cells seem to agree. E-values and Γ
+say how strong something that is not annotated would have to be to change what is concluded.
 """
 
 import numpy as np
@@ -293,17 +292,12 @@ def e_value(rr: ArrayLike) -> np.ndarray | float:
     Returns:
         E-values (...): infinite for a ratio of 0, NaN where a ratio is.
 
-    Raises:
-        ValueError: a negative ratio.
-
     Example:
         >>> from helpers import effects
         >>> effects.e_value([1.0, 2.0, 0.5]).round(2).tolist()
         [1.0, 3.41, 3.41]
     """
     rr = np.asarray(rr, dtype=np.float64)
-    if (rr < 0).any():
-        raise ValueError(f"rr is {rr[rr < 0].flat[0]}, a risk ratio of at least 0 was expected")
     with np.errstate(divide="ignore"):
         ratio = np.maximum(rr, 1 / rr)
     return (ratio + np.sqrt(ratio * (ratio - 1)))[()]
@@ -317,8 +311,8 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
         base_rate: error rate without the attribute, of every row or one for all; taken as known.
 
     Returns:
-        Index of `effects`; rr, rr_low, rr_high, e_value, e_value_limit, and reason, which says why
-        a row has none.
+        Index of `effects`; rr, rr_low, rr_high, e_value and e_value_limit, missing without an
+        estimate or an error at the base.
 
     Raises:
         ValueError: a missing column.
@@ -340,11 +334,8 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
     # Of the limit that is nearest to no effect; 1 where the interval holds it.
     unknown = table["rr_low"].isna() | table["rr_high"].isna()
     nearest = np.clip(1.0, table["rr_low"], table["rr_high"])
-    reason = np.where(base.notna() & table["rr"].isna(), "no estimate", "")
     return table.assign(
-        e_value=e_value(table["rr"]),
-        e_value_limit=e_value(np.where(unknown, np.nan, nearest)),
-        reason=np.where(base.isna(), "no error at the base", reason),
+        e_value=e_value(table["rr"]), e_value_limit=e_value(np.where(unknown, np.nan, nearest))
     )
 
 
@@ -384,27 +375,3 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
 
     found = find_root(excess, (0.5, 1.0), args=(commoner, n))
     return np.where(found.success, found.x / (1 - found.x), np.nan)[()]
-
-
-def leakage_tipping_point(effect: ArrayLike, leakage: ArrayLike) -> np.ndarray | float:
-    """Effect γ per unit of a hidden attribute that would account for an estimated effect.
-
-    Moving along a direction also changes the hidden attribute, by `leakage` (δ) on average. That
-    adds δ γ to the risk difference, which reaches it where |δ γ| ≥ |RD|: at |RD| / |δ|.
-
-    Args:
-        effect: risk differences (...); of an interval, the limit nearest to zero.
-        leakage: change of the hidden attribute from the lower to the higher level (...).
-
-    Returns:
-        γ (...): infinite without leakage, since nothing the attribute does could then explain the
-        effect; NaN where an effect is.
-
-    Example:
-        >>> from helpers import effects
-        >>> effects.leakage_tipping_point([0.05, -0.05], [0.1, 0.0]).tolist()
-        [0.5, inf]
-    """
-    size, leakage = np.abs(effect), np.abs(np.asarray(leakage, dtype=np.float64))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((leakage == 0) & ~np.isnan(size), np.inf, size / leakage)[()]

@@ -20,6 +20,5 @@ from helpers.figures.charts import (
     heatmap,
     look,
     style,
-    violins,
 )
 from helpers.figures.panels import bars, matched_scatter

@@ -192,38 +192,6 @@ def forest(
     return ax
 
 
-def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax: Axes | None = None) -> Axes:
-    """Distribution of one column by group, with quartiles and the counts under each group.
-
-    Args:
-        frame: one row per image.
-        value: column of the vertical axis.
-        by: column of the groups; categories keep their order.
-        hue: a column with two levels; they are drawn as the halves of each violin.
-        ax: where to draw.
-
-    Returns:
-        The axes, with the two levels in a legend above.
-    """
-    ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
-    order, hues = _levels(frame[by]), _levels(frame[hue])
-    looks = {name: look(name, position) for position, name in enumerate(hues)}
-    what = {"x": by, "y": value, "hue": hue, "order": order, "hue_order": hues}
-    how = {"split": True, "inner": "quart", "cut": 0, "density_norm": "width", "legend": "full"}
-    how["palette"] = {name: one.colour for name, one in looks.items()}
-    sns.violinplot(frame, **what, **how, linewidth=1, saturation=1, ax=ax)
-    counts = frame[by].value_counts()
-    ax.set_xticks(range(len(order)), [f"{name}\nn = {counts[name]:,}" for name in order])
-    ax.set(xlabel="", ylabel=value.replace("_", " "))
-    ax.grid(axis="x", visible=False)
-    for position, body in enumerate(c for c in ax.collections if len(c.get_paths())):
-        body.set_hatch(looks[hues[position % len(hues)]].hatch)
-    for handle, name in zip(ax.get_legend().get_patches(), hues, strict=True):
-        handle.set_hatch(looks[name].hatch)
-    sns.move_legend(ax, **ABOVE, ncol=len(hues), title=None)
-    return ax
-
-
 def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) -> Axes:
     """A signed matrix (cosines, leakage) with every value printed, white at zero.
 
@@ -253,12 +221,6 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
 def cell_name(key: object) -> str:
     """A row's key, plain or of several levels, as readers should see it."""
     return ", ".join(map(spaced, key if isinstance(key, tuple) else (key,)))
-
-
-def _levels(column: pd.Series) -> list:
-    """What occurs in a column, in the order of its categories or else as it comes."""
-    categories = isinstance(column.dtype, pd.CategoricalDtype)
-    return list(column.cat.categories if categories else column.unique())
 
 
 def spaced(name: object) -> str:

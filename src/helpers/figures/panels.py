@@ -1,9 +1,9 @@
 """Error rates by group, and panels of estimates, all with their 95 % intervals.
 
 `bars` and `matched_scatter` take tables as `helpers.errors.stratified_errors` leaves them.
-`intervals` and `rungs` draw panels of a table with a row per mark: columns estimate, low,
-high and, where it is known, truth: fractions, which are drawn in points. Marks and panels stand in
-the order of the table.
+`intervals` draws panels of a table with a row per mark: columns estimate, low, high and, where it
+is known, truth: fractions, which are drawn in points. Marks and panels stand in the order of the
+table.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,6 @@ from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 
 from helpers.figures import charts
 from helpers.figures.charts import BLACK, GREY, WIDTH, Look, look
@@ -29,8 +28,6 @@ WORDS = {"fontsize": 10, "color": "#555555", "style": "italic"}
 """What is said in the place of a mark; grey is too pale for words."""
 EDGE = {"color": "#DDDDDD", "linewidth": 0.8, "zorder": 0}
 """Lines between named rows or columns."""
-Z = norm.ppf(0.975)
-"""Standard errors on either side of an estimate in a 95 % interval."""
 _PERCENT = PercentFormatter(1, symbol=" %")
 
 
@@ -188,38 +185,6 @@ def intervals(
         name_rows(ax, names)
     figure.supxlabel(xlabel, fontsize=12)
     return figure if marks == rows else legend_above(figure, [*kinds, "truth"])
-
-
-def rungs(table: pd.DataFrame, ticks: str, marks: str, panels: str) -> Figure:
-    """Marks side by side at every tick, over the truth and its 95 % band; a column of panels.
-
-    Args:
-        table: see above, with truth_se, the truth's standard error.
-        ticks: column that names the ticks; a name has a line break after ", ".
-        marks: column that tells the marks at a tick apart.
-        panels: column that tells the panels apart, and is their label in front of "(points)".
-
-    Returns:
-        A figure as wide as the page.
-    """
-    groups, kinds = list(table.groupby(panels, sort=False)), list(table[marks].unique())
-    size = WIDTH, 2.8 * len(groups)
-    figure, axes = plt.subplots(len(groups), 1, figsize=size, squeeze=False)
-    shifts = np.linspace(-0.32, 0.32, len(kinds))
-    how = {"linestyle": "none", "linewidth": None, "markersize": 6, "capsize": 2}
-    for ax, (label, part) in zip(axes.flat, groups, strict=True):
-        names = list(part[ticks].unique())
-        for kind, shift, one in zip(kinds, shifts, charts.SPARE, strict=False):
-            mine = part[part[marks] == kind]
-            upright(ax, mine[ticks].map(names.index) + shift, mine, one, kind, **how)
-        known, places = part.drop_duplicates(ticks), np.arange(len(names))
-        truth, reach = 100 * known["truth"], 100 * Z * known["truth_se"]
-        ax.bar(places, 2 * reach, 0.84, truth - reach, color="#BBBBBB", zorder=0)
-        ax.hlines(truth, places - 0.42, places + 0.42, color=BLACK, linewidth=1, zorder=1)
-        ax.axhline(0, **ZERO)
-        ax.set_xticks(range(len(names)), [name.replace(", ", "\n") for name in names])
-        ax.set_ylabel(f"{label} (points)")
-    return legend_above(figure, columns=len(kinds))
 
 
 # --- parts of panels

@@ -31,8 +31,7 @@ def load_generator(
         A generator, with what its class can do beyond the protocol.
 
     Raises:
-        ValueError: no such generator, a file that is missing, none or of another kind, or options
-            for a generator that is not read from a file.
+        ValueError: no such generator, or a file that is missing, none or of another kind.
 
     Example:
         >>> from helpers import generators
@@ -45,7 +44,4 @@ def load_generator(
         if weights is None:
             raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
         return StyleGenerator(load_checkpoint(weights, kind=name), device, **options)
-    if weights is not None or options:
-        given = sorted([*options, *["weights"] * (weights is not None)])
-        raise ValueError(f"the generator {name} comes with the book; it takes no {given}")
-    return GENERATORS[name](device=device, size=size)
+    return GENERATORS[name](device=device, size=size, **options)

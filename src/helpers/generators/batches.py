@@ -67,7 +67,7 @@ def synthesize_to_store(
     Args:
         generator: whose `synthesize` makes an image of each code. Its class, `size` and `card`
             (the hash of its weights, its truncation) are in the key of the set.
-        codes: (n, …), one code an image.
+        codes: (n, …), one code an image, and one at least.
         path: the `.npy` file.
         chunk: images made at a time, by default what suits their size; it is in the key, since a
             network's last bits depend on the batch.
@@ -77,9 +77,8 @@ def synthesize_to_store(
         uint8 (n, 3, height, width), a read-only memory map.
 
     Raises:
-        ValueError: no codes; images that are not numbers, or
-            whose noise is random; no scheduler or no worker at that address, or one with other
-            code.
+        ValueError: images that are not numbers; no scheduler or no worker at that address, or one
+            with other code.
         RuntimeError: a chunk that every worker died of.
         OSError: the disk is full; the message says how much is needed and where.
 
@@ -93,8 +92,6 @@ def synthesize_to_store(
         (3, 3, 16, 16)
     """
     codes = as_float32(codes)
-    if not len(codes):
-        raise ValueError("codes have no rows")
     make = partial(_images, generator=generator, scene=scene)
     size = getattr(generator, "size", None)
     shape = (3, size, size) if size else make(codes[:1]).shape[1:]
@@ -114,7 +111,7 @@ def synthesize_to_store(
     )
     # A GPU makes one chunk while another is copied and written.
     here = threads() if on_cpu else 2
-    share = shared_out(here, partial(kept.require_same_code, sources))
+    share = partial(shared_out, here, partial(kept.require_same_code, sources))
     return fill(path, codes, make, shape, key=key, chunk=chunk, share=share)
 
 

@@ -122,16 +122,15 @@ class EG3D(nn.Module):
         return found
 
     @torch.no_grad()
-    def render(self, styles: dict[str, Tensor], noise: str = "const", **angles: float) -> Tensor:
+    def render(self, styles: dict[str, Tensor], **angles: float) -> Tensor:
         """Raw images (n, 3, resolution, resolution), about in [-1, 1], seen by one camera.
 
         Args:
             styles: as `styles` gives them.
-            noise: "const" or "none", of the backbone, see `stylegan2.Synthesis`.
             angles: yaw and pitch of the `camera`.
         """
         camera = self.camera(**angles)
-        planes = self.backbone.render(within(styles, "backbone."), noise)
+        planes = self.backbone.render(within(styles, "backbone."))
         x = torch.stack([self._rays(of_face, camera) for of_face in planes])
         image = x[:, :3].contiguous()
         if self.config.neural_resolution != ENLARGED:

@@ -13,12 +13,12 @@ memory. Names of weights are those of the published files, so that such a file f
 
 `StyleGenerator` puts a network, this one or EG3D, behind the book's protocol. What it makes of one
 normal code depends on decisions that a user takes: how far codes are drawn towards the mean
-(truncation), where noise comes from, how precisely it computes. They are part of what an audit is
-about, so they are arguments, and the card has them.
+(truncation), and how precisely it computes. They are part of what an audit is about, so they are
+arguments, and the card has them.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +32,6 @@ from helpers.utils.checks import check_range, require_members, resolve_device
 SLOPE, GAIN = 0.2, math.sqrt(2)
 """Of all leaky rectifiers: their slope, and the factor that keeps the variance."""
 EPSILON = 1e-8
-NOISE = ("const", "none")
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CHUNK_BYTES = 2**27
 """Of the largest activation: one image of 1024 pixels at a time, eight of 256."""
@@ -46,16 +45,13 @@ class Config:
         z_dim: length of a normal code.
         c_dim: length of a condition, 0 for none.
         w_dim: length of a style code.
-        resolution: height and width of the images in pixels, a power of two.
+        resolution: height and width of the images in pixels, a power of two from 4 on.
         image_channels: 3 for RGB.
         channel_base: channels of a layer times its resolution.
         channel_max: the most channels of a layer.
         conv_clamp: the largest absolute activation; None for any.
         mapping_layers: layers of the mapping network.
         lr_multiplier: what its weights were trained with.
-
-    Raises:
-        ValueError: a resolution that is no power of two from 4 on.
     """
 
     z_dim: int
@@ -68,11 +64,6 @@ class Config:
     conv_clamp: float | None = None
     mapping_layers: int = 8
     lr_multiplier: float = 0.01
-
-    def __post_init__(self) -> None:
-        size = self.resolution
-        if size < 4 or size & (size - 1):
-            raise ValueError(f"resolution is {size}, a power of two from 4 on was expected")
 
     def channels(self, resolution: int) -> int:
         """Channels of the layers of that resolution."""
@@ -149,12 +140,7 @@ class Mapping(nn.Module):
             z: (n, z_dim).
             c: conditions (n, c_dim), or (1, c_dim) for all; None where the network takes none.
             psi: truncation, w_avg + psi (w - w_avg).
-
-        Raises:
-            ValueError: codes of another shape.
         """
-        if z.ndim != 2 or z.shape[1] != self.z_dim:
-            raise ValueError(f"codes z must be (n, {self.z_dim}), not {tuple(z.shape)}")
         x = _normalised(z)
         if self.c_dim:
             x = torch.cat([x, _normalised(self.embed(c)).expand(len(z), -1)], 1)
@@ -178,7 +164,7 @@ class Convolution(nn.Module):
         self.register_buffer("noise_const", torch.zeros(size, size))
         self.noise_strength = weights()
 
-    def forward(self, x: Tensor, style: Tensor, noisy: bool) -> Tensor:
+    def forward(self, x: Tensor, style: Tensor, noisy: bool = True) -> Tensor:
         """Activations (n, inputs, h, w), styles (n, inputs) → (n, outputs, h, w) or twice that."""
         squares = self.weight.square().sum((2, 3)).t().contiguous()
         # The rectifier's gain is part of factor, bias and noise.
@@ -231,7 +217,7 @@ class Block(nn.Module):
         self.conv1 = Convolution(config, outputs, outputs, size, up=False)
         self.torgb = ToRGB(config, outputs)
 
-    def forward(self, x: Tensor, styles: dict[str, Tensor], noisy: bool) -> tuple[Tensor, Tensor]:
+    def forward(self, x: Tensor, styles: dict[str, Tensor], noisy=True) -> tuple[Tensor, Tensor]:
         """Activations and colours; styles by the layer's name in the block."""
         for name, layer in self.named_children():
             if name != "torgb":
@@ -267,22 +253,20 @@ class Synthesis(nn.Module):
                 place += name != "torgb"
         return found
 
-    def forward(self, ws: Tensor, noise: str = "const") -> Tensor:
-        """Raw images, float32 (n, 3, resolution, resolution).
+    def forward(self, ws: Tensor) -> Tensor:
+        """Raw images, float32 (n, 3, resolution, resolution), of style codes (n, num_ws, w_dim).
 
-        Args:
-            ws: style codes (n, num_ws, w_dim).
-            noise: "const" for the network's own noise, the same in all images, or "none".
+        All have the network's own noise.
         """
-        return self.render(self.styles(ws), noise)
+        return self.render(self.styles(ws))
 
     @torch.no_grad()
-    def render(self, styles: dict[str, Tensor], noise: str = "const") -> Tensor:
+    def render(self, styles: dict[str, Tensor]) -> Tensor:
         """Raw images of styles as `styles` gives them."""
         start = self.b4.const.to(self.precision).expand(len(styles["b4.conv1"]), -1, -1, -1)
         x, image = start.contiguous(memory_format=torch.channels_last), None
         for prefix, block in self.named_children():
-            x, colours = block(x, within(styles, f"{prefix}."), noise == "const")
+            x, colours = block(x, within(styles, f"{prefix}."))
             image = colours if image is None else enlarge(image).add_(colours)
         return image.contiguous()
 
@@ -385,13 +369,9 @@ class StyleGenerator:
         network: StyleGAN2 or EG3D, with its weights.
         device: "cpu" or "cuda".
         truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
-            None, here as for the next two, is what the network's card says, or else 1.
-        noise: "const", the default, is the network's own and part of what it shows of a code;
-            or "none".
+            None, here as for the next, is what the network's card says, or else 1.
         precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
             only).
-        condition: what a conditional network is told of every code, (c_dim,). EG3D is told a camera
-            from the front if nothing else.
 
     Attributes:
         network: the same, on the device.
@@ -401,7 +381,7 @@ class StyleGenerator:
         card: where the network comes from, and the arguments.
 
     Raises:
-        ValueError: an argument outside its range, or a condition of another length.
+        ValueError: an argument outside its range, or a conditional StyleGAN2.
 
     Example:
         >>> config = Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
@@ -417,33 +397,28 @@ class StyleGenerator:
         network: nn.Module,
         device: str = "cpu",
         truncation: float | None = None,
-        noise: str | None = None,
         precision: str | None = None,
-        condition: Sequence[float] | None = None,
     ) -> None:
         card = getattr(network, "card", {})
         truncation = card.get("psi", 1.0) if truncation is None else truncation
-        noise = noise or card.get("noise", "const")
         precision = precision or card.get("precision", "float32")
         check_range("truncation", truncation, 0, 1)
-        require_members([noise], NOISE, "noise")
         known = PRECISIONS if network.kind == "stylegan2" else ("float32",)
         require_members([precision], known, "precision")
         self.device = resolve_device(device)
         self.network = network.to(self.device).eval().requires_grad_(False)
-        self.truncation, self.noise = truncation, noise
+        self.truncation = truncation
         self.latent_dim, self.num_ws = network.w_dim, network.num_ws
         self.size = network.resolution
         if network.kind == "stylegan2":
             network.synthesis.precision = PRECISIONS[precision]
-        if condition is None and network.kind == "eg3d" and network.c_dim:
-            condition = network.camera().tolist()
-        if len(condition or ()) != network.c_dim:
-            found = f"{network.c_dim} numbers were expected, found {len(condition or ())}"
-            raise ValueError(f"condition: {found}")
-        given = torch.tensor([condition], dtype=torch.float32) if condition else None
-        self._condition = None if given is None else given.to(self.device)
-        told = {"psi": truncation, "noise": noise, "precision": precision, "kind": network.kind}
+        if network.c_dim and network.kind == "stylegan2":
+            raise ValueError(
+                "a conditional network; it can be audited as kind: python, by your code"
+            )
+        # EG3D is told a camera from the front.
+        given = self._condition = network.camera()[None] if network.c_dim else None
+        told = {"psi": truncation, "noise": "const", "precision": precision, "kind": network.kind}
         told["condition"] = None if given is None else given[0].tolist()
         if self.device.type == "cuda":  # convolutions in float32 then keep ten bits of a factor
             told["tf32"] = torch.backends.cudnn.allow_tf32
@@ -459,11 +434,7 @@ class StyleGenerator:
         return torch.from_numpy(drawn).float().to(self.device)
 
     def map(self, z: Tensor) -> Tensor:
-        """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated.
-
-        Raises:
-            ValueError: codes of another shape.
-        """
+        """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated."""
         z = torch.as_tensor(z, dtype=torch.float32, device=self.device)
         return self.network.mapping(z, self._condition, self.truncation)[:, 0]
 
@@ -521,7 +492,7 @@ class StyleGenerator:
         if unknown := sorted({*scene} - {*self.network.scene}):
             kind, there = self.network.kind, list(self.network.scene)
             raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
-        raw = (self.network.render(styles, self.noise, **scene) for styles in parts)
+        raw = (self.network.render(styles, **scene) for styles in parts)
         return torch.cat([((one + 1) / 2).clamp_(0, 1) for one in raw])
 
     def _codes(self, w: Tensor) -> Tensor:

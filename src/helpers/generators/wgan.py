@@ -84,14 +84,11 @@ class WGANGenerator:
         """Images, float32 (n, 3, size, size) in [0, 1].
 
         Raises:
-            ValueError: a scene parameter, as a learned generator has none, or codes of another
-                shape or kind.
+            ValueError: a scene parameter, as a learned generator has none.
         """
         if scene:
             raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
-        if w.ndim != 2 or w.shape[1] != LATENT_DIM or not w.isfinite().all():
-            raise ValueError(f"codes must be finite, (n, {LATENT_DIM}), not {tuple(w.shape)}")
         parts = [self._generator(training.filled(z, BATCH)) for z in w.split(BATCH)]
         images = (torch.cat(parts)[: len(w)].clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
@@ -101,15 +98,8 @@ class WGANGenerator:
 
         Args:
             images: float (n, 3, height, width) in [0, 1].
-
-        Raises:
-            ValueError: images of another shape or range.
         """
-        images = torch.as_tensor(images)
-        if images.ndim != 4 or not ((images >= 0) & (images <= 1)).all():
-            found = f"{images.dtype} {tuple(images.shape)}"
-            raise ValueError(f"images must be in [0, 1], (n, 3, height, width), not {found}")
-        native = _resized(images.to(self.device).float(), SIZE) * 2 - 1
+        native = _resized(torch.as_tensor(images).to(self.device).float(), SIZE) * 2 - 1
         parts = [self._encoder(training.filled(part, BATCH)) for part in native.split(BATCH)]
         return torch.cat(parts)[: len(native)]
 

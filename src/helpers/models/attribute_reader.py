@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from facerender.parameters import HAIR_STYLES, to_frame, visible_scores
+from facerender.parameters import HAIR_STYLES
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.models.networks import box_mean, halving
 from helpers.models.training import Loss, Recipe, Settings, Trained, one_cycle
@@ -72,29 +72,6 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
     styles = np.array([HAIR_STYLES.index(style) for style in STYLES])
     columns["hair_style"] = styles[(columns["hair_style"] * len(styles)).astype(int)]
     return do(parameters, **columns)
-
-
-def scores_to_read(parameters: Tensor) -> pd.DataFrame:
-    """Say what a perfect reader would read of renders.
-
-    What raters judge is as it looks (`facerender.visible_scores`): tied hair looks shorter than it
-    is.
-
-    Args:
-        parameters: the renderer's, (n, P).
-
-    Returns:
-        Scores in [0, 1], float64 (n, 10): a column for each of `JUDGED`, hair colour, earrings
-        and glasses.
-
-    Example:
-        >>> import facerender
-        >>> from helpers import models
-        >>> models.scores_to_read(facerender.defaults())["smiling"].tolist()
-        [0.5]
-    """
-    rest = to_frame(parameters)[["hair_colour", *WORN]].astype(np.float64)
-    return visible_scores(parameters)[list(JUDGED)].join(rest)
 
 
 class ReadingNet(nn.Module):

@@ -194,7 +194,6 @@ def train(
         The model, and its errors in validation: a row for each perceived gender and each level of
         an attribute, as `errors.stratified_errors` counts them.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     parts = [table[table["split"] == split] for split in SPLITS]
     places = [path.with_name(f"{path.stem}.{split}.npy") for split in SPLITS]
     images = [decoded(p, folder, size, place) for p, place in zip(parts, places, strict=True)]

@@ -7,7 +7,6 @@ together. A card of a training has the settings that fix it, its curve, and a ha
 
 import hashlib
 import inspect
-import io
 import json
 import math
 import os
@@ -60,7 +59,6 @@ def copy(source: Path, path: Path, /, **more: Any) -> None:
 
 
 def _write(weights: bytes, path: Path, card: Card) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     card = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
     for place, content in ((path, weights), (path.with_suffix(".json"), f"{card}\n".encode())):
         with atomic(place) as temporary:
@@ -101,15 +99,16 @@ def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str)
 
 def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
     """Write the state of an unfinished training: numbers, text and tensors."""
-    content = io.BytesIO()
-    torch.save(state, content)
-    kept.write(path, content.getvalue())
+    with atomic(path) as temporary:
+        torch.save(state, temporary)
 
 
 def read_checkpoint(path: Path) -> dict[str, Any] | None:
     """The state that `write_checkpoint` left; None if there is none, or a damaged one."""
-    content = kept.read(path)
-    return content and torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # a damaged file may raise anything
+        return None
 
 
 # --- a training

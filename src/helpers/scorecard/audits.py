@@ -383,46 +383,6 @@ def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
     return table
 
 
-def g_computation_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """`helpers.effects.risk_differences` of every audit, with transects as clusters.
-
-    Args:
-        audits: errors (R audits, n, 2, …, 2).
-        attributes: names of the axes.
-
-    Returns:
-        Estimates of the cells and of average effects.
-    """
-
-    def estimate(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
-        others = {f"{other}_level": other for other in attributes if other != name}
-        keys = {"by": ["audit", *others], "cluster": "transect"}
-        cells = effects.risk_differences(frame, "error", f"{name}_level", **keys)
-        keys["by"] = ["audit"]
-        average = effects.risk_differences(frame, "error", f"{name}_level", **keys)
-        return [cells.reset_index().rename(columns=others), average.reset_index()]
-
-    return _of_frames(audits, attributes, estimate)
-
-
-def matched_averages(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """`helpers.effects.matched_effects` of every audit, averaged over all pairs of its transects.
-
-    Args:
-        audits: errors (R audits, n, 2, …, 2).
-        attributes: names of the axes.
-
-    Returns:
-        Estimates of average effects alone.
-    """
-
-    def estimate(frame: pd.DataFrame, name: str) -> list[pd.DataFrame]:
-        keys = ["audit"], "transect"
-        return [effects.matched_effects(frame, "error", f"{name}_level", *keys).reset_index()]
-
-    return _of_frames(audits, attributes, estimate)
-
-
 def as_frame(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """One row per image of audits (R, n, 2, …, 2): audit, transect, `<attribute>_level`, error."""
     columns = ["audit", "transect", *(f"{name}_level" for name in attributes)]
@@ -431,12 +391,23 @@ def as_frame(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     return frame.assign(error=audits.ravel().astype(int))
 
 
-def _of_frames(
+def of_frames(
     audits: np.ndarray,
     attributes: Sequence[str],
     estimate: Callable[[pd.DataFrame, str], list[pd.DataFrame]],
 ) -> pd.DataFrame:
-    """What an estimator of one attribute says of the frames of some audits at a time."""
+    """What an estimator of frames says of every audit.
+
+    Args:
+        audits: errors (R audits, n, 2, …, 2).
+        attributes: names of the axes.
+        estimate: a row per image (audit, transect, `<attribute>_level`, error), one of the
+            attributes → tables with the columns audit, estimate, low, high and p, and those of the
+            attributes that are held.
+
+    Returns:
+        A table of estimates.
+    """
     parts = []
     for start in range(0, len(audits), AUDITS_AT_ONCE):
         frame = as_frame(audits[start : start + AUDITS_AT_ONCE], attributes)

@@ -93,15 +93,6 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
     )
 
 
-def tally(ladder: pd.DataFrame) -> pd.DataFrame:
-    """`coverage` of each model and, in the row "all", of all: counts, and the share expected."""
-    parts = {name: coverage(part) for name, part in ladder.groupby("model", sort=False)}
-    table = pd.DataFrame({**parts, "all": coverage(ladder)}).T
-    counts = table[["contained", "allowing"]].mul(table["cells"], axis=0).round()
-    counts.insert(0, "cells", table["cells"])
-    return counts.astype(int).assign(expected=table["expected"])
-
-
 def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     """What each step away from the ideal adds to an estimate, and whether the last one misses.
 

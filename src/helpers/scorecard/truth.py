@@ -55,7 +55,7 @@ def errors_under_do(
         `helpers.world.counterfactuals`.
 
     Raises:
-        ValueError: a dose of no parameter of the renderer.
+        KeyError: a dose of no parameter of the renderer.
     """
     faces = counterfactuals(base, doses)
     pictures = render_to_store(faces.reshape(-1, base.shape[1]), size, path, device=device)
@@ -116,17 +116,6 @@ def changes(values: ArrayLike) -> pd.DataFrame:
         `helpers.effects.labels.name_cells`.
     """
     return labels.name_cells(effects(as_grid(np.ravel(values)), AXES))
-
-
-def plus_minus(rows: pd.DataFrame, scale: float = 1, digits: int = 2) -> list[str]:
-    """Columns effect and se, both scaled, as text with the half-width of 95 % intervals.
-
-    Example:
-        >>> plus_minus(pd.DataFrame({"effect": [0.123], "se": [0.01]}), 100, 1)
-        ['+12.3 ± 2.0']
-    """
-    pairs = zip(scale * rows["effect"], scale * labels.Z * rows["se"], strict=True)
-    return [f"{effect:+z.{digits}f} ± {margin:.{digits}f}" for effect, margin in pairs]
 
 
 def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:

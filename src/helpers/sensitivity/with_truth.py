@@ -14,7 +14,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from torch import Tensor
 
-from facerender.parameters import INDEX, visible_scores
+from facerender.parameters import INDEX
 from helpers.generators import KnownTruthGenerator
 from helpers.sensitivity.measures import CONFIDENCE, mean_changes
 from helpers.utils import seeding
@@ -119,12 +119,6 @@ class KnownTruth:
             name: of the images' file.
         """
         return self._changes(self.audit, self._moved(steps), name)
-
-    def smile_changes(self, steps: Mapping[str, np.ndarray]) -> pd.DataFrame:
-        """Change of the smile that is seen in every audited code's face: (n, vectors)."""
-        faces = self._moved({"": np.zeros(self.audit.shape[1])} | steps)
-        smiles = pd.DataFrame({n: visible_scores(one)["smiling"] for n, one in faces.items()})
-        return smiles.sub(smiles.pop(""), axis=0)
 
     def predicted_error(self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame) -> pd.DataFrame:
         """What leakage adds to each estimate if effects are proportional and add up.

@@ -24,16 +24,9 @@ SCORE_DIGITS = 6  # scores are means of few whole levels; digits beyond are roun
 # --- numbers
 
 
-def check_number(name: str, value: float) -> float:
-    """The number itself; ValueError for what is none."""
-    if not isinstance(value, Real):
-        raise ValueError(f"{name} is {value!r}, a number was expected")
-    return value
-
-
 def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
     """The number itself; ValueError unless it lies between two, ends included "[]" or not "()"."""
-    above = low <= check_number(name, value) if ends[0] == "[" else low < check_number(name, value)
+    above = low <= value if ends[0] == "[" else low < value
     if not (above and (value <= high if ends[1] == "]" else value < high)):
         where = f"{ends[0]}{low:g}, {high:g}{ends[1]}"
         raise ValueError(f"{name} is {value}, a number in {where} was expected")

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -71,23 +71,23 @@ def on_one_thread(function: Callable) -> Callable:
     return alone
 
 
-def shared_out(threads: int, check: Callable[[Any], None]) -> Callable[..., Iterator]:
+def shared_out(
+    threads: int, check: Callable[[Any], None], work: Callable, chunk: Callable, count: int
+) -> Iterator[tuple[int, Any]]:
     """Share chunks among the workers of the scheduler that `SCHEDULER` names, or among threads.
+
+    With the first two arguments bound it is what `helpers.artifacts.kept.fill` asks for.
 
     Args:
         threads: how many chunks are made at a time where there is no scheduler.
         check: takes the cluster's client before it gets work, and refuses one that must not.
+        work: what is done with a chunk.
+        chunk: number → what the work is called with.
+        count: of the chunks.
 
-    Returns:
-        As `helpers.artifacts.kept.fill` asks for: called with the work, what a chunk is called with
-        by its number, and how many chunks there are; yields numbers and results as they come.
+    Yields:
+        Numbers and results as they come.
     """
-    return partial(_shared_out, threads, check)
-
-
-def _shared_out(
-    threads: int, check: Callable[[Any], None], work: Callable, chunk: Callable, count: int
-) -> Iterator[tuple[int, Any]]:
     import torch  # as above
     from joblib import Parallel, delayed, parallel_config
 

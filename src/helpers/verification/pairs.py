@@ -36,6 +36,8 @@ STEPS: Mapping[str, tuple] = {
     "age": (-2, -1, 1, 2),
 }
 """Attribute → its steps from the prototype."""
+RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
+"""Of the two people of a pair."""
 ATTRIBUTES: tuple[str, ...] = tuple(STEPS)
 """What is varied, one at a time."""
 IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
@@ -102,10 +104,7 @@ def neutral(parameters: Tensor) -> Tensor:
 
 
 def walk_to_score(
-    codes: ArrayLike,
-    direction: ArrayLike,
-    score: Callable[[np.ndarray], ArrayLike],
-    target: float,
+    codes: ArrayLike, direction: ArrayLike, score: Callable[[np.ndarray], ArrayLike], target: float
 ) -> np.ndarray:
     """How far to move along a direction until faces score a target: the paper's d.
 

@@ -27,9 +27,6 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
     Returns:
         (n, P).
 
-    Raises:
-        ValueError: a name that is no parameter of the renderer.
-
     Example:
         >>> import facerender
         >>> from helpers import world
@@ -37,8 +34,6 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
         >>> round(longer[0, facerender.INDEX["hair_length"]].item(), 3)
         0.8
     """
-    if unknown := sorted(set(values) - set(INDEX)):
-        raise ValueError(f"no such face parameters: {unknown}")
     changed = parameters.clone()
     for name, value in values.items():
         changed[:, INDEX[name]] = torch.as_tensor(value, dtype=parameters.dtype)
@@ -54,9 +49,6 @@ def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
 
     Returns:
         (n, 2, …, 2, P): one axis of two levels per parameter, in the order of `doses`.
-
-    Raises:
-        ValueError: a name that is no parameter of the renderer.
 
     Example:
         >>> import facerender
