@@ -51,3 +51,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const watch = new MutationObserver(() => nameParts(document));
   watch.observe(document.body, { childList: true, subtree: true, characterData: true });
 });
+
+// Paper is white: a page that is read in the dark prints in the colours of the day.
+window.addEventListener("beforeprint", () => {
+  const { dataset } = document.documentElement;
+  const read = dataset.theme;
+  dataset.theme = "light";
+  window.addEventListener("afterprint", () => (dataset.theme = read), { once: true });
+});

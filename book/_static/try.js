@@ -315,7 +315,9 @@ function explorable(figure) {
       });
       return option;
     }), answer);
-  figure.replaceChildren(...(first ? [first] : []), body);
+  const words = figure.firstElementChild; // What it shows: paper has these words instead (book.css).
+  words.className = "on-paper";
+  figure.replaceChildren(words, ...(first ? [first] : []), body);
   update();
 }
 

@@ -547,7 +547,7 @@ average_effect = {
     name: float(np.average(effect, weights=everybody)) for name, effect in by_gender.items()
 }
 
-# %% mystnb={"image": {"alt": "Two rows of the same portraits of women, the upper row with light and the lower row with dark skin; hair, pose and light agree between the rows."}, "figure": {"name": "fig-score-skins", "caption": "The first women of the test set, given light and dark skin by intervention. Their errors differ because of skin alone."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Two rows of the same portraits of women, the upper row with light and the lower row with dark skin; hair, pose and light agree between the rows."}, "figure": {"name": "fig-score-skins", "caption": "The first women of the test set, given light and dark skin by intervention. Their errors differ because of skin alone."}}
 first = np.r_[:8, len(women) : len(women) + 8]
 _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 

@@ -69,7 +69,7 @@ gate = card.pop("gate")
 z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
 figure = figures.gallery(
     np.concatenate([renders[:16], samples[:16]]),
     ncol=8,
@@ -129,7 +129,7 @@ made = generator.synthesize(z)
 r2 = 1 - ((generator.encode(made) - z) ** 2).mean() / z.var()
 drawn_first = torch.from_numpy(renders[: len(made)].copy()).to(device).float() / 255
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose, hair, skin and background, but softer, without glasses, earrings or scarf, and with another mouth; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads. After the encoder of Equation 2 of the paper."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of eight faces: renders, their reconstructions, samples, and their reconstructions. Renders come back with about the same pose, hair, skin and background, but softer, without glasses, earrings or scarf, and with another mouth; samples come back nearly as they were."}, "figure": {"name": "fig-flips-reconstructions", "caption": "Renders (first row) and samples (third row), each above the image that the generator makes of the code that the encoder reads. After the encoder of Equation 2 of the paper."}}
 rows = [part[8 * k : 8 * k + 8] for k in (0, 1) for part in (shown, again)]
 row_labels = ["renders", "again", "samples", "again"]
 figure = figures.gallery(torch.cat(rows).cpu(), ncol=8, row_labels=row_labels)
@@ -293,7 +293,7 @@ Markdown(
 # below lie two units away, twice the step of the audit. The mouth should stay as it is while the
 # attribute changes.
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
 walked = accuracy["estimate"].drop("Smiling").nlargest(2).index
 walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in walked]
 rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])

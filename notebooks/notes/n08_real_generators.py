@@ -222,7 +222,7 @@ def moved(which, steps=(-1, -0.5, 0, 0.5, 1)) -> torch.Tensor:
     return generator.synthesize(codes)
 
 
-# %% mystnb={"image": {"alt": "Four rows of five blurred patterns in many colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of five blurred patterns in many colours. The middle column is the same pattern in all rows. In the first row everything changes to both sides; in the second the large shapes; in the third smaller ones; in the fourth the shapes stay and the colours change."}, "figure": {"name": "fig-layers", "caption": "One direction of W, five steps, taken in all layers or in a third of them. The network has random weights and shows no faces."}}
 rows = torch.cat([moved(which) for which in layers.values()]).cpu()
 gallery = figures.gallery(rows, 5, row_labels=[*layers])
 
@@ -280,7 +280,7 @@ assert np.abs(reached[..., :2] - asked).max() < 1e-9
 assert np.ptp(reached[..., 2].reshape(len(base), -1), axis=1).max() < 1e-9
 assert np.allclose(dual @ planes.normals.T, np.eye(3), atol=1e-9)
 
-# %% mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
+# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
 names = [
     f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
 ]

@@ -115,7 +115,7 @@ violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4
 # Fig. 2 of {cite:t}`transects` is a grid of one face with a classifier's answers. {numref}`fig-world-synopsis` has
 # the answers of the CelebA-like model. The same face gets these answers from the FairFace-like one.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
 asked = stage.load("02_face_world", "synopsis.parquet")["fairface-like"]
 pictures = stage.load("02_face_world", "figures/synopsis.npy")
 _ = figures.gallery(pictures, 4, [f"male: {p:.2f}" for p in asked], ["light", "", "", "dark"])
@@ -166,7 +166,7 @@ claim(
 # The figure shows the maps of {numref}`fig-leakage` once more for the dual basis, now with all numbers. {cite:t}`transects` print no such
 # matrix. Their Fig. 5 shows single faces, and {numref}`fig-raw-and-dual` shows ours.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
 ratios = stage.load("04_orthogonalization", "leakage.parquet").query("basis == 'dual'")
 order = {"index": ratios["moved"].unique(), "columns": ratios["measured"].unique()}
 _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**order))
@@ -181,7 +181,7 @@ _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**o
 # each cell is one step along each dual vector away. All cells of a row have the same intended hair, and all
 # cells of a column the same intended skin.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
 square = stage.load("05_transect_generation", "square.npy")
 ends = stage.load("05_transect_generation", "square.json")
 columns, rows = (
@@ -322,7 +322,7 @@ for name in CURVES:
     mean = chosen[name] @ levels / (9 * levels[-1])
     curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts rise from left to right, most of them on a few neighbouring levels, and a curve runs through them."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper, which has as many images and annotators."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts rise from left to right, most of them on a few neighbouring levels, and a curve runs through them."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper, which has as many images and annotators."}}
 fig, axes = plt.subplots(6, 1, figsize=(figures.WIDTH, 7.6), height_ratios=[1, 2.3] * 3)
 for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
     rows = np.flatnonzero(walked["attribute"] == name)
@@ -378,7 +378,7 @@ _ = ax.set_title(title, fontsize=12)
 # Below are the eight images of the first transect, which was not selected. Above each image are the gender that
 # was intended and the mean score that raters gave, from zero (female) to one (male).
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 images = stage.load("05_transect_generation", "fitted_images.npy")
 one = index.join(stage.load("06_annotation_ingestion", "scores.parquet")).reset_index()
@@ -411,7 +411,7 @@ _ = ax.set_title(
     fontsize=12,
 )
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
 picked = stage.load("06_annotation_ingestion", "fakeness_of_faces.parquet")["fakeness"]
 portraits = stage.load("06_annotation_ingestion", "fakeness_faces.npy")
 _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
@@ -443,7 +443,7 @@ seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
-fig, grid = plt.subplots(6, 1, figsize=(NARROW, 12), sharex=True)
+fig, grid = plt.subplots(6, 1, figsize=(NARROW, 10), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
     violins(seen_in, name, by="population", hue="seen as", ax=panel)
@@ -677,7 +677,7 @@ by_age("fairface-like")
 # fairface-like model, and here are those of the other one. An error on a woman with a beard would be a
 # warning about the raters, so the lines below count them.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
 score = "score_celeba-like"
 rows = answers[answers["kept"] & (answers["error_celeba-like"] == 1)]
 rows = rows.assign(gap=(rows[score] - rows["gender"]).abs())
@@ -730,12 +730,12 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
 # same question in points of the error rate, cell by cell, for the effects that chapter 10 leaves out: those of
 # perceived gender in all models, and those of hair in the two controls.
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
 cells = stage.load("10_matched_pairs", "matched.parquet")
 cells = cells[(cells["scope"] == "cell") & (cells["arm"] == "C crowd")]
 panel = [("gender", name) for name in ("celeba-like", "fairface-like", "plantskin", "null")]
 panel += [("hair_length", name) for name in ("plantskin", "null")]
-figure, axes = plt.subplots(6, 1, figsize=(NARROW, 14))
+figure, axes = plt.subplots(3, 2, figsize=(figures.WIDTH, 7))
 for ax, (attribute, model) in zip(axes.flat, panel, strict=True):
     part = cells[(cells["attribute"] == attribute) & (cells["model"] == model)]
     part = part.assign(cell=part["cell"].str.replace(", ", ",\n")).set_index("cell")
@@ -889,14 +889,14 @@ made = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy")
 pictures = stage.load("14_verification_measures", "faces.npy")
 networks = stage.load("14_verification_measures", "recognisers.parquet")
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Six faces of one seed in two rows: above with background, neck and shoulders, below the same heads on white."}, "figure": {"name": "fig-white", "caption": "The prototypes of one seed before and after all but the head is made white (the paper's figure 8)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six faces of one seed in two rows: above with background, neck and shoulders, below the same heads on white."}, "figure": {"name": "fig-white", "caption": "The prototypes of one seed before and after all but the head is made white (the paper's figure 8)."}}
 first = slice(0, len(GROUPS) * 17, 17)
 size = pictures.shape[-1]
 before = facerender.render(made[first], 2 * size).image.cpu()
 after = render_heads(made[first], 2 * size).image.cpu()
 _ = figures.gallery([*before, *after], len(GROUPS), LABELS, ["before", "after"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants-groups", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants-groups", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
 block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
 halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
 rows = np.concatenate([block[group][columns] for group, columns in halves])
@@ -991,7 +991,7 @@ _ = draw_perceived(pd.concat(seen))
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
 _ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
 worst = perceived.sort_values("fakeness").drop_duplicates("prototype", keep="last")
 worst = worst["fakeness"].nlargest(6)
 _ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst])
@@ -1119,15 +1119,15 @@ def draw_ratings(frame: pd.DataFrame, attributes: list[str]) -> None:
     ax.set_yticks(list(ANSWERS), list(ANSWERS.values()))
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
 LIMIT = 0.3  # the paper's
 rated = judged_pairs.assign(rating=judged_pairs["hcic"])
 draw_ratings(rated, ["pose"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
 draw_ratings(rated, ["light", "expression", "age"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
 spread = judged_pairs.groupby("attribute", sort=False)["spread"]
 middle = pd.DataFrame({name: spread.quantile(share) for name, share in RANGE.items()})
 middle["n"] = spread.size()
@@ -1135,7 +1135,7 @@ ax = figures.forest(middle, xlabel="standard deviation of a pair's ratings (scal
 ax.axvline(0.3, color=figures.BLACK, linestyle="--")
 _ = ax.set_title(f"median {judged_pairs['spread'].median():.2f}, the paper's 0.30", size=12)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the middle and the highest of an attribute."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the middle and the highest of an attribute."}}
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
 sorted_pairs = [intended[intended["attribute"] == name] for name in verification.ATTRIBUTES]
 places = np.linspace(0, 1, 3)
@@ -1163,7 +1163,7 @@ def seen_by(name: str) -> pd.DataFrame:
 
 LINES, OTHERS = networks["threshold"], ["light", "expression", "age"]
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, the dotted one that of the paper, step zero the prototype."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, the dotted one that of the paper, step zero the prototype."}}
 FIXED = 0.6  # of similarity, the paper's
 figure = draw_pairs(seen_by("arcface-a"), ["pose"], "similarity", LINES["arcface-a"])
 for ax in figure.axes:
@@ -1184,13 +1184,13 @@ for name, line in LINES.items():
 at = pd.DataFrame(at).T.rename(columns={"fnmr": "FNMR", "fmr": "FMR"})
 at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
 _ = draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
 _ = draw_pairs(seen_by("arcface-b"), verification.ATTRIBUTES, "similarity", LINES["arcface-b"])
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
 _ = draw_pairs(seen_by("sphereface"), verification.ATTRIBUTES, "similarity", LINES["sphereface"])
 
 # %% [markdown]
@@ -1209,7 +1209,7 @@ for name, column in SCORE.items():
 where = pd.concat(where, names=["attribute", "step"]).fillna(0).astype(int)
 where.rename_axis(columns="perceived").rename(columns=dict(enumerate(PARTS)))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Similarity by perceived expression and perceived age, in five parts of the scale, and group for the first ArcFace network: a row for each of the two, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-perceived", "caption": "Similarity by perceived expression and age of the second picture, first ArcFace network (supplement E of the paper)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by perceived expression and perceived age, in five parts of the scale, and group for the first ArcFace network: a row for each of the two, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-perceived", "caption": "Similarity by perceived expression and age of the second picture, first ArcFace network (supplement E of the paper)."}}
 parts = []
 for name, column in SCORE.items():
     rows = seen_by("arcface-a")
@@ -1259,7 +1259,7 @@ def draw_step_effects(table: pd.DataFrame) -> None:
     name_groups(figure, groups, {})
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
 draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
 
 # %% [markdown]
@@ -1382,13 +1382,13 @@ def draw_limit(limit: float) -> None:
     draw_curves(own[~own["at_threshold"]], own[own["at_threshold"]])
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
 draw_limit(0.3)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
 draw_limit(0.4)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
 draw_limit(0.2)
 
 # %% [markdown]
@@ -1412,13 +1412,13 @@ def draw_rates(strict: bool) -> None:
         figure.axes[0].set_xlim(0, 100)
 
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a fixed false match rate, with intervals; rates that cannot be estimated are named."}, "figure": {"name": "fig-rates", "caption": "FNMR where each group's FMR is held at one in a hundred; intervals from the bootstrap of seeds."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a fixed false match rate, with intervals; rates that cannot be estimated are named."}, "figure": {"name": "fig-rates", "caption": "FNMR where each group's FMR is held at one in a hundred; intervals from the bootstrap of seeds."}}
 draw_rates(strict=False)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a false match rate ten times lower, with wider intervals, or named as not estimable."}, "figure": {"name": "fig-rates-strict", "caption": "The same at one in a thousand, where the negatives of a group suffice."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a false match rate ten times lower, with wider intervals, or named as not estimable."}, "figure": {"name": "fig-rates-strict", "caption": "The same at one in a thousand, where the negatives of a group suffice."}}
 draw_rates(strict=True)
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Differences in false non-match rate, each group at its own threshold, of five groups to European male faces for four recognisers, with intervals and a band of tolerance."}, "figure": {"name": "fig-gaps-held", "caption": "Differences in FNMR to European-looking men, each group at its own threshold for one FMR; tolerance shaded. Thin lines are 95 % intervals, which decide on *exceeds*; thick lines are intervals of ninety per cent, which decide on *within*."}}
+# %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Differences in false non-match rate, each group at its own threshold, of five groups to European male faces for four recognisers, with intervals and a band of tolerance."}, "figure": {"name": "fig-gaps-held", "caption": "Differences in FNMR to European-looking men, each group at its own threshold for one FMR; tolerance shaded. Thin lines are 95 % intervals, which decide on *exceeds*; thick lines are intervals of ninety per cent, which decide on *within*."}}
 gaps = stage.load("15_verification_curves", "gaps.parquet")
 tolerance = 100 * stage.load("audit_plan", "plan.json")["tolerance"]
 own = gaps[gaps["measure"] == "FNMR at FMR"]
