@@ -619,7 +619,7 @@ glue(
         f"{percent(share['female', 'dark'], 0)} of the dark-skinned and "
         f"{percent(share['female', 'light'], 0)} of the light-skinned women have short hair, so skin or "
         f"hair may cause the gap. A regression without hair finds {first} errors with dark skin. With the true hair length in it, the same "
-        f"regression finds {last}. These data cannot say which is right, so the book makes an experiment."
+        f"regression finds {last} than with light skin. These data cannot say which is right, so the book makes an experiment."
     ),
     display=False,
 )

@@ -518,8 +518,8 @@ cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 
 # %% tags=["remove-input"]
 Markdown(
-    "Exact planes can move earrings even more than fitted ones do. A fitted normal of gender points partly into directions that no exact "
-    f"normal has, by chance, and this weakens its link with earrings. Without these directions it gives {with_minus(f'{cleaned:.2f}')}."
+    "Exact planes can move earrings even more than fitted ones do. A part of the fitted normal of gender is noise. A step spends "
+    f"some of its length on this noise, so less of it reaches earrings. Without this part it gives {with_minus(f'{cleaned:.2f}')}."
 )
 
 # %% [markdown]

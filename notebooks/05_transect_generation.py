@@ -678,9 +678,10 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 
 # %% tags=["remove-input"]
 Markdown(
-    f"In {runs} such runs, intervals of effects held the truth in {cells_held['calibrated']} cells, and by the paper's "
-    f"recipe in {cells_held['papers']}. That truth has for each face the doses that it really got. If all faces have the doses that were "
-    f"meant, the counts are {at_intended['calibrated']} and {at_intended['papers']}. The counts of the tour and of chapter 11 are of the second kind."
+    f"There are two truths. In the first, each face has the doses that it really got. In {runs} such runs, intervals of effects held "
+    f"it in {cells_held['calibrated']} cells, and by the paper's recipe in {cells_held['papers']}. In the second, all faces have "
+    f"the doses that were meant, and these counts are {at_intended['calibrated']} and {at_intended['papers']}. The tour and chapter 11 also "
+    "give all faces one dose, the median."
 )
 
 # %% [markdown]
@@ -752,7 +753,7 @@ Markdown(
 Markdown(
     f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. Fewer can do. The "
     f"smallest design of a benchmark takes {smallest['answers']:,} answers before the gate, about "
-    f"{round(smallest['dollars'], -2):,} dollars at the price of an answer in the transects paper. Its intervals of effects held the truth in "
+    f"{round(smallest['dollars'], -2):,} dollars at the price of an answer in the transects paper. Its intervals of effects held the first truth in "
     f"{smallest['cells held']} cells."
 )
 
@@ -1056,9 +1057,9 @@ _ = stage.finish(
 wide, narrow = (spreads.loc["gender", arm] for arm in ("papers", "fitted"))
 answer = (
     "**Move each sampled face to a neutral point, then add one step along the dual vector of each axis. Raters look where "
-    f"the faces arrive, and we correct the steps.** After {len(GAINS)} rounds of corrections, the faces of one level are more alike: "
-    "on the scale of gender, from zero to one, their standard deviations fall from "
-    f"{wide[0]:.2f} (female) and {wide[1]:.2f} (male) to {narrow[0]:.2f} and {narrow[1]:.2f} in this run. Before any model is "
+    f"the faces arrive, and we correct the neutral points and, in {len(GAINS)} rounds, the steps.** So the faces of one level are more alike "
+    "than by the paper's recipe. On the scale of gender, from zero to one, their standard deviations are "
+    f"{narrow[0]:.2f} (female) and {narrow[1]:.2f} (male) instead of {wide[0]:.2f} and {wide[1]:.2f} in this run. Before any model is "
     "asked, a test called the *gate* looks whether other attributes moved and whether levels were met, and this run "
     f"{'passes' if passed else 'does not pass'} it."
 )

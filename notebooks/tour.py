@@ -99,7 +99,9 @@ strata = artifacts.load("01_observational_audit", "strata.parquet", profile)
 counted = strata[strata["model"] == audited].set_index(["gender", "skin"])
 kinds = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
 women = kinds.where(portraits["label"] == 0).to_numpy()
-typical = [np.flatnonzero(women == kind)[:2] for kind in ("light long", "dark short")]
+longest = np.argsort(portraits["hair_length"].to_numpy())[::-1]
+by_length = {"light long": longest[len(longest) // 10 :], "dark short": np.arange(len(women))}
+typical = [order[women[order] == kind][:2] for kind, order in by_length.items()]
 
 
 # %% tags=["remove-cell"]
@@ -114,7 +116,7 @@ def strip(parameters, titles, part):
         ax.set_title(title, fontsize=14, pad=4)
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four portraits of women: two with light skin and hair to the chin, two with dark skin and short hair."}, "figure": {"name": "fig-tour-portraits", "caption": "Portraits as they come. Titles: skin colour and hair length, as raters see them."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four portraits of women: two with light skin and long hair, two with dark skin and short hair."}, "figure": {"name": "fig-tour-portraits", "caption": "Portraits as they come. Titles: skin colour and hair length, as raters see them."}}
 seen = sitters[np.concatenate(typical)]
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure)
@@ -246,7 +248,7 @@ claim(
     "images, and a pair needs both of its images. If pruning drops every third image, about 2/3 × 2/3 = 4/9 of the pairs stay. Then the "
     "experiment needs {pruned:,} transects, over twice as many.",
     holds=needed["two thirds kept"] > 2 * needed["nothing pruned"],
-    title="Pruning doubles the price",
+    title="Dropping a third of the images doubles the price",
     effect=100 * small.difference,
     all=needed["nothing pruned"],
     pruned=needed["two thirds kept"],
@@ -268,7 +270,8 @@ Markdown(
     f"On average over everybody such an effect needs {for_average:,} transects. In a single group, such as women with short hair, {n_made:,} transects "
     f"find it with a chance of {effects.power(n_made, one_cell, plan['level']):.0%} (chapter 16).\n\n"
     f"In this run pruning drops less: {dropped:.0%} of the images, and with them {pairs_lost:.0%} of the pairs that differ in skin. "
-    f"The results on this page use every image. For such groups the intervals are then {wide['C crowd']:.1f} points wide on average. After pruning they are {wide['D pruned']:.1f} points wide."
+    f"In a group such as women with short hair, intervals are {wide['C crowd']:.1f} points wide on average with every image, and {wide['D pruned']:.1f} points "
+    "after pruning. The results on this page use every image."
 )
 
 # %% [markdown]
@@ -351,8 +354,9 @@ Markdown(
     "**And real pairs?** The pairs of our experiment have fitted directions and raters who err. "
     f"Three attributes, four cells and three trained models make {cells} effects. Their intervals hold the truth of {cells - unpruned} ({1 - unpruned / cells:.1%}) here, and of "
     f"{in_other_runs:.1f} of {cells} on average over the [twenty other runs](#twenty-other-seeds). Intervals that cover would hold it in about {GOAL * cells:.1f}. "
-    f"So real pairs hold the truth {often} ideal pairs, and chapter 11 looks for the reasons. "
-    "One run can also be unlucky, because cells of one model share their faces and are often missed together.\n\n"
+    f"So real pairs hold the truth {often} ideal pairs. Made faces do not get exactly the dose that was meant, and "
+    "[chapter 5](05_transect_generation.html) counts how much this matters. In a single run luck can matter more: "
+    "cells of one model share their faces and are often missed together (chapter 11).\n\n"
     f"A missed truth can be near or far. The estimates of our real pairs typically lie {off_by:.1f} points from the truth, and those by adjustment {adjusted_off_by:.1f} points "
     "(root mean square over the three trained models)."
 )
@@ -466,12 +470,12 @@ fewer = [row["estimate"] < 0 for row in clear if row["measure"] == "FNMR"]
 claim(
     "One trained network does not prove what its data caused. So networks were trained many times: on skewed sets, in which some groups are rare, and on balanced ones. "
     "With {fewer} of {n} skewed sets more pairs of one person are rejected than with balanced sets. These rejections rise less in the rare groups than in the groups that "
-    "fill the set. In false matches, no skewed set shows a clear difference between rare and frequent groups. So the book does not claim that rare groups are harmed more.",
+    "fill the set. In false matches, no skewed set shows a clear difference between rare and frequent groups. So the book does not claim that rare groups are harmed more, as a single network may suggest.",
     holds=sum(fewer) > 0
     and not any(more)
     and len(fewer) + len(more) == sum(fewer)
     and all(row["rare"] > 0 for row in clear),
-    title="What one network shows need not be its training set's doing",
+    title="A skewed training set need not harm its rare groups more",
     fewer=sum(fewer),
     n=sum(row["measure"] == "FNMR" for row in sets),
 )
@@ -518,8 +522,8 @@ squares = [
 ]
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
 faces_matter = told(
-    "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Chance alone moves an estimate. Beyond "
-    "chance, these faces move it by {faces:.1f} points (root mean square over the cells of three models).",
+    "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. If we take off the size that "
+    "chance explains, {faces:.1f} points of this movement are left (root mean square over the cells of three models).",
     margin=np.mean(faces),
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),

@@ -426,7 +426,7 @@ pd.DataFrame(left, index=raters, columns=shares).round(2)
 # ## Your team's order
 #
 # Now do this for your own pilot of the league. Choose your numbers of transects and raters, and write your plan. The page on
-# the league (`league.md`) says how `plan.json` and `order.yml` look, and how to compute the hash. Your team hands in its order at
+# the league (`teams.md`) says how `plan.json` and `order.yml` look, and how to compute the hash. Your team hands in its order at
 # the end of the session. It is final.
 #
 # *If `Design` says that no errors correlate so, your pilot's `within` is too large for these rates. Take a smaller one. That is

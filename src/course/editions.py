@@ -244,11 +244,11 @@ def build(out: Path = OUT) -> Path:
     print_handouts(out / "student" / "handouts")
     quiz.write(out / "student" / "quizzes")
     build_slides(out / "slides")
-    for name in ("instructor", "README.md", "try_labs.py"):
+    for name in ("instructor", "README.md", "league.md", "try_labs.py"):
         copy = shutil.copytree if (COURSE / name).is_dir() else shutil.copy2
         copy(COURSE / name, out / name)
     for folder in (out, out / "student"):
-        for name in ("course/rubric.md", "course/league.md", "LICENSE-text"):
+        for name in ("course/rubric.md", "course/teams.md", "LICENSE-text"):
             shutil.copy2(lineage.ROOT / name, folder)
     downloads = out / "downloads"
     downloads.mkdir()
@@ -288,7 +288,9 @@ def pack(folder: Path, archive: Path) -> None:
     with zipfile.ZipFile(archive, "w") as packed:
         for name, path in files.items():
             if path.is_file() and not UNPACKED.search(f"/{name}"):
-                packed.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+                info = zipfile.ZipInfo(f"{archive.stem}/{name}")
+                info.external_attr = 0o644 << 16  # others may read it
+                packed.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

@@ -55,7 +55,7 @@ OWN = 0.4
 """Standard deviation of the eight numbers. With less of it, a form fitted to the free pilot is
 nearer to the truth than the pairs of any order."""
 SPREAD = 2.0
-"""Standard deviation of the face effect. With less of it, ignoring pairs costs little."""
+"""Standard deviation of the face effect, which all eight images of a face share."""
 BASE, SIZE, NUISANCE = (-3.5, -2.5), (2.5, 3.5), (1.0, 2.0)
 """Ranges of a, of the size of f in log odds, and of the slopes of age and smiling in f."""
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
