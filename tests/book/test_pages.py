@@ -304,7 +304,7 @@ class TestPages:
         if overflow > 0:
             found.append(f"{overflow} px wider than the window")
         cut = visit.page.evaluate(
-            """[...document.querySelectorAll(".cell_output figure img")]
+            """[...document.querySelectorAll(".cell:not(.tag_sheet) figure img")]
                .filter(image => image.getBoundingClientRect().width > innerWidth).length"""
         )
         found += [f"{cut} figures wider than the window"] if cut else []
