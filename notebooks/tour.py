@@ -99,7 +99,7 @@ strata = artifacts.load("01_observational_audit", "strata.parquet", profile)
 counted = strata[strata["model"] == audited].set_index(["gender", "skin"])
 kinds = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
 women = kinds.where(portraits["label"] == 0).to_numpy()
-longest = np.argsort(portraits["hair_length"].to_numpy())[::-1]
+longest = np.argsort(-portraits["hair_length"].to_numpy(), kind="stable")
 by_length = {"light long": longest[len(longest) // 10 :], "dark short": np.arange(len(women))}
 typical = [order[women[order] == kind][:2] for kind, order in by_length.items()]
 
