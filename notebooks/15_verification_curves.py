@@ -678,7 +678,7 @@ print(f"seeds: {row['fmr_low']:.1%} to {row['fmr_high']:.1%}, {wider:.1f} times 
 # ```
 
 # %% [markdown]
-# These travellers are taken for each other more often, and are rejected less often. Equal rates at separate
+# These travellers are taken for each other at least as often, mostly more often, and are rejected less often. Equal rates at separate
 # thresholds can hide a large difference in people's experience. A promise of equal rates should name its
 # threshold. The code lists both thresholds and the false match rate at the common one.
 

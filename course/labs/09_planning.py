@@ -418,7 +418,8 @@ pd.DataFrame(left, index=raters, columns=shares).round(2)
 # %% [markdown]
 # Your calculation of precision ignores this **bias**. With one rater it does not shrink when you add faces: the interval
 # becomes narrower around a wrong number. In the league raters err more often on some faces than on others, so the bias
-# differs between cells. Compare `label` with `gender_level` in your pilot, cell by cell.
+# differs between cells. In this lab's tables `label` is always the gender that was set. In the league it is not: compare
+# `label` with `gender_level` in your team's `pilot/transects.csv`, cell by cell.
 #
 # In the league take at least three raters, or correct the label. Correct it like this: the gender that was set is in the
 # table, so turn 0 into 1 and 1 into 0 in `error_A` wherever `label` differs from `gender_level`.
