@@ -52,8 +52,8 @@ ADULT, LITTLE_BEARD = 0.45, 0.1
 """Least score of age of a face, and the score at which beards are held: raters take the label from
 them."""
 OWN = 0.4
-"""Standard deviation of the eight numbers. Without it, a form fitted to the free pilot is often nearer
-to the truth than the pairs of an order."""
+"""Standard deviation of the eight numbers. Without it, a form fitted to the free pilot is often
+nearer to the truth than the pairs of an order."""
 SPREAD = 2.0
 """Standard deviation of the face effect, which all eight images of a face share."""
 BASE, SIZE, NUISANCE = (-3.5, -2.5), (2.5, 3.5), (1.0, 2.0)

@@ -304,9 +304,8 @@ class TestPages:
         if overflow > 0:
             found.append(f"{overflow} px wider than the window")
         cut = visit.page.evaluate(
-            """[...document.querySelectorAll(".cell_output figure img")]
-               .filter(image => image.getBoundingClientRect().width > innerWidth
-                 && !image.closest(".tag_sheet a.scrolls")).length"""
+            """[...document.querySelectorAll(".cell_output figure img:not(.tag_sheet a.scrolls *)")]
+               .filter(image => image.getBoundingClientRect().width > innerWidth).length"""
         )
         found += [f"{cut} figures wider than the window"] if cut else []
         lost = visit.page.evaluate(
