@@ -78,10 +78,10 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
         RuntimeError: a cell failed; naming the lab and the cell.
     """
     notebook, checks, last = jupytext.read(source), {}, {}
-    shell, known = InteractiveShell.instance(history_manager=None), lab.check
+    shell, check = InteractiveShell.instance(history_manager=None), lab.check
 
     def record(name: str, answer: object) -> None:
-        last.update(name=name, form=lab.form(answer), right=lab.fingerprint(name, answer))
+        last.update(name=name, answer=answer)
 
     lab.check = record
     try:
@@ -93,15 +93,16 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
                 says, _, code = cell.source.partition("\n")
                 exec(f"{code}\n{last['check']}", mistaken := dict(shell.user_ns))
                 del mistaken
-                checks[last["name"]]["mistakes"][last["right"]] = says.lstrip("# ")
+                found = lab.fingerprint(last["name"], last["answer"])
+                checks[last["name"]]["mistakes"][found] = says.lstrip("# ")
             elif cell.cell_type == "code":
                 cell.outputs = run_cell(shell, cell.source, place)
                 if "check" in tags(cell):
                     last["check"] = cell.source
-                    kept = {key: last[key] for key in ("right", "form")}
-                    checks[last["name"]] = kept | {"mistakes": {}, "hints": []}
+                    known = lab.recorded(last["name"], last["answer"])
+                    checks[last["name"]] = known | {"mistakes": {}, "hints": []}
     finally:
-        lab.check = known
+        lab.check = check
         InteractiveShell.clear_instance()
     return notebook, checks
 

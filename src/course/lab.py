@@ -16,7 +16,13 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 FOLDERS = HERE / "tables", HERE.parents[1] / "course" / "tables"
 """Where tables lie in what students get, and in the repository."""
-DIGITS, MOST = 6, 10_000
+DIGITS, MOST, FEW = 6, 10_000, 8
+SLIPS = {
+    "Right, but as a share. Times 100 it is in percent, and a difference in points.": 100,
+    "Right, but times 100. A share is asked for.": 1 / 100,
+    "The size is right, the sign is not. Subtract the other way round.": -1,
+}
+"""What to say → what a wrong answer times this number is right with."""
 _tried = Counter()
 
 
@@ -44,13 +50,33 @@ def told(shape: list[int]) -> str:
     return words[min(len(shape), 2)].format(*shape)
 
 
-def fingerprint(name: str, answer: object) -> str:
+def fingerprint(name: str, answer: object, digits: int = DIGITS) -> str:
     """A hash of the values of an answer, numbers rounded, that is too slow to search for them."""
     values = np.asarray(answer).ravel().tolist()
-    numbers = all(isinstance(value, int | float) for value in values)
-    text = [f"{value + 0.0:.{DIGITS - 1}e}" if numbers else str(value) for value in values]
+    numeric = _numeric(answer)
+    text = [f"{value + 0.0:.{digits - 1}e}" if numeric else str(value) for value in values]
     said = json.dumps([form(answer), text]).encode()
     return hashlib.scrypt(said, salt=name.encode(), n=2**13, r=8, p=1).hex()
+
+
+def _numeric(answer: object) -> bool:
+    return all(isinstance(value, int | float) for value in np.asarray(answer).ravel().tolist())
+
+
+def places(name: str, answer: object) -> list[str]:
+    """A fingerprint of each value of an answer that has a few."""
+    values = np.asarray(answer).ravel().tolist()
+    return [fingerprint(name, value) for value in values] if 1 < len(values) <= FEW else []
+
+
+def recorded(name: str, answer: object) -> dict:
+    """What `check` has to know of the right answer."""
+    return {
+        "form": form(answer),
+        "right": fingerprint(name, answer),
+        "rounded": [fingerprint(name, answer, digits) for digits in (2, 3)],
+        "places": places(name, answer),
+    }
 
 
 def check(name: str, answer: object) -> None:
@@ -81,10 +107,33 @@ def _verdict(name: str, answer: object, known: dict) -> str:
     found = fingerprint(name, answer)
     if found == known["right"]:
         return "right."
-    if says := known["mistakes"].get(found):
+    if says := known["mistakes"].get(found) or _slip(name, answer, known):
         return f"not yet. {says}"
     if shape != known["form"]:
         return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
     hint = known["hints"][min(_tried[name], len(known["hints"]) - 1)]
     _tried[name] += 1
-    return f"not yet. Hint: {hint}"
+    return f"not yet. {_partly(places(name, answer), known['places'])}Hint: {hint}"
+
+
+def _partly(mine: list[str], right: list[str]) -> str:
+    if mine and sorted(mine) == sorted(right):
+        return "Your values are right, their order is not. "
+    same = [
+        place for place, pair in enumerate(zip(mine, right, strict=True), 1) if len({*pair}) == 1
+    ]
+    return f"Of your {len(mine)} values these are right: {same}. " if same else ""
+
+
+def _slip(name: str, answer: object, known: dict) -> str | None:
+    """What to say of a slip that any exercise can see."""
+    values = np.asarray(answer)
+    if values.ndim == 2 and fingerprint(name, values.T) == known["right"]:
+        return "Rows and columns have changed places. `.T` turns a table."
+    if form(answer) == known["form"] and _numeric(answer):
+        for says, factor in SLIPS.items():
+            if fingerprint(name, values * factor) == known["right"]:
+                return says
+        if any(fingerprint(name, answer, n) == known["rounded"][n - 2] for n in (2, 3)):
+            return "The first two digits are right. Did you round? Give the number itself."
+    return None

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import browser
@@ -110,11 +111,36 @@ def test_hints_and_mistakes_are_foreseen_for_every_check():
             assert known["right"] not in known["mistakes"], name
 
 
-def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, capsys):
-    known = {"right": lab.fingerprint("sum", 1.5), "form": [], "mistakes": {}}
-    known["hints"] = ["One.", "Two."]
+def known_is(answer, monkeypatch, tmp_path):
+    known = lab.recorded("sum", answer) | {"mistakes": {}, "hints": ["One.", "Two."]}
     (tmp_path / "checks.bin").write_bytes(zlib.compress(json.dumps({"sum": known}).encode()))
     monkeypatch.setattr(lab, "HERE", tmp_path)
+    monkeypatch.setattr(lab, "_tried", Counter())
+
+
+@pytest.mark.parametrize(
+    ("right", "answer", "says"),
+    [
+        (12.5, 0.125, "but as a share"),
+        (0.125, 12.5, "A share is asked for"),
+        ([12.5, 3.0], [0.125, 0.03], "but as a share"),
+        (12.5, -12.5, "the sign is not"),
+        (12.5432, 12.5, "Did you round?"),
+        ([[1, 2], [3, 4]], [[1, 3], [2, 4]], "have changed places"),
+        ([1, 2, 3], [3, 1, 2], "their order is not"),
+        (["a", "b"], ["b", "a"], "their order is not"),
+        ([1, 2, 3], [1, 5, 3], "these are right: [1, 3]. Hint: One."),
+        ([1, 2, 3], [4, 5, 6], "sum: not yet. Hint: One."),
+    ],
+)
+def test_a_check_knows_common_slips(right, answer, says, monkeypatch, tmp_path, capsys):
+    known_is(right, monkeypatch, tmp_path)
+    lab.check("sum", answer)
+    assert says in capsys.readouterr().out
+
+
+def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, capsys):
+    known_is(1.5, monkeypatch, tmp_path)
     for answer in (1.5000000001, 1, 2, 3, [1.5], None, [..., 1], [[1], 2]):
         lab.check("sum", answer)
     lab.check("some", 1)
