@@ -105,11 +105,18 @@ with plt.rc_context({"font.size": 17}):
 # 4. what it does to an effect
 
 # %% [markdown]
-# ## A picture to play with (part of exercise 1)
+# ## Exercise 1. What moves along with skin (12 minutes)
 #
-# `play` shows what moves along. A row is moved on purpose, and a column is what changed, on
-# average over faces whose truth is known. Colours are standard deviations among sampled faces. Run
-# it with "raw", "printed" and "dual". Which columns stay coloured in all three?
+# A *leak* is a change of something that should have stayed. **Play.** `play` shows what changes
+# (column) when one attribute is moved on purpose (row), on average over faces whose truth is
+# known. Colours are standard deviations (SD) among sampled faces. There are three kinds of vectors
+# to move along:
+#
+# - "raw" goes where the attribute grows fastest.
+# - "printed" respects the attributes listed before, as the papers' algorithm was printed.
+# - "dual" holds all others that raters were asked about.
+#
+# Run `play` with each. In the row `skin_colour`, which columns stay coloured in all three?
 
 # %%
 leakage = load("leakage")
@@ -135,108 +142,76 @@ def play(basis):
 play("raw")
 
 # %% [markdown]
-# ## Exercise 1. What moves along with skin (9 minutes)
-#
-# The papers' recipe uses the basis "dual". Take its rows with `moved` "skin_colour". Divide each
-# `change` by the standard deviation of what was measured. Leave out skin itself. Sort from the
-# largest to the smallest **size**, whatever the sign. The result is `leak_papers`, a series with
-# the names of what changed. Draw it with `.plot.barh()`.
+# **Compute.** The papers' recipe uses the basis "dual". Take its rows with `moved` "skin_colour".
+# Divide each `change` by the standard deviation of what was measured. Leave out skin itself. The
+# result is `leak_papers`, a series with the names of what changed, in the order of the table.
+# `leak_papers.sort_values(key=abs).plot.barh()` draws it, the largest on top.
 #
 # - `.set_index("measured")["change"]` turns the rows into a series with names.
 # - `.drop("skin_colour")` leaves a name out.
 # - `series / sd[series.index]` divides each by the number of the same name.
-# - `.sort_values(key=abs, ascending=False)` sorts by size.
 
 # %% tags=["solution"]
-# First the rows, then the series of changes, then leaks.
+# First the rows, then the series of changes, then leaks. Draw them.
 row = leakage[(leakage["basis"] == "dual") & (leakage["moved"] == "skin_colour")]
 change = row.set_index("measured")["change"].drop("skin_colour")
-leak_papers = (change / sd[change.index]).sort_values(key=abs, ascending=False)
-leak_papers[::-1].plot.barh(color="steelblue", xlabel="leak along skin (SD)", figsize=(5, 2.8))
+leak_papers = change / sd[change.index]
+leak_papers.sort_values(key=abs).plot.barh(xlabel="leak along skin (SD)", figsize=(5, 2.8))
 
 # %% tags=["check"]
 check("leak-papers", leak_papers)
 
 # %% tags=["mistake"]
 # These are changes on the attributes' own scales. Divide each by its standard deviation.
-leak_papers = change.sort_values(key=abs, ascending=False)
+leak_papers = change
 
 # %% tags=["mistake"]
-# You sorted with the sign. Sort by size: `sort_values(key=abs, ascending=False)`.
-leak_papers = (change / sd[change.index]).sort_values(ascending=False)
+# Skin itself is still in. Leave it out.
+leak_papers = row.set_index("measured")["change"] / sd[row["measured"]]
+
+# %% tags=["mistake"]
+# You lost the signs. A leak has a direction.
+leak_papers = (change / sd[change.index]).abs()
 
 # %% tags=["mistake"]
 # These are the raw vectors. The papers' recipe uses the basis "dual".
 raw = leakage.query("basis == 'raw' and moved == 'skin_colour'").set_index("measured")["change"]
-leak_papers = (raw / sd[raw.index]).drop("skin_colour").sort_values(key=abs, ascending=False)
+leak_papers = (raw / sd[raw.index]).drop("skin_colour")
 
 # %% tags=["mistake"]
 # These are changes of skin along the others. Keep the rows whose `moved` is "skin_colour".
 other = leakage.query("basis == 'dual' and measured == 'skin_colour'").set_index("moved")["change"]
-leak_papers = (other / sd["skin_colour"]).drop("skin_colour").sort_values(key=abs, ascending=False)
+leak_papers = (other / sd["skin_colour"]).drop("skin_colour")
 
 # %% [markdown] tags=["hint"]
-# `leakage[(leakage["basis"] == …) & (leakage["moved"] == …)]` keeps eight rows and the one of skin
-# itself.
+# `leakage[(leakage["basis"] == …) & (leakage["moved"] == …)]` keeps the rows. Make them a series
+# with names.
 
 # %% [markdown] tags=["hint"]
-# Name the series of changes, then drop skin, then divide by `sd[...]` with the index of the
-# series. Sort last.
+# Name the series `change`, without skin. Divide it by `sd[change.index]`.
 
 # %% [markdown]
-# ## Exercise 2. The book's arm (7 minutes)
+# ## Exercise 2. The book's arm, and how sure we are (9 minutes)
 #
-# `perceived` has the images of the book's own arm, with the mean scores of raters. Each of 400
-# faces (`transect`) is there with four images of light skin (`skin_colour_level` 0) and four of
-# dark skin (1).
+# An *arm* is a set of faces made in one way. `perceived` has the book's own arm, with the mean
+# scores of raters. Each of 400 faces (`transect`) is there with four images of light skin
+# (`skin_colour_level` 0) and four of dark skin (1). Here are its leaks beside the papers'.
 #
-# Compute the mean of each attribute in `ASKED` at dark skin minus that at light skin, in standard
-# deviations: `leak_book`, a series in the order of `ASKED`.
+# The papers' leaks are known truth. The book's are means of raters, with noise. Raters were not
+# asked about hair colour and earrings: the book's gate asked automatic measures instead.
 
 # %%
 perceived = load("images")
 ASKED = ["gender", "facial_hair", "age", "makeup", "smiling", "hair_length"]
-perceived.head(3)
-
-# %% tags=["solution"]
 means = perceived.groupby("skin_colour_level")[ASKED].mean()
 leak_book = (means.loc[1] - means.loc[0]) / sd[ASKED]
-
-# %% tags=["check"]
-check("leak-book", leak_book)
-
-# %% tags=["mistake"]
-# These are changes on the attributes' own scales. Divide by `sd[ASKED]`.
-leak_book = means.loc[1] - means.loc[0]
-
-# %% tags=["mistake"]
-# You subtracted dark from light. A leak is dark minus light.
-leak_book = (means.loc[0] - means.loc[1]) / sd[ASKED]
-
-# %% tags=["mistake"]
-# This is the leak along hair length. The question is about skin.
-of_hair = perceived.groupby("hair_length_level")[ASKED].mean()
-leak_book = (of_hair.loc[1] - of_hair.loc[0]) / sd[ASKED]
-
-# %% [markdown] tags=["hint"]
-# `perceived.groupby("skin_colour_level")[ASKED].mean()` has a row for light (0) and one for dark
-# (1).
-
-# %% [markdown] tags=["hint"]
-# `.loc[1]` takes the row of dark skin. Divide by `sd[ASKED]`.
+pd.DataFrame({"papers": leak_papers, "book": leak_book})
 
 # %% [markdown]
-# Put both side by side: `pd.DataFrame({"papers": leak_papers, "book": leak_book})`. Two cells are
-# empty in the column "book": raters of the book's audit were not asked about hair colour and
-# earrings. The book's gate asked automatic measures instead (chapter 5).
-
-# %% [markdown]
-# ## Exercise 3. How sure? (6 minutes)
-#
-# Take `facial_hair`. For each face, compute the mean score of its images with dark skin minus that
-# with light skin, in standard deviations. The faces are the units: 400 differences. Give the 95 %
-# interval of their mean, `[low, high]`, as mean ± 1.96 · s / √n, where s is the standard deviation
-# of the differences (`.std()`).
+# How sure is a leak? Take `facial_hair`. For each face, compute the mean score of its images with
+# dark skin minus that with light skin, in SD. The faces are the units: 400 differences. Give the
+# 95 % interval of their mean, `[low, high]`, as mean ± 1.96 · s / √n, where s is the standard
+# deviation of the differences (`.std()`).
 
 # %% tags=["solution"]
 by_face = perceived.pivot_table("facial_hair", "transect", "skin_colour_level")
@@ -250,6 +225,12 @@ check("leak-interval", interval)
 # %% tags=["mistake"]
 # You divided by the root of all images. They come in eights from one face. The faces are the units.
 wrong = 1.96 * differences.std() / len(perceived) ** 0.5
+interval = [differences.mean() - wrong, differences.mean() + wrong]
+
+# %% tags=["mistake"]
+# You compared two groups of images. Compare each face with itself: the faces are the units.
+groups = perceived.groupby("skin_colour_level")["facial_hair"]
+wrong = 1.96 * (groups.var() / groups.size()).sum() ** 0.5 / sd["facial_hair"]
 interval = [differences.mean() - wrong, differences.mean() + wrong]
 
 # %% tags=["mistake"]
@@ -270,29 +251,30 @@ interval = [end * sd["facial_hair"] for end in interval]
 # and `len`.
 
 # %% [markdown]
-# ## Exercise 4. What stowaways do to an effect (9 minutes)
+# Does your interval contain 0? Does it reach beyond 0.15 SD, the limit of the book's gate? These
+# are two questions.
+
+# %% [markdown]
+# ## Exercise 3. What stowaways do to an effect (8 minutes)
 #
-# `arms` has errors on faces made in four ways. In "papers" and "book" faces are as their recipe
-# made them. In "papers, held" and "book, held" the same faces have the same skin, hair length and
-# gender, and all else was put back by hand. Only a world with known truth allows this. Labels are
-# those of raters without noise.
+# `women` has errors on women with short hair, made in four ways. In "papers" and "book" faces are
+# as their recipe made them. In "papers, held" and "book, held" the same faces have the same skin,
+# but hair colour, earrings and all else that should have stayed are set back by hand. Only a world
+# with known truth allows this. An error is a difference from what raters without noise would say.
 #
-# The model is `plantskin`, a control into which a bias was planted (chapter 2). Compute for
-# **women with short hair** the effect of dark skin on its errors, in points, in all four ways:
-# `effect`, a series. Give `cost` as two numbers: first `papers` minus `papers, held`, then `book`
-# minus `book, held`.
+# The model is `plantskin`, a control into which a bias was planted. Compute the effect of dark skin
+# on its errors, in points, in all four ways: `effect`, a series. Give `cost` as two numbers: first
+# `papers` minus `papers, held`, then `book` minus `book, held`.
 
 # %%
-WAYS = {"papers": "papers", "papers, doses": "papers, held"}
+WAYS = {"papers": "papers", "papers, doses": "papers, held"}  # the book's names, and ours
 WAYS |= {"B fitted": "book", "A3 doses": "book, held"}
 arms = load("arms").query("arm in @WAYS").replace({"arm": WAYS})
 arms["skin"] = arms["skin_colour_level"].map({0: "light", 1: "dark"})
-arms["hair"] = arms["hair_length_level"].map({0: "short", 1: "long"})
-arms["gender"] = arms["gender_level"].map({0: "female", 1: "male"})
-arms.groupby("arm").size()
+women = arms[(arms["gender_level"] == 0) & (arms["hair_length_level"] == 0)]
+women[["arm", "transect", "skin", "error_plantskin"]].head(4)
 
 # %% tags=["solution"]
-women = arms[(arms["gender"] == "female") & (arms["hair"] == "short")]
 rates = 100 * women.pivot_table("error_plantskin", "arm", "skin")
 effect = rates["dark"] - rates["light"]
 cost = [effect["papers"] - effect["papers, held"], effect["book"] - effect["book, held"]]
@@ -305,27 +287,29 @@ check("leak-cost", cost)
 cost = [effect["papers"], effect["book"]]
 
 # %% tags=["mistake"]
-# The sign is turned around. Take the faces as made, minus those with the rest put back.
-cost = [effect["papers, held"] - effect["papers"], effect["book, held"] - effect["book"]]
+# This is `effect`. `cost` has two differences of its numbers.
+cost = effect
 
 # %% tags=["mistake"]
-# These are all women, also those with long hair.
-table = 100 * arms[arms["gender"] == "female"].pivot_table("error_plantskin", "arm", "skin")
-all_women = table["dark"] - table["light"]
-cost = [
-    all_women["papers"] - all_women["papers, held"],
-    all_women["book"] - all_women["book, held"],
-]
+# These are all faces. Take the table `women`.
+rates = 100 * arms.pivot_table("error_plantskin", "arm", "skin")
+effect = rates["dark"] - rates["light"]
+cost = [effect["papers"] - effect["papers, held"], effect["book"] - effect["book, held"]]
 
 # %% tags=["mistake"]
 # This is another model. The question is about plantskin.
-table = 100 * women.pivot_table("error_celeba-like", "arm", "skin")
-other = table["dark"] - table["light"]
-cost = [other["papers"] - other["papers, held"], other["book"] - other["book, held"]]
+rates = 100 * women.pivot_table("error_celeba-like", "arm", "skin")
+effect = rates["dark"] - rates["light"]
+cost = [effect["papers"] - effect["papers, held"], effect["book"] - effect["book, held"]]
+
+# %% tags=["mistake"]
+# This is the model fairface-like. The question is about plantskin.
+rates = 100 * women.pivot_table("error_fairface-like", "arm", "skin")
+effect = rates["dark"] - rates["light"]
+cost = [effect["papers"] - effect["papers, held"], effect["book"] - effect["book, held"]]
 
 # %% [markdown] tags=["hint"]
-# Keep the rows with `gender` "female" and `hair` "short", then make a pivot table with rows `arm`
-# and columns `skin`.
+# Make a pivot table of `women`, with rows `arm` and columns `skin`.
 
 # %% [markdown] tags=["hint"]
 # `effect = rates["dark"] - rates["light"]` has one number a way of making faces.
@@ -333,29 +317,33 @@ cost = [other["papers"] - other["papers, held"], other["book"] - other["book, he
 
 # %% [markdown]
 # Look at `effect`, too. Does what travels with skin add to the effect of skin, or hide some of it?
-# We chose this cell of this model after we had seen all cells, because it shows the idea well.
-# Note N10 has the size over all of them.
+# With faces as units, the 95 % intervals of the two costs are your numbers ± 2.3 and ± 1.3. Which
+# of them contains 0? We chose this cell of this model after we had seen all cells, because it
+# shows the idea well.
 
 # %% [markdown]
-# ## What would change your mind? (4 minutes)
+# ## What would change your mind? (6 minutes)
 #
 # A report by the papers' recipe gives the effect of dark skin on women with short hair, as your
-# `effect["papers"]`. Write three sentences. Which of your numbers would you show its authors? Which
-# one measurement, taken before any model is asked, would let you trust the report, and what could still be wrong
-# then? What would you decide about the report today?
+# `effect["papers"]`. Write three sentences. Which of your numbers would you show its authors?
+# Which measurements, taken before any model is asked, would let you trust the report, and what
+# could still be wrong then? What would you decide about the report today?
+# [Handout 3](handouts/03.html) helps.
 
 # %% [markdown] tags=["instructor"]
 # What changes once all else is put back was carried by things that travel with skin. It can add to
 # an effect or hide some of it. The next cell has the cost in all cells and models, with intervals
-# whose units are faces. Note N10 has the size over all cells. The measurement to ask for: leaks of
+# whose units are faces. Note N10 has the size over all cells. The measurements to ask for: leaks of
 # everything that a model can see, also of what the audit did not ask about.
 
 # %% tags=["instructor"]
 rows = {}
+arms["cell"] = arms["gender_level"].map({0: "women, ", 1: "men, "})
+arms["cell"] += arms["hair_length_level"].map({0: "short", 1: "long"})
 for model in ("celeba-like", "fairface-like", "plantskin"):
-    grid = arms.pivot_table(f"error_{model}", ["gender", "hair", "transect"], ["arm", "skin"])
+    grid = arms.pivot_table(f"error_{model}", ["cell", "transect"], ["arm", "skin"])
     one = {arm: 100 * (grid[arm]["dark"] - grid[arm]["light"]) for arm in WAYS.values()}
     for arm in ("papers", "book"):
-        more = (one[arm] - one[f"{arm}, held"]).groupby(["gender", "hair"])
+        more = (one[arm] - one[f"{arm}, held"]).groupby("cell")
         rows[model, arm] = pd.concat({"cost": more.mean(), "±": 1.96 * more.sem()}, axis=1)
 pd.concat(rows, names=["model", "made by"]).round(1)
