@@ -117,13 +117,13 @@ from helpers import pruning
 LEVELS = ["skin_colour_level", "hair_length_level", "gender_level"]
 images = load("images")
 kept, report = pruning.prune(images, pruning.PAPER_RULES)
-report.drop(columns="reason")
+report[["attribute", "interval", "dropped"]]
 
 # %% [markdown]
 # A row of this report is a rule. It drops an image if raters' mean score of the attribute lies in the interval.
-# `images["kept"]` says whether an image passes all four rules.
+# `dropped` counts these images. `images["kept"]` says whether an image passes all four rules.
 #
-# ## Exercise 1. What is left? (7 minutes)
+# ## Exercise 1. What is left? (10 minutes)
 #
 # Give `shares`, three numbers in percent: how many of the **images** are kept, how many of the **pairs along skin colour**
 # keep both images, and how many of the **transects** keep all eight. The two images of such a pair have the same
@@ -155,10 +155,6 @@ shares += [100 * images.groupby(by)["kept"].any().mean() for by in groups]
 other = images.groupby(["transect", "skin_colour_level", "gender_level"])["kept"].all()
 shares = [100 * stays.mean() for stays in (images["kept"], other, in_transects)]
 
-# %% tags=["mistake"]
-# These are shares. Give them in percent.
-shares = [stays.mean() for stays in (images["kept"], in_pairs, in_transects)]
-
 # %% [markdown] tags=["hint"]
 # `images.groupby("transect")["kept"].all()` is true for each transect that keeps all of its images.
 
@@ -166,49 +162,7 @@ shares = [stays.mean() for stays in (images["kept"], in_pairs, in_transects)]
 # For pairs along skin colour, group by `["transect", "hair_length_level", "gender_level"]`.
 
 # %% [markdown]
-# ## Exercise 2. Who is dropped? (7 minutes)
-#
-# Give `lost`, the share of dropped images in percent for each of the eight versions. Its rows are the combinations of
-# skin colour level and hair length level, in this order, and its columns the gender levels. Use the levels that were
-# **made**. Draw it. Which feature matters most for being dropped?
-
-# %% tags=["solution"]
-# `pivot_table` takes a list of columns for its rows.
-images["dropped"] = ~images["kept"]
-lost = 100 * images.pivot_table("dropped", LEVELS[:2], LEVELS[2])
-ax = lost.plot.barh(color=["purple", "green"], figsize=(5, 2.8))
-ax.legend(["female", "male"])
-ax.set(xlabel="dropped (%)", ylabel="", title="Which versions are dropped?")
-ax.set_yticklabels(["light, short", "light, long", "dark, short", "dark, long"])
-ax.spines[["top", "right"]].set_visible(False)
-
-# %% tags=["check"]
-check("kept-lost", lost)
-
-# %% tags=["mistake"]
-# These are the kept images. Give the share of the dropped ones.
-lost = 100 * images.pivot_table("kept", LEVELS[:2], LEVELS[2])
-
-# %% tags=["mistake"]
-# You grouped by what raters saw, and the rules read the same answers. Group by the levels that were made.
-lost = 100 * images.pivot_table("dropped", ["skin", "hair"], "label")
-
-# %% tags=["mistake"]
-# The rows are in another order: first skin colour, then hair length.
-lost = 100 * images.pivot_table("dropped", [LEVELS[1], LEVELS[0]], LEVELS[2])
-
-# %% tags=["mistake"]
-# These are shares. Give them in percent.
-lost = images.pivot_table("dropped", LEVELS[:2], LEVELS[2])
-
-# %% [markdown] tags=["hint"]
-# First make a column: `images["dropped"] = ~images["kept"]`. The mean of true and false is a share.
-
-# %% [markdown] tags=["hint"]
-# `images.pivot_table(values, rows, columns)` gives means. Rows may be a list: `LEVELS[:2]`.
-
-# %% [markdown]
-# ## Exercise 3. One effect, three sets of faces (6 minutes)
+# ## Exercise 2. One effect, three sets of faces (7 minutes)
 #
 # The function `gap` gives the error rate at dark minus that at light skin, in percentage points. In all images each face
 # occurs as often light as dark, so there the gap is an **effect** of the change.
@@ -217,14 +171,16 @@ lost = images.pivot_table("dropped", LEVELS[:2], LEVELS[2])
 # %%
 def gap(rows: pd.DataFrame, model: str) -> float:
     """Error rate of a model on dark minus that on light skin, in points."""
+    if rows["skin_colour_level"].nunique() < 2:
+        raise ValueError("light and dark images are needed: look at how you chose the rows")
     rates = 100 * rows.groupby("skin_colour_level")[f"error_{model}"].mean()
     return rates[1] - rates[0]
 
 
 # %% [markdown]
-# `pruning.complete_pairs(rows, axis, others)` keeps those rows whose partner along `axis` is there too. Partners have
-# the same levels in the columns `others`. Give `effects`, the gap of the model `fairface-like` in **all images**, in the
-# **kept images**, and in the **complete pairs along skin colour** of the kept images.
+# `pruning.complete_pairs(rows, axis, by)` keeps the rows whose partner is there too: of the same transect, with another level in
+# the column `axis`, and equal levels in the columns `by`, which are the rest of `LEVELS`. Give `effects`, the gap of the
+# model `fairface-like` in **all images**, in the **kept images**, and in their **complete pairs along skin colour**.
 
 # %% tags=["solution"]
 # The axis is the column of levels in which partners differ.
@@ -242,7 +198,7 @@ others = pruning.complete_transects(stay, size=8)
 effects = [gap(rows, "fairface-like") for rows in (images, stay, others)]
 
 # %% tags=["mistake"]
-# Your pairs run along hair length. Give `"skin_colour_level"` as the axis.
+# Your pairs run along hair length. The axis is `"skin_colour_level"`.
 others = pruning.complete_pairs(stay, "hair_length_level", ["skin_colour_level", "gender_level"])
 effects = [gap(rows, "fairface-like") for rows in (images, stay, others)]
 
@@ -254,14 +210,14 @@ effects = [gap(rows, "celeba-like") for rows in (images, stay, whole)]
 # The kept images are `images[images["kept"]]`.
 
 # %% [markdown] tags=["hint"]
-# The axis is `"skin_colour_level"`, and the others are `["hair_length_level", "gender_level"]`.
+# The axis is `"skin_colour_level"`, and `by` is `["hair_length_level", "gender_level"]`.
 
 # %% [markdown]
-# ## Exercise 4. The hard images (11 minutes)
+# ## Exercise 3. The hard images (12 minutes)
 #
 # A team wants a hard test. It keeps those images that an older model gets **wrong**: the model `plantskin`, in whose
-# training faces dark skin went with men. Then it tests `fairface-like` on them. In all images, half of each skin colour
-# has long hair.
+# training faces dark skin went with men. `error_plantskin` is 1 there. Then the team tests `fairface-like` on them. In all
+# images, half of each skin colour has long hair.
 #
 # Give `long_share`, the share of long hair in percent among the hard images: first of light skin, then of dark skin.
 
@@ -293,8 +249,7 @@ long_share = 100 * easy.groupby("skin_colour_level")["hair_length_level"].mean()
 # `hair_length_level` is 1 for long hair, so its mean is a share. Group the hard images first. By which column?
 
 # %% [markdown]
-# Now use the function `gap` for `fairface-like` on the hard images. Give `hard_gap`, and compare it with the effect in
-# all images from exercise 3.
+# Give `hard_gap`, the gap of `fairface-like` on the hard images. Compare it with all images in exercise 2.
 
 # %% tags=["solution"]
 # The gap is in points already.
@@ -314,6 +269,9 @@ hard_gap = gap(hard, "plantskin")
 
 # %% [markdown] tags=["hint"]
 # `gap(rows, model)` takes the hard images and the name of the model.
+
+# %% [markdown] tags=["hint"]
+# The rows are `hard`, and the model is `"fairface-like"`, as in exercise 2.
 
 # %% [markdown]
 # In session 1 you held hair equal. Does that help here? Give `long_gap`, the gap of `fairface-like` among the hard images
@@ -338,19 +296,71 @@ long_gap = gap(images[images["hair_length_level"] == 1], "fairface-like")
 # %% [markdown] tags=["hint"]
 # `hard[hard["hair_length_level"] == 1]` are the hard images with long hair.
 
+# %% [markdown] tags=["hint"]
+# Pass these rows to `gap`.
+
 # %% [markdown]
-# ## What would change your mind? (4 minutes)
+# The gap has become larger. Who is left? Count the hard images of each version: `hard[LEVELS].value_counts().sort_index()`.
+# It leaves out versions without images. Among long hair, compare light with dark skin.
+
+# %% tags=["solution"]
+# The last of the three levels is gender.
+versions = hard[LEVELS].value_counts().sort_index()
+versions
+
+# %% [markdown]
+# ## What would change your mind? (6 minutes)
 #
-# Write three sentences. Holding hair equal did not bring the effect back. What else differs between the light and the
-# dark images of the hard set, and why? What could still be wrong in the last gap? What would you decide: which faces would
-# you test instead?
+# Write three sentences. Holding hair equal made the gap larger, not smaller. What else differs between the light and the
+# dark images of the hard set, and why? Would it be enough to hold gender equal, too? What would you decide: which faces
+# would you test instead? The [handout](handouts/05.html) says what a selection ties together.
 
 # %% [markdown] tags=["instructor"]
 # Light skin and long hair mislead `plantskin` about men. A light-skinned man with long hair needs no further reason to be
 # in the hard set. A dark-skinned one needs one: perhaps the shape of the face is hard to read. The other model stumbles
-# over this reason too. So the selection ties skin to everything that makes a face hard, and hair is only a part of it.
-# Test all images, or choose faces before skin is changed, and keep all eight versions. The next cell counts the images
-# behind the gap. Some cells are small, so ask for the interval.
+# over this reason too. So the selection ties skin to everything that makes a face hard. Hair and gender are only a part
+# of it: among men with long hair the gap is larger still, and few of them are dark-skinned. Test all images, or choose
+# faces before skin is changed, and keep all eight versions. Some cells below are small, so ask for the interval.
 
 # %% tags=["instructor"]
 hard.pivot_table("error_fairface-like", LEVELS[1:], LEVELS[0], aggfunc=["mean", "size"]).round(2)
+
+# %% [markdown]
+# ## If you have time
+#
+# Who is dropped? Give `lost`, the share of dropped images in percent for each of the eight versions. Its rows are the
+# combinations of skin colour level and hair length level, in this order, and its columns the gender levels. Use the
+# levels that were **made**. Draw it with `lost.plot.barh()`. Which feature matters most?
+
+# %% tags=["solution"]
+# `pivot_table` takes a list of columns for its rows.
+images["dropped"] = ~images["kept"]
+lost = 100 * images.pivot_table("dropped", LEVELS[:2], LEVELS[2])
+lost.plot.barh(
+    color=["purple", "green"],
+    xlabel="dropped (%)",
+    ylabel="(skin colour, hair length)",
+    xlim=(0, 22),
+    figsize=(5, 2.8),
+)
+
+# %% tags=["check"]
+check("kept-lost", lost)
+
+# %% tags=["mistake"]
+# These are the kept images. Give the share of the dropped ones.
+lost = 100 * images.pivot_table("kept", LEVELS[:2], LEVELS[2])
+
+# %% tags=["mistake"]
+# You grouped by what raters saw, and the rules read the same answers. Group by the levels that were made.
+lost = 100 * images.pivot_table("dropped", ["skin", "hair"], "label")
+
+# %% tags=["mistake"]
+# These are numbers of images. The mean of true and false is a share.
+lost = images.pivot_table("dropped", LEVELS[:2], LEVELS[2], aggfunc="sum")
+
+# %% [markdown] tags=["hint"]
+# First make a column: `images["dropped"] = ~images["kept"]`. The mean of true and false is a share.
+
+# %% [markdown] tags=["hint"]
+# `images.pivot_table(values, rows, columns)` gives means. Rows may be a list: `LEVELS[:2]`.
