@@ -140,7 +140,7 @@ def stub(code: str) -> str:
             lines += [*code.splitlines()[statement.lineno - 1 : head], "    ..."]
         for target in getattr(statement, "targets", []):
             names = target.elts if isinstance(target, ast.Tuple) else [target]
-            lines += [f"{ast.unparse(name)} = ..." for name in names]
+            lines += [f"{ast.get_source_segment(code, name)} = ..." for name in names]
     return "\n".join(dict.fromkeys(lines))
 
 
