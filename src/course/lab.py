@@ -18,11 +18,13 @@ FOLDERS = HERE / "tables", HERE.parents[1] / "course" / "tables"
 """Where tables lie in what students get, and in the repository."""
 DIGITS, MOST, FEW = 6, 10_000, 8
 SLIPS = {
-    "Right, but as a share. Times 100 it is in percent, and a difference in points.": 100,
-    "Right, but times 100. A share is asked for.": 1 / 100,
-    "The size is right, the sign is not. Subtract the other way round.": -1,
+    "Right, but as a share. Times 100 it is in percent, and a difference in points.": (0, 100),
+    "Right, but times 100. A share is asked for.": (0, 1 / 100),
+    "The size is right, the sign is not. Subtract the other way round.": (0, -1),
+    "This is the rest, what lacks to 100 %.": (100, -1),
+    "This is the rest, what lacks to 1.": (1, -1),
 }
-"""What to say → what a wrong answer times this number is right with."""
+"""What to say → the sum and the factor by which a wrong answer becomes right."""
 _tried = Counter()
 
 
@@ -66,7 +68,8 @@ def _numeric(answer: object) -> bool:
 def places(name: str, answer: object) -> list[str]:
     """A fingerprint of each value of an answer that has a few."""
     values = np.asarray(answer).ravel().tolist()
-    return [fingerprint(name, value) for value in values] if 1 < len(values) <= FEW else []
+    few = 1 < len(values) <= FEW and not {*values} <= {True, False}
+    return [fingerprint(name, value) for value in values] if few else []
 
 
 def recorded(name: str, answer: object) -> dict:
@@ -102,12 +105,14 @@ def _verdict(name: str, answer: object, known: dict) -> str:
         return "not yet. The parts of the answer differ in length. Put one number in each place."
     if shape != known["form"] and max(shape, default=0) > MOST:
         return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
-    if pd.isna(np.asarray(answer, dtype=object)).any():
-        return "not yet. The answer is missing, or a part of it: it holds NaN or None."
     found = fingerprint(name, answer)
     if found == known["right"]:
         return "right."
-    if says := known["mistakes"].get(found) or _slip(name, answer, known):
+    if says := known["mistakes"].get(found):
+        return f"not yet. {says}"
+    if pd.isna(np.asarray(answer, dtype=object)).any():
+        return "not yet. The answer holds NaN or None. Perhaps no row passed a condition."
+    if says := _slip(name, answer, known):
         return f"not yet. {says}"
     if shape != known["form"]:
         return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
@@ -117,6 +122,8 @@ def _verdict(name: str, answer: object, known: dict) -> str:
 
 
 def _partly(mine: list[str], right: list[str]) -> str:
+    if len(mine) != len(right):
+        return ""
     if mine and sorted(mine) == sorted(right):
         return "Your values are right, their order is not. "
     same = [
@@ -131,8 +138,8 @@ def _slip(name: str, answer: object, known: dict) -> str | None:
     if values.ndim == 2 and fingerprint(name, values.T) == known["right"]:
         return "Rows and columns have changed places. `.T` turns a table."
     if form(answer) == known["form"] and _numeric(answer):
-        for says, factor in SLIPS.items():
-            if fingerprint(name, values * factor) == known["right"]:
+        for says, (plus, factor) in SLIPS.items():
+            if fingerprint(name, plus + factor * values) == known["right"]:
                 return says
         if any(fingerprint(name, answer, n) == known["rounded"][n - 2] for n in (2, 3)):
             return "The first two digits are right. Did you round? Give the number itself."
