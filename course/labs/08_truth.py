@@ -149,7 +149,7 @@ plt.rcdefaults()
 #
 # | `arm` | Images |
 # |---|---|
-# | `A exact` | ideal ones: one attribute moves and all others stay, and raters make no mistake |
+# | `A exact` | ideal ones: one attribute moves, others stay, and raters make no mistake |
 # | `C crowd` | those of session 7, the real experiment |
 # | `D pruned` | those of C, without images that look fake or unclear |
 # | `E complete` | those of C, from the faces that lost no image in D |
