@@ -52,8 +52,9 @@ ax.spines[["top", "right"]].set_visible(False)
 # then a gap by skin appears **without any effect of skin**.
 
 # %% [markdown]
-# The table holds a row per portrait. `label` is what most raters said, 1 for a man. `error_…` is 1 where a
-# model's answer differs from it. `skin` and `hair` are the raters' mean scores, cut in the middle.
+# The table holds a row per portrait. `label` is what most raters said, 1 for a man. "Women" is short for faces
+# that raters perceive so. `skin` and `hair` are the raters' mean scores, cut in two. Four models guessed the gender: `error_…` is
+# 1 where a model's answer differs from `label`. This lab looks at one of them, `celeba-like`.
 
 # %%
 from statsmodels.stats.proportion import proportion_confint
@@ -68,6 +69,7 @@ women.head()
 # ## Exercise 1. Count (9 minutes)
 #
 # Compute the share of wrong answers of the model `celeba-like` on light- and on dark-skinned women.
+# `women.groupby("skin", observed=True)[column].mean()` gives the mean of a column for each skin.
 # Give the **gap**, dark minus light, in percentage points.
 
 # %% tags=["solution"]
@@ -83,26 +85,18 @@ check("trap-gap", gap)
 rates = portraits.groupby("skin", observed=True)["error_celeba-like"].mean()
 gap = 100 * (rates["dark"] - rates["light"])
 
-# %% tags=["mistake"]
-# You subtracted dark from light. The gap is dark minus light.
-gap = 100 * (rates["light"] - rates["dark"])
-
-# %% tags=["mistake"]
-# This is a difference of shares. Give it in percentage points.
-gap = rates["dark"] - rates["light"]
+# %% [markdown] tags=["hint"]
+# The column is `error_celeba-like`. Its mean in a group is the share of wrong answers there.
 
 # %% [markdown] tags=["hint"]
-# `women.groupby("skin")[…].mean()` gives the share of wrong answers in each group.
-
-# %% [markdown] tags=["hint"]
-# Subtract the rate of "light" from that of "dark", and multiply by 100.
+# `rates["dark"]` is one of the two rates. Subtract the rate of "light" from it, and multiply by 100.
 
 # %% [markdown]
 # ## Exercise 2. How sure? (9 minutes)
 #
 # Give Wilson's 95 % interval of the error rate on dark-skinned women, in percent: `interval = [100 * low, 100 * high]`.
-# (Wilson's interval never leaves 0 to 100 %, also if errors are few.) `proportion_confint` computes `low` and `high` as
-# shares, from a count and a number of trials. Its `method` has to be `"wilson"`.
+# (Wilson's interval never leaves 0 to 100 %, also if errors are few.) `proportion_confint(errors, faces, method="wilson")`
+# returns `low` and `high` as shares, from the number of errors and the number of faces.
 
 # %% tags=["solution"]
 # `dark` has the errors on dark-skinned women, zeros and ones.
@@ -117,22 +111,19 @@ check("trap-interval", interval)
 interval = [100 * end for end in proportion_confint(dark.sum(), len(dark))]
 
 # %% tags=["mistake"]
-# The ends are shares. Give them in percent.
-interval = list(proportion_confint(dark.sum(), len(dark), method="wilson"))
-
-# %% tags=["mistake"]
 # This is the normal interval, as shares. Ask for `method="wilson"`, and give both ends in percent.
 interval = list(proportion_confint(dark.sum(), len(dark)))
 
 # %% [markdown] tags=["hint"]
-# The count is the sum of the errors of dark-skinned women, and the trials are their number.
+# The errors are the sum of the column among dark-skinned women, and the faces are their number, `len(dark)`.
 
 # %% [markdown]
-# ## Exercise 3. Hold hair equal (13 minutes)
+# ## Exercise 3. Hold hair equal (12 minutes)
 #
 # Compute the error rate of each combination of `hair` and `skin` among women, in percent: a table with a row for
-# `short` and one for `long` hair, and the columns `light` and `dark`. Draw it. Then compute the gap by skin that is
-# left **among women with long hair**.
+# `short` and one for `long` hair, and the columns `light` and `dark`. `women.pivot_table(values, rows, columns, observed=True)`
+# gives the mean of the column `values` in each combination. Draw the table with `table.plot.barh()`. Then compute the gap by
+# skin that is left **among women with long hair**: `table.loc[row, column]` is one number of it.
 
 # %% tags=["solution"]
 # `table` is a pivot table: means by two columns. `gap_of_long` is a gap in its row of long hair.
@@ -144,15 +135,11 @@ table.plot.barh(color=["tan", "saddlebrown"], xlabel="wrong answers (%)", figsiz
 check("trap-table", table)
 
 # %% tags=["mistake"]
-# Rows and columns have changed places. Rows are hair.
-table = 100 * women.pivot_table("error_celeba-like", "skin", "hair", observed=True)
-
-# %% tags=["mistake"]
-# These are shares. Give the rates in percent: multiply the table by 100.
-table = women.pivot_table("error_celeba-like", "hair", "skin", observed=True)
+# You took all portraits. The question is about women alone.
+table = 100 * portraits.pivot_table("error_celeba-like", "hair", "skin", observed=True)
 
 # %% [markdown] tags=["hint"]
-# `women.pivot_table(values, rows, columns)` gives the mean in each cell.
+# The values are `"error_celeba-like"`, the rows `"hair"` and the columns `"skin"`.
 
 # %% tags=["check"]
 check("trap-long", gap_of_long)
@@ -165,10 +152,11 @@ gap_of_long = table.loc["short", "dark"] - table.loc["short", "light"]
 # Take the row `long` of your table, and subtract "light" from "dark".
 
 # %% [markdown]
-# ## What would change your mind? (4 minutes)
+# ## What would change your mind? (5 minutes)
 #
-# Write three sentences. Which comparison would show that skin itself matters to this model? What could still be wrong
-# in your table: what else, besides hair, might go with skin? What would you decide about the model today?
+# Write three sentences. Which comparison would show that skin itself matters to this model? (Look at the three numbers of
+# [the handout](handouts/01.html).) What could still be wrong in your table: what else, besides hair, might go with skin?
+# What would you decide about the model today?
 
 # %% [markdown] tags=["instructor"]
 # The gap shrinks, and it does not vanish. That is no proof of an effect of skin either: other features go with

@@ -132,14 +132,16 @@ by = ["group", "hair", "skin"]
 portraits[[*by, "error_fairface-like", "error_null"]].head()
 
 # %% [markdown]
-# ## Exercise 1. Every group with its interval (9 minutes)
+# ## Exercise 1. Every group with its interval (8 minutes)
 #
 # Make two tables with a row for each of the eight groups.
 #
 # - `groups`: the number of faces and the number of errors of the model `fairface-like`. Group the portraits by the three
 #   columns in `by`. Then `.agg(["size", "sum"])` of the column of errors makes a column `size` and a column `sum`.
 # - `intervals`: Wilson's 95 % intervals of the error rates in **percent**, in the columns `low` and `high`.
-#   `proportion_confint(errors, faces, method="wilson")` takes whole columns, and returns all low and all high ends.
+#   `ends = proportion_confint(errors, faces, method="wilson")` takes whole columns. Errors come first, faces second. It
+#   returns a pair of shares: `ends[0]` are all low ends, `ends[1]` all high ends. Make the table with
+#   `pd.DataFrame({"low": …, "high": …})`.
 
 # %% tags=["solution"]
 # One row for each group: the number of faces, and the number of errors.
@@ -156,10 +158,6 @@ ends = proportion_confint(groups["sum"], groups["size"])
 intervals = 100 * pd.DataFrame({"low": ends[0], "high": ends[1]})
 
 # %% tags=["mistake"]
-# The ends are shares. Give them in percent.
-intervals = pd.DataFrame({"low": ends[0], "high": ends[1]})
-
-# %% tags=["mistake"]
 # These are the errors of the null control. Take the column `error_fairface-like`.
 null = portraits.groupby(by, observed=True)["error_null"].agg(["size", "sum"])
 ends = proportion_confint(null["sum"], null["size"], method="wilson")
@@ -169,21 +167,27 @@ intervals = 100 * pd.DataFrame({"low": ends[0], "high": ends[1]})
 # `portraits.groupby(by, observed=True)[column].agg(["size", "sum"])` counts faces and errors.
 
 # %% [markdown] tags=["hint"]
-# `proportion_confint(groups["sum"], groups["size"], method=…)` returns all low ends and all high ends.
+# Hand `groups["sum"]` and `groups["size"]` to `proportion_confint`, and multiply the table by 100.
 
 # %% [markdown]
-# Draw the rates with their intervals. Write the number of faces beside the name of each group.
-# `plt.errorbar(x, names, xerr=[to_the_left, to_the_right], fmt="o")` draws points with intervals. The names of a group
-# are in `groups.index`, as `("female", "short", "light")`.
+# The function below draws the rates with their intervals, and writes the number of faces beside the name of each
+# group. Call it with your two tables.
+
+
+# %%
+def draw(counts, intervals):
+    """Draw the error rate of each group with its interval."""
+    rates = 100 * counts["sum"] / counts["size"]
+    names = [f"{' '.join(key)}, n = {size:,}" for key, size in counts["size"].items()]
+    plt.figure(figsize=(6, 3))
+    plt.hlines(names, intervals["low"], intervals["high"])
+    plt.plot(rates, names, "o")
+    plt.xlabel("wrong answers of fairface-like (%), 95 % interval")
+
 
 # %% tags=["solution"]
-# Bars reach from the rate to both ends of the interval.
-rates = 100 * groups["sum"] / groups["size"]
-names = [f"{' '.join(key)}, n = {size:,}" for key, size in groups["size"].items()]
-reach = [rates - intervals["low"], intervals["high"] - rates]
-plt.figure(figsize=(6, 3))
-plt.errorbar(rates, names, xerr=reach, fmt="o", capsize=3)
-plt.xlabel("wrong answers of fairface-like (%), 95 % interval")
+# Call the function.
+draw(groups, intervals)
 
 # %% [markdown]
 # ## Exercise 2. A pattern by chance (9 minutes)
@@ -193,11 +197,13 @@ plt.xlabel("wrong answers of fairface-like (%), 95 % interval")
 #
 # Could chance alone make such a spread? The next cell repeats the audit a thousand times with a model that errs
 # on 10 % of all faces. A row of `audits` is an audit, and a column is a group: it holds the number of errors.
+# `audit_rates` has the rates, in percent.
 
 # %%
 sizes = portraits.groupby(by, observed=True).size().to_numpy()
 audits = np.random.default_rng(6).binomial(sizes, 0.1, size=(1000, 8))
-audits[:3]
+audit_rates = 100 * audits / sizes
+audit_rates[:3].round(1)
 
 # %% tags=["solution"]
 # The spread of the null control, in points.
@@ -206,10 +212,6 @@ spread = null_rates.max() - null_rates.min()
 
 # %% tags=["check"]
 check("groups-spread", spread)
-
-# %% tags=["mistake"]
-# This is a difference of shares. Give it in percentage points.
-spread = (null_rates.max() - null_rates.min()) / 100
 
 # %% tags=["mistake"]
 # This is the spread of `fairface-like`. Take the null control, `error_null`.
@@ -225,11 +227,11 @@ spread = null_rates.max() / null_rates.min()
 
 # %% [markdown]
 # Now give the **percentage of the thousand audits** whose spread is at least as large: `as_large`.
-# `.max(axis=0)` of an array goes down its columns, and `.max(axis=1)` goes along its rows.
+# `.max(axis=0)` of an array goes down its columns, and `.max(axis=1)` goes along its rows. The mean of a comparison, as in
+# `(a >= b).mean()`, is the share of places where it is true.
 
 # %% tags=["solution"]
 # A spread for each audit: the largest and the smallest rate of each row.
-audit_rates = 100 * audits / sizes
 spreads = audit_rates.max(axis=1) - audit_rates.min(axis=1)
 as_large = 100 * np.mean(spreads >= spread)
 
@@ -241,7 +243,7 @@ check("groups-chance", as_large)
 as_large = 100 * np.mean(audit_rates.max(axis=0) - audit_rates.min(axis=0) >= spread)
 
 # %% tags=["mistake"]
-# This is the share of audits with a smaller spread.
+# These are the audits with a smaller spread.
 as_large = 100 * np.mean(spreads < spread)
 
 # %% tags=["mistake"]
@@ -249,12 +251,16 @@ as_large = 100 * np.mean(spreads < spread)
 as_large = spreads.mean()
 
 # %% tags=["mistake"]
-# You compared numbers of errors. Divide them by `sizes` first.
+# You compared numbers of errors. Take `audit_rates`.
 counts = audits.max(axis=1) - audits.min(axis=1)
 as_large = 100 * np.mean(counts >= spread)
 
+# %% tags=["mistake"]
+# This is a number of audits. Give a percentage of the thousand.
+as_large = np.sum(spreads >= spread)
+
 # %% [markdown] tags=["hint"]
-# `100 * audits / sizes` holds the rates of all audits. `.max(axis=1)` takes the largest of each row.
+# `audit_rates.max(axis=1)` takes the largest rate of each audit.
 
 # %% [markdown] tags=["hint"]
 # Compare the thousand spreads with `spread`: the mean of `spreads >= spread` is a share.
@@ -264,9 +270,15 @@ as_large = 100 * np.mean(counts >= spread)
 #
 # ## Exercise 3. How many intervals miss? (7 minutes)
 #
-# In `audits` you know the truth: every group has a rate of 0.1. Compute Wilson's 95 % intervals of all 8,000 rates.
-# `proportion_confint(audits, sizes, …)` does it at once. An interval **misses** if it lies wholly above or wholly
-# below 0.1. Between arrays write `|` for "or", as in `(a > 1) | (b < 0)`. Give in percent:
+# In `audits` you know the truth: every group has a rate of 0.1. The next cell computes Wilson's 95 % intervals of all
+# 8,000 rates, as shares.
+
+# %%
+low, high = proportion_confint(audits, sizes, method="wilson")
+
+# %% [markdown]
+# An interval **misses** if it lies wholly above or wholly below 0.1. Between arrays write `|` for "or", as in
+# `(a > 1) | (b < 0)`. Give in percent:
 #
 # - `alone`: how many of all intervals miss,
 # - `any_of_eight`: in how many audits **at least one** of the eight intervals misses. `.any(axis=1)` of a table of true
@@ -274,7 +286,6 @@ as_large = 100 * np.mean(counts >= spread)
 
 # %% tags=["solution"]
 # A table of true and false: does this interval miss 0.1?
-low, high = proportion_confint(audits, sizes, method="wilson")
 missed = (low > 0.1) | (high < 0.1)
 alone = 100 * missed.mean()
 any_of_eight = 100 * missed.any(axis=1).mean()
@@ -289,6 +300,10 @@ alone = 100 * (1 - missed.mean())
 # %% tags=["mistake"]
 # You counted intervals above 0.1 alone. An interval can also miss from below.
 alone = 100 * (low > 0.1).mean()
+
+# %% tags=["mistake"]
+# This is a number of intervals. Give a percentage of the 8,000.
+alone = missed.sum()
 
 # %% [markdown] tags=["hint"]
 # `low > 0.1` is true where an interval lies wholly above. Join both cases by `|`, each in brackets.
@@ -308,19 +323,23 @@ any_of_eight = 100 * (1 - 0.95**8)
 # `axis=0` asks of each group whether it is missed in any audit. An audit is a row: `axis=1`.
 any_of_eight = 100 * missed.any(axis=0).mean()
 
+# %% tags=["mistake"]
+# This is a number of audits. Give a percentage of the thousand.
+any_of_eight = missed.any(axis=1).sum()
+
 # %% [markdown] tags=["hint"]
 # `missed.any(axis=1)` is true for an audit with at least one miss.
 
 # %% [markdown]
 # ## Exercise 4. Intervals that hold together (6 minutes)
 #
-# Bonferroni's method gives each of the eight intervals an eighth of the five percent: ask `proportion_confint` for
-# `alpha=0.05 / 8`. Compute again in how many percent of the audits at least one interval misses: `together`.
+# Bonferroni's method gives each of the eight intervals an eighth of the five percent: add `alpha=0.05 / 8` to the call of
+# exercise 3. Compute again in how many percent of the audits at least one interval misses: `together`.
 
 # %% tags=["solution"]
-# The same count with wider intervals.
-low, high = proportion_confint(audits, sizes, alpha=0.05 / 8, method="wilson")
-together = 100 * ((low > 0.1) | (high < 0.1)).any(axis=1).mean()
+# The same count with wider intervals, a pair of low and high ends.
+wide = proportion_confint(audits, sizes, alpha=0.05 / 8, method="wilson")
+together = 100 * ((wide[0] > 0.1) | (wide[1] < 0.1)).any(axis=1).mean()
 
 # %% tags=["check"]
 check("groups-together", together)
@@ -331,21 +350,30 @@ together = any_of_eight
 
 # %% tags=["mistake"]
 # `alpha` is the share that may miss: 0.05 / 8, and not 0.95 / 8.
-low, high = proportion_confint(audits, sizes, alpha=0.95 / 8, method="wilson")
-together = 100 * ((low > 0.1) | (high < 0.1)).any(axis=1).mean()
+wide = proportion_confint(audits, sizes, alpha=0.95 / 8, method="wilson")
+together = 100 * ((wide[0] > 0.1) | (wide[1] < 0.1)).any(axis=1).mean()
+
+# %% tags=["mistake"]
+# This is the percentage of intervals that miss. Count audits with at least one miss: `.any(axis=1)`.
+wide = proportion_confint(audits, sizes, alpha=0.05 / 8, method="wilson")
+together = 100 * ((wide[0] > 0.1) | (wide[1] < 0.1)).mean()
 
 # %% [markdown] tags=["hint"]
-# Copy your lines of exercise 3, and add `alpha=0.05 / 8` to the call.
+# Copy the lines of exercise 3, and add `alpha=0.05 / 8` to the call.
 
 # %% [markdown]
-# Now a model with real errors: `error_plantskin`. Take its error rate on all portraits as a known number. In how many
-# of the eight groups does the **widened** Wilson interval lie wholly above it? Call the number `clear`.
+# Now a model whose errors depend on the face: `plantskin`. `planted` has its counts, and `overall` is its error rate on all
+# portraits, as a share. Take it as a known number. In how many of the eight groups does the **widened** Wilson interval lie
+# wholly above it? Call the number `clear`.
+
+# %%
+planted = portraits.groupby(by, observed=True)["error_plantskin"].agg(["size", "sum"])
+overall = portraits["error_plantskin"].mean()
 
 # %% tags=["solution"]
 # Compare the low ends with the rate on all portraits.
-planted = portraits.groupby(by, observed=True)["error_plantskin"].agg(["size", "sum"])
 ends = proportion_confint(planted["sum"], planted["size"], alpha=0.05 / 8, method="wilson")
-clear = np.sum(ends[0] > portraits["error_plantskin"].mean())
+clear = np.sum(ends[0] > overall)
 
 # %% tags=["check"]
 check("groups-clear", clear)
@@ -353,23 +381,22 @@ check("groups-clear", clear)
 # %% tags=["mistake"]
 # This is the number with 95 % intervals, each by itself. Widen them with `alpha=0.05 / 8`.
 ends = proportion_confint(planted["sum"], planted["size"], method="wilson")
-clear = np.sum(ends[0] > portraits["error_plantskin"].mean())
+clear = np.sum(ends[0] > overall)
 
 # %% tags=["mistake"]
-# These are the groups of `fairface-like`. Take `error_plantskin`, in the counts and in the rate on all portraits.
-ends = proportion_confint(groups["sum"], groups["size"], alpha=0.05 / 8, method="wilson")
-clear = np.sum(ends[0] > portraits["error_fairface-like"].mean())
+# You also counted groups whose interval lies wholly below. Take the low ends alone.
+clear = np.sum((ends[0] > overall) | (ends[1] < overall))
 
 # %% [markdown] tags=["hint"]
-# Count faces and errors of `error_plantskin` as in exercise 1, and compare the low ends with
-# `portraits["error_plantskin"].mean()`.
+# Call `proportion_confint` as in exercise 1, with `alpha=0.05 / 8`, and compare the low ends with `overall`.
 
 # %% [markdown]
-# ## What would change your mind? (4 minutes)
+# ## What would change your mind? (5 minutes)
 #
-# Write three sentences. Choose the group with the largest rate in your figure of exercise 1. Which result would
-# show that its rate is more than chance, and which that the feature in its name causes the errors? What could still be
-# wrong in that figure? What would you decide: repair the model for this group, or measure first?
+# Write three sentences. Choose the group with the largest rate in your figure of exercise 1. Which result would show
+# that its rate is more than chance? What could still be wrong: would that result show that one of the features in its name
+# causes the errors (see the end of [the handout](handouts/06.html))? What would you decide: repair the model for this group, or
+# measure first?
 
 # %% [markdown] tags=["instructor"]
 # The first question is about chance: a widened interval, or a spread that chance hardly ever makes, answers it. The

@@ -201,12 +201,12 @@ print(f"{len(images):,} images of {images['transect'].nunique()} faces")
 images.filter(regex="transect|level|error").head(8)
 
 # %% [markdown]
-# ## Exercise 1. The same face, twice (7 minutes)
+# ## Exercise 1. The same face, twice (8 minutes)
 #
 # A **cell** is a set of images with the same levels of hair and gender. Take men with long hair, and the model
 # `fairface-like`. In this cell each face has two images: one with light and one with dark skin. They are a pair.
 #
-# `pairs` has a row for each face and a column for each skin colour, 0 and 1.
+# `pairs` has a row for each face and a column for each skin colour, 0 and 1. A number in it is 1 where the model errs.
 
 # %%
 cell = images.query("gender_level == 1 and hair_length_level == 1")
@@ -228,10 +228,6 @@ turned = [(change == 1).sum(), (change == -1).sum()]
 
 # %% tags=["check"]
 check("pairs-turned", turned)
-
-# %% tags=["mistake"]
-# The two numbers have changed places. Harmed comes first: right with light skin, wrong with dark skin.
-turned = [(change == -1).sum(), (change == 1).sum()]
 
 # %% tags=["mistake"]
 # These are all errors, with dark and with light skin. Count only the faces whose two answers differ.
@@ -259,14 +255,6 @@ check("pairs-effect", effect)
 effect = 100 * change.sum() / (change != 0).sum()
 
 # %% tags=["mistake"]
-# This is light minus dark. The effect of dark skin is dark minus light.
-effect = -100 * change.mean()
-
-# %% tags=["mistake"]
-# This is a share. Give the effect in percentage points.
-effect = change.mean()
-
-# %% tags=["mistake"]
 # This counts harmed faces alone. Subtract those who are helped.
 effect = 100 * (change == 1).mean()
 
@@ -274,11 +262,11 @@ effect = 100 * (change == 1).mean()
 # The mean of `change` is (harmed − helped) / faces. Multiply it by 100.
 
 # %% [markdown]
-# ## Exercise 2. A fair coin, and what a pair saves (6 minutes)
+# ## Exercise 2. A fair coin (4 minutes)
 #
 # Suppose that skin harms as many faces as it helps. Then a face that changes sides turns wrong or right with equal
 # chance, like a fair coin. `binomtest(heads, tosses).pvalue` says how often a fair coin is at least as uneven.
-# This is **McNemar's test**. Compute its `p` for the faces that change sides.
+# This is **McNemar's test**. Give its p-value `p` for the faces that change sides.
 
 # %% tags=["solution"]
 # A toss is a face that changes sides.
@@ -297,60 +285,6 @@ p = binomtest(turned[0], sum(turned), alternative="greater").pvalue
 
 # %% [markdown] tags=["hint"]
 # Heads are the harmed faces. The tosses are the harmed and the helped faces together. Take `.pvalue` of the result.
-
-# %% [markdown]
-# Now compare two standard errors, both in points. Compute them, with `.std()` for a standard deviation, `.var()` for a
-# variance, and `np.sqrt` for a root:
-#
-# `se_pairs` = 100 · standard deviation of `change` / √n
-#
-# `se_groups` = 100 · √(variance of `pairs[0]` / n + variance of `pairs[1]` / n)
-#
-# The second one would be right if the light-skinned and the dark-skinned faces were two groups of different faces.
-# `times_as_many` says how many times as many **images** two groups need for the same precision. (`.std()` and `.var()`
-# divide by n − 1. `np.std` and `np.var` divide by n, unless you write `ddof=1`.)
-
-# %%
-n = len(pairs)
-
-# %% tags=["solution"]
-# `times_as_many` is (se_groups / se_pairs) ** 2. The square is there because a variance falls like 1/n.
-se_pairs = 100 * change.std() / np.sqrt(n)
-se_groups = 100 * np.sqrt(pairs[0].var() / n + pairs[1].var() / n)
-times_as_many = (se_groups / se_pairs) ** 2
-print(
-    f"{effect:.1f} points: ± {1.96 * se_pairs:.1f} as pairs, ± {1.96 * se_groups:.1f} as two groups"
-)
-
-# %% tags=["check"]
-check("pairs-saved", times_as_many)
-
-# %% tags=["mistake"]
-# This is the ratio of the standard errors. Square it: the number of images goes with the variance.
-times_as_many = se_groups / se_pairs
-
-# %% tags=["mistake"]
-# This is the ratio upside down. Divide the variance of two groups by that of pairs.
-times_as_many = (se_pairs / se_groups) ** 2
-
-# %% tags=["mistake"]
-# You counted faces: a pair has two images of one face. The question is about images. Leave out the factor 2.
-times_as_many = 2 * (se_groups / se_pairs) ** 2
-
-# %% tags=["mistake"]
-# One of the two divides by n, and the other by n − 1. Use `.var()` of the column, or `np.var` with `ddof=1`.
-times_as_many = (100 * np.sqrt((np.var(pairs[0]) + np.var(pairs[1])) / n) / se_pairs) ** 2
-
-# %% tags=["mistake"]
-# One of the two divides by n, and the other by n − 1. Use `change.std()`, or `np.std` with `ddof=1`.
-times_as_many = (se_groups / (100 * np.std(change) / np.sqrt(n))) ** 2
-
-# %% tags=["mistake"]
-# `se_groups` is in points, as `se_pairs` is. Multiply it by 100.
-times_as_many = (np.sqrt(pairs[0].var() / n + pairs[1].var() / n) / se_pairs) ** 2
-
-# %% [markdown] tags=["hint"]
-# `pairs[0].var()` is a variance. Add the two, divide by n, and take `np.sqrt` of the result.
 
 # %% [markdown]
 # ## Exercise 3. Four cells, and their average (8 minutes)
@@ -378,10 +312,6 @@ four = 100 * planted[["estimate", "low", "high"]]
 
 # %% tags=["check"]
 check("pairs-four", four)
-
-# %% tags=["mistake"]
-# These are shares. Multiply by 100.
-four = planted[["estimate", "low", "high"]]
 
 # %% tags=["mistake"]
 # This is the model `fairface-like`. Take the column `error_plantskin`.
@@ -444,11 +374,10 @@ def draw(four, average):
 draw(four, average)
 
 # %% [markdown]
-# ## Exercise 4. One coefficient, and a mix (10 minutes)
+# ## Exercise 4. One coefficient (10 minutes)
 #
 # Many audits fit a logistic regression and read one coefficient. Its unit is the **log odds ratio**: it is positive
-# if an error is more likely with dark skin. This is how to fit one, here without skin. (A column with a hyphen in its
-# name needs `Q` in a formula: `Q("error_fairface-like") ~ …`.)
+# if an error is more likely with dark skin. This is how to fit one, here without skin. `disp=0` keeps the fit quiet.
 
 # %%
 fit = smf.logit("error_plantskin ~ hair_length_level + gender_level", images).fit(disp=0)
@@ -505,10 +434,6 @@ both = [on_women, fitted["skin_colour_level:gender_level"]]
 both = [np.exp(both[0]), np.exp(both[1])]
 
 # %% tags=["mistake"]
-# Women come first.
-both = both[::-1]
-
-# %% tags=["mistake"]
 # Keep hair in the formula: `… * gender_level + hair_length_level`.
 c = smf.logit("error_plantskin ~ skin_colour_level * gender_level", images).fit(disp=0).params
 both = [c["skin_colour_level"], c["skin_colour_level"] + c["skin_colour_level:gender_level"]]
@@ -520,7 +445,77 @@ both = [c["skin_colour_level"], c["skin_colour_level"] + c["skin_colour_level:ge
 # Women have gender level 0, so the product is 0 for them. Men have level 1, so the product adds its coefficient.
 
 # %% [markdown]
-# An average belongs to a mix of faces. In these images half of the faces are women. Take the mean effect on women
+# ## What would change your mind? (5 minutes)
+#
+# A report says: "The coefficient of dark skin is below zero, so this model treats dark skin well." Write three
+# sentences to its author. Which table would you ask for, and which result in it would make you agree? What could still be
+# wrong in that table? What would you decide about the model today?
+
+# %% [markdown] tags=["instructor"]
+# Ask for the effect in every cell, with its interval. You would agree if no interval lies above the tolerance, and few
+# faces were harmed. The regression is right about its own question: on average over these faces, errors fall. The question
+# was wrong. What could still be wrong: the directions that change skin may move other features (session 3), and raters say what
+# is an error (session 4). Session 8 compares all this with the truth. A decision names the group: not for women, until
+# their intervals lie below the tolerance. The next cell prints the key numbers of the lab and of its slides.
+
+# %% [markdown]
+# ## If you have time
+#
+# **What a pair saves.** Compare two standard errors of exercise 1, both in points. Compute them, with `.std()` for a
+# standard deviation, `.var()` for a variance, and `np.sqrt` for a root:
+#
+# `se_pairs` = 100 · standard deviation of `change` / √n
+#
+# `se_groups` = 100 · √(variance of `pairs[0]` / n + variance of `pairs[1]` / n)
+#
+# The second one would be right if the light-skinned and the dark-skinned faces were two groups of different faces.
+# `times_as_many` says how many times as many **images** two groups need for the same precision. (`.std()` and `.var()`
+# divide by n − 1. `np.std` and `np.var` divide by n, unless you write `ddof=1`.)
+
+# %%
+n = len(pairs)
+
+# %% tags=["solution"]
+# `times_as_many` is (se_groups / se_pairs) ** 2. The square is there because a variance falls like 1/n.
+se_pairs = 100 * change.std() / np.sqrt(n)
+se_groups = 100 * np.sqrt(pairs[0].var() / n + pairs[1].var() / n)
+times_as_many = (se_groups / se_pairs) ** 2
+print(
+    f"{effect:.1f} points: ± {1.96 * se_pairs:.1f} as pairs, ± {1.96 * se_groups:.1f} as two groups"
+)
+
+# %% tags=["check"]
+check("pairs-saved", times_as_many)
+
+# %% tags=["mistake"]
+# This is the ratio of the standard errors. Square it: the number of images goes with the variance.
+times_as_many = se_groups / se_pairs
+
+# %% tags=["mistake"]
+# This is the ratio upside down. Divide the variance of two groups by that of pairs.
+times_as_many = (se_pairs / se_groups) ** 2
+
+# %% tags=["mistake"]
+# You counted faces: a pair has two images of one face. The question is about images. Leave out the factor 2.
+times_as_many = 2 * (se_groups / se_pairs) ** 2
+
+# %% tags=["mistake"]
+# One of the two divides by n, and the other by n − 1. Use `.var()` of the column, or `np.var` with `ddof=1`.
+times_as_many = (100 * np.sqrt((np.var(pairs[0]) + np.var(pairs[1])) / n) / se_pairs) ** 2
+
+# %% tags=["mistake"]
+# One of the two divides by n, and the other by n − 1. Use `change.std()`, or `np.std` with `ddof=1`.
+times_as_many = (se_groups / (100 * np.std(change) / np.sqrt(n))) ** 2
+
+# %% tags=["mistake"]
+# `se_groups` is in points, as `se_pairs` is. Multiply it by 100.
+times_as_many = (np.sqrt(pairs[0].var() / n + pairs[1].var() / n) / se_pairs) ** 2
+
+# %% [markdown] tags=["hint"]
+# `pairs[0].var()` is a variance. Add the two, divide by n, and take `np.sqrt` of the result.
+
+# %% [markdown]
+# **A mix.** An average belongs to a mix of faces. In these images half of the faces are women. Take the mean effect on women
 # and that on men from `four`. If a test set had a share *w* of women, its average would be
 # *w* · women + (1 − *w*) · men. Which **percentage** of women makes it zero? Call it `zero_at`.
 
@@ -537,10 +532,6 @@ check("pairs-mix", zero_at)
 zero_at = -100 * women / (men - women)
 
 # %% tags=["mistake"]
-# This is a share. Give a percentage.
-zero_at = men / (men - women)
-
-# %% tags=["mistake"]
 # Check the sign in your equation: `w * (men - women)` equals `men`.
 zero_at = 100 * men / (men + women)
 
@@ -554,28 +545,15 @@ zero_at = 100 * both[1] / (both[1] - both[0])
 # %% [markdown] tags=["hint"]
 # Collect the terms with *w* on one side of *w* · women + (1 − *w*) · men = 0, then divide.
 
-# %% [markdown]
-# ## What would change your mind? (4 minutes)
-#
-# A report says: "The coefficient of dark skin is below zero, so this model treats dark skin well." Write three
-# sentences to its author. Which table would you ask for, and which result in it would make you agree? What could still be
-# wrong in that table? What would you decide about the model today?
-
-# %% [markdown] tags=["instructor"]
-# Ask for the effect in every cell, with its interval. You would agree if no interval lies above the tolerance, and few
-# faces were harmed. The regression is right about its own question: on average over these faces, errors fall. The question
-# was wrong. What could still be wrong: the directions that change skin may move other features (session 3), and raters say what
-# is an error (session 4). Session 8 compares all this with the truth. A decision names the group: not for women, until
-# their intervals lie below the tolerance. The next cell prints the key numbers of the lab and of its slides.
-
 # %% tags=["instructor"]
 rates = 100 * images.groupby("hair_length_level")["error_celeba-like"].mean()
 print(f"Slide 2: {rates[0]:.1f} % wrong with short hair, {rates[1]:.1f} % with long hair")
 print(f"Exercise 1: {turned[0]} harmed, {turned[1]} helped, effect {effect:+.2f} points")
-print(f"Exercise 2: p = {p:.3f}, two groups need {times_as_many:.2f} times as many images")
+print(f"Exercise 2: p = {p:.3f}")
 print(f"Exercise 3: average {average:+.2f} points")
 print(f"Exercise 4: one {one:+.2f}, women {both[0]:+.2f}, men {both[1]:+.2f}")
 print(f"Mean of the last two: {np.mean(both):+.2f}. It is not the one coefficient.")
-print(f"Zero on average with {zero_at:.1f} % women. Effects of plantskin in each cell:")
+print(f"What a pair saves: two groups need {times_as_many:.2f} times as many images")
+print(f"A mix: zero on average with {zero_at:.1f} % women. Effects of plantskin in each cell:")
 cells = planted.rename(columns={"worse": "harmed", "better": "helped"})[["harmed", "helped"]]
 cells.join(four.round(1))

@@ -51,7 +51,7 @@ def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
 
 def verdict(
     low: ArrayLike, high: ArrayLike, low90: ArrayLike, high90: ArrayLike, tolerance: float
-) -> np.ndarray:
+) -> np.ndarray | str:
     """What 95 % and 90 % intervals say of effects against ±`tolerance`, strings of their shape.
 
     - "exceeds": the 95 % interval (low, high) lies wholly beyond one end of the tolerance;
@@ -65,7 +65,7 @@ def verdict(
         tolerance: largest effect that does not matter, in the units of the effects.
 
     Returns:
-        Strings of the intervals' shape.
+        Strings of the intervals' shape, one string for one interval.
 
     Raises:
         ValueError: a tolerance that is not above zero.
@@ -82,7 +82,7 @@ def verdict(
         EXCEEDS: (low > tolerance) | (high < -tolerance),
         WITHIN: (low90 > -tolerance) & (high90 < tolerance),
     }
-    return np.select(list(states.values()), list(states), INCONCLUSIVE)
+    return np.select(list(states.values()), list(states), INCONCLUSIVE)[()]
 
 
 def mde(
