@@ -474,7 +474,7 @@ def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
     found["estimate"] = rate.estimate - base.estimate
     found |= {"low": low, "high": high, "low90": low90, "high90": high90, "p": p}
     found |= {"n": rate.n, "identities": rate.identities}
-    found["verdict"] = str(verdict(low, high, low90, high90, tolerance))
+    found["verdict"] = verdict(low, high, low90, high90, tolerance)
     return found | {"mde": float(mde((high - low) / (2 * quantile))), "reason": reason}
 
 
