@@ -666,9 +666,8 @@ Markdown(
 # ```
 #
 # Effects of skin on women, in points: the standard deviation of an effect over the runs, the standard error that one run prints, and
-# in how many runs its interval holds the truth of that run. For the experiment on one of the two models these are fewer than
-# nineteen in twenty: the interval covers the draw of faces and of raters, and leaves out what the instrument still does wrong. The last rows count cells of
-# all three attributes.
+# in how many runs its interval holds the truth of that run. Each run trains its own networks, so its truth differs as well, and
+# the effects spread more widely than one run's error. The last rows count cells of all three attributes.
 #
 # ```{include} _seeds_effects.txt
 # ```

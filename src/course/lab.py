@@ -99,6 +99,8 @@ def check(name: str, answer: object) -> None:
 def _verdict(name: str, answer: object, known: dict) -> str:
     if answer is ... or (isinstance(answer, list | tuple) and any(one is ... for one in answer)):
         return "there is no answer yet. Put yours in place of the dots."
+    if callable(answer):
+        return "not yet. The answer is a function. Call it, and check what it returns."
     try:
         shape = form(answer)
     except ValueError:
@@ -111,7 +113,7 @@ def _verdict(name: str, answer: object, known: dict) -> str:
     if says := known["mistakes"].get(found):
         return f"not yet. {says}"
     if pd.isna(np.asarray(answer, dtype=object)).any():
-        return "not yet. The answer holds NaN or None. Perhaps no row passed a condition."
+        return "not yet. The answer holds NaN or None. Perhaps no row passed, or a `return` is missing."
     if says := _slip(name, answer, known):
         return f"not yet. {says}"
     if shape != known["form"]:
