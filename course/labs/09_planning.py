@@ -315,7 +315,7 @@ curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in orde
 
 # %% [markdown]
 # An effect that a study finds with a power of 80 % is called *detectable*. Give `smallest`: for each column of `curves`, the
-# smallest effect in whole points whose power is at least 0.8. You may read the three numbers from `curves.round(2)`.
+# smallest effect in whole points whose power is at least 0.8. You may read them from `curves.round(2)`.
 
 # %% tags=["solution"]
 # With code: `column[column >= 0.8].index[0]` is the first row that fulfils the condition.
