@@ -167,20 +167,20 @@ from helpers.effects.planning import label_noise, noisy_design
 images = load("images")
 pilot = images[images["transect"] < 50]
 rows = ["transect", "hair_length_level", "gender_level"]
-pairs = pilot.pivot_table("error_fairface-like", rows, "skin_colour_level")
-pairs.head()
+errors = pilot.pivot_table("error_fairface-like", rows, "skin_colour_level")
+errors.head()
 
 # %% [markdown]
 # ## Exercise 1. What a pilot tells (6 minutes)
 #
-# Each row of `pairs` is a pair: the same face with light skin (column 0) and with dark skin (column 1). Compute `base_rate`,
+# Each row of `errors` is a pair: the same face with light skin (column 0) and with dark skin (column 1). Compute `base_rate`,
 # the error rate with light skin, and `within`, the correlation of the two columns, both as fractions. Give them in this order as
 # the list `values`.
 
 # %% tags=["solution"]
 # `one.corr(other)` is the correlation of two columns.
-base_rate = pairs[0].mean()
-within = pairs[0].corr(pairs[1])
+base_rate = errors[0].mean()
+within = errors[0].corr(errors[1])
 values = [base_rate, within]
 
 # %% tags=["check"]
@@ -188,35 +188,35 @@ check("planning-pilot", values)
 
 # %% tags=["mistake"]
 # The base rate is the error rate at the low level alone: light skin, column 0.
-values = [pairs.to_numpy().mean(), within]
+values = [errors.to_numpy().mean(), within]
 
 # %% tags=["mistake"]
 # This is a covariance. Ask for the correlation.
-values = [base_rate, pairs[0].cov(pairs[1])]
+values = [base_rate, errors[0].cov(errors[1])]
 
 # %% tags=["mistake"]
 # The base rate is that of dark skin here. Light skin is column 0.
-values = [pairs[1].mean(), within]
+values = [errors[1].mean(), within]
 
 # %% tags=["mistake"]
 # Keep the base rate as a fraction: planning counts in fractions.
 values = [100 * base_rate, within]
 
 # %% [markdown] tags=["hint"]
-# `pairs[0]` is the column of light skin. Its mean is the base rate.
+# `errors[0]` is the column of light skin. Its mean is the base rate.
 
 # %% [markdown] tags=["hint"]
-# A correlation takes two columns of `pairs`: that of light skin and that of dark skin. Which method does the comment name?
+# A correlation takes two columns of `errors`: that of light skin and that of dark skin. Which method does the comment name?
 
 # %% [markdown]
-# A pilot is small. How far off is yours? The whole experiment gives these two values:
+# A pilot is small, so chance moves its values. Compare yours with those of the whole experiment:
 
 # %%
 whole = images.pivot_table("error_fairface-like", rows, "skin_colour_level")
 print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3f}")
 
 # %% [markdown]
-# ## Exercise 2. How many faces? (7 minutes)
+# ## Exercise 2. How many faces? (8 minutes)
 #
 # `Design(difference, base_rate, within, pairs=…)` holds what you plan for. `transects_needed(design, alpha)` gives the least
 # number of transects that finds such an effect with a power of 80 %. The level `alpha` is 0.05 if you do not give it.
@@ -225,15 +225,16 @@ print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3
 #
 # 1. for the **average** over the four cells (`pairs=4`),
 # 2. for **one cell** (`pairs=1`),
-# 3. for one cell **in its family** of 24 tests: the level is divided by 24, in the worst case.
+# 3. for one cell **in its family**: it is one of 24 tests that are judged together. The strictest of them has the level
+#    0.05 / 24.
 #
 # *Write down your guess of the third number first.*
 
 # %% tags=["solution"]
 # An effect of 5 points is a difference of 0.05.
-average, cell = (Design(0.05, base_rate, within, pairs=pairs_of_face) for pairs_of_face in (4, 1))
+average = Design(0.05, base_rate, within, pairs=4)
+cell = Design(0.05, base_rate, within, pairs=1)
 needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
-print(needed)
 
 # %% tags=["check"]
 check("planning-needed", needed)
@@ -249,7 +250,13 @@ needed = [transects_needed(average), transects_needed(cell), 24 * transects_need
 
 # %% tags=["mistake"]
 # You left out `within`, so `Design` took 0.05. Hand over the correlation of your pilot.
-average, cell = (Design(0.05, base_rate, pairs=pairs_of_face) for pairs_of_face in (4, 1))
+average, cell = (Design(0.05, base_rate, pairs=pairs) for pairs in (4, 1))
+needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
+
+# %% tags=["mistake"]
+# Use your pilot's two values, not those of the whole experiment.
+known = whole[0].mean(), whole[0].corr(whole[1])
+average, cell = (Design(0.05, *known, pairs=pairs) for pairs in (4, 1))
 needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
 
 # %% [markdown] tags=["hint"]
@@ -259,61 +266,66 @@ needed = [transects_needed(average), transects_needed(cell), transects_needed(ce
 # The third number is `transects_needed(cell, 0.05 / 24)`.
 
 # %% [markdown]
-# ## Exercise 3. What can be overlooked? (9 minutes)
+# ## Exercise 3. What can be overlooked? (8 minutes)
 #
-# `power(transects, design)` gives the chance to find an effect. Make `curves`, a table of the power in **one cell**: a row for
-# each effect of 1 to 15 points, and a column for 100, for 400 and for 1,600 transects. Use your pilot's base rate, but be careful
-# with its correlation: plan with `within=0.2`. Draw the three curves with `curves.plot()`.
+# `power(transects, design)` gives the chance to find an effect, by one test at the level 0.05. Make `curves`, a table of the power
+# in **one cell**: a row for each of `effects`, and a column for each of `orders`. Keep your pilot's base rate. Its correlation is
+# uncertain, and so large that `power` refuses it beside a large effect. Take `within=0.2`: a smaller one is the careful side,
+# because it asks for more faces.
+
+# %%
+effects = range(1, 16)  # in points
+orders = [100, 400, 1600]  # transects
 
 # %% tags=["solution"]
-# A dictionary of lists becomes a table: `pd.DataFrame({name: list, …}, index=…)`.
-effects_in_points = range(1, 16)
-designs = [Design(points / 100, base_rate, 0.2, pairs=1) for points in effects_in_points]
-curves = {n: [power(n, design) for design in designs] for n in (100, 400, 1600)}
-curves = pd.DataFrame(curves, index=effects_in_points)
-curves.plot(
-    style=["o-", "s--", "^:"], figsize=(6, 3), xlabel="true effect (points)", ylabel="power"
-)
-plt.axhline(0.8, color="grey", linewidth=1)
+# Put the power in place of the dots. It is a power of n and of points:
+# `pd.DataFrame({n: [… for points in effects] for n in orders}, index=effects)`
+# Draw it: `curves.plot(style=["o-", "s--", "^:"], xlabel="points", ylabel="power")`, and `plt.axhline(0.8)`.
+curves = {
+    n: [power(n, Design(points / 100, base_rate, 0.2, pairs=1)) for points in effects]
+    for n in orders
+}
+curves = pd.DataFrame(curves, index=effects)
+curves.plot(style=["o-", "s--", "^:"], figsize=(6, 3), xlabel="points", ylabel="power")
+plt.axhline(0.8)
 
 # %% tags=["check"]
 check("planning-curves", curves)
 
 # %% tags=["mistake"]
 # These are the powers of the average. A cell has `pairs=1`.
-designs = [Design(points / 100, base_rate, 0.2) for points in effects_in_points]
-curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in (100, 400, 1600)})
+designs = [Design(points / 100, base_rate, 0.2) for points in effects]
+curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in orders})
 
 # %% tags=["mistake"]
 # You left out the correlation, so `Design` took 0.05. Take 0.2.
-designs = [Design(points / 100, base_rate, pairs=1) for points in effects_in_points]
-curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in (100, 400, 1600)})
+designs = [Design(points / 100, base_rate, pairs=1) for points in effects]
+curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in orders})
 
 # %% tags=["mistake"]
-# Rows and columns have changed places. Effects are rows.
-curves = curves.T
+# Use your pilot's base rate, not that of the whole experiment.
+designs = [Design(points / 100, whole[0].mean(), 0.2, pairs=1) for points in effects]
+curves = pd.DataFrame({n: [power(n, design) for design in designs] for n in orders})
 
 # %% [markdown] tags=["hint"]
 # `Design(points / 100, base_rate, 0.2, pairs=1)` is the design for one row.
 
 # %% [markdown] tags=["hint"]
-# `[power(100, design) for design in designs]` is the first column, if `designs` holds the fifteen designs.
+# `power(n, …)` is one place of the table. It takes the design of its row.
 
 # %% [markdown]
 # An effect that a study finds with a power of 80 % is called *detectable*. Give `smallest`: for each column of `curves`, the
-# smallest effect in whole points whose power is at least 0.8.
+# smallest effect in whole points whose power is at least 0.8. You may read them from `curves.round(2)`.
 
 # %% tags=["solution"]
-# Rows of a column that fulfil a condition: `column[column >= 0.8]`. The first of their names is `.index[0]`.
+# With code: `column[column >= 0.8].index[0]` is the first row that fulfils the condition.
 smallest = [column[column >= 0.8].index[0] for _, column in curves.items()]
-for transects, points in zip(curves, smallest, strict=True):
-    print(f"{transects} transects: no effect of {points} points or more would be overlooked often")
 
 # %% tags=["check"]
 check("planning-smallest", smallest)
 
 # %% tags=["mistake"]
-# This is the largest effect that is still likely to be overlooked. Take the next one.
+# Each is one too small. Take the first row with at least 0.8. Rows begin at 1 point: ask for `index=effects`.
 smallest = [column[column < 0.8].index[-1] for _, column in curves.items()]
 
 # %% tags=["mistake"]
@@ -329,115 +341,109 @@ smallest = [column[column >= 0.5].index[0] for _, column in curves.items()]
 # %% [markdown]
 # ## Exercise 4. Faces or raters? (9 minutes)
 #
-# Raters judge eight attributes in each of the eight images of a transect. An answer costs 0.02, and you have 1,000.
+# Raters judge eight attributes in each of the eight images of a transect. An answer costs 0.02, and you have 1,000. So these
+# are the most transects that you can pay with 1, 3 and 5 raters an image:
 
 # %%
 raters = [1, 3, 5]
-
-
-def cost(transects: int, raters: int) -> float:
-    """Price of an order."""
-    return 8 * transects * 8 * raters * 0.02
-
-
-cost(100, 5)
+shares = [0.04, 0.16]
+affordable = [int(1000 / (8 * 8 * r * 0.02)) for r in raters]
+affordable
 
 # %% [markdown]
-# Give `affordable`, the most transects that you can pay with 1, 3 and 5 raters an image.
+# A rater's label is wrong in a share of images. `label_noise(share, r)` is the chance that the *majority* of `r` raters is
+# wrong, and `noisy_design(design, noise)` is the design as it looks through such labels. Give `chances`: the power to find 5
+# points in one cell, a row for 1, 3 and 5 raters, a column for each of `shares`.
 
 # %% tags=["solution"]
-# `a // b` divides and drops the fraction. `int(…)` makes a whole number.
-affordable = [int(1000 // cost(1, r)) for r in raters]
-
-# %% tags=["check"]
-check("planning-affordable", affordable)
-
-# %% tags=["mistake"]
-# You would pay more than 1,000. Round down.
-affordable = [int(1000 // cost(1, r)) + 1 for r in raters]
-
-# %% tags=["mistake"]
-# Part of a face cannot be bought. Round down to whole transects.
-affordable = [1000 / cost(1, r) for r in raters]
-
-# %% tags=["mistake"]
-# This is the price of a transect. Divide 1,000 by it.
-affordable = [cost(1, r) for r in raters]
-
-# %% [markdown] tags=["hint"]
-# `cost(1, r)` is the price of one transect with `r` raters.
-
-# %% [markdown]
-# A rater's label is wrong in a share of images. `label_noise(share, raters)` is the chance that the *majority* of so many
-# raters is wrong, and `noisy_design(design, noise)` is the design as it looks through such labels. Give `chances`: the power to
-# find 5 points in one cell (`within=0.2`), a row for 1, 3 and 5 raters, a column for raters who err in 0.04 and one for raters
-# who err in 0.16 of the images.
-
-# %% tags=["solution"]
-# Each row has its own number of transects and its own noise.
-cell = Design(0.05, base_rate, 0.2, pairs=1)
+# `careful` is the design of 5 points in one cell, with `within=0.2`.
+# Put the power in place of the dots. It is a power of n, r and share:
+# `[[… for share in shares] for n, r in zip(affordable, raters)]`
+careful = Design(0.05, base_rate, 0.2, pairs=1)
 chances = [
-    [power(n, noisy_design(cell, label_noise(share, r))) for share in (0.04, 0.16)]
+    [power(n, noisy_design(careful, label_noise(share, r))) for share in shares]
     for n, r in zip(affordable, raters, strict=True)
 ]
-print(pd.DataFrame(chances, index=raters, columns=[0.04, 0.16]).round(2))
 
 # %% tags=["check"]
 check("planning-chances", chances)
 
 # %% tags=["mistake"]
 # You used the noise of a single rater in every row. The majority of several raters errs less.
-chances = [[power(n, noisy_design(cell, share)) for share in (0.04, 0.16)] for n in affordable]
+chances = [[power(n, noisy_design(careful, share)) for share in shares] for n in affordable]
 
 # %% tags=["mistake"]
 # You gave every row the same number of transects. More raters mean fewer faces for the same money.
-noises = [[label_noise(share, r) for share in (0.04, 0.16)] for r in raters]
-chances = [[power(affordable[0], noisy_design(cell, one)) for one in row] for row in noises]
+noises = [[label_noise(share, r) for share in shares] for r in raters]
+chances = [[power(affordable[0], noisy_design(careful, one)) for one in row] for row in noises]
 
 # %% tags=["mistake"]
 # There is no noise in this table: both columns are alike. Hand `noisy_design` to `power`.
-chances = [[power(n, cell)] * 2 for n in affordable]
+chances = [[power(n, careful)] * 2 for n in affordable]
+
+# %% tags=["mistake"]
+# These are the powers with your pilot's correlation. Use 0.2.
+chances = [
+    [power(n, noisy_design(cell, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
+
+# %% tags=["mistake"]
+# These are the powers of the average. A cell has `pairs=1`.
+of_four = Design(0.05, base_rate, 0.2)
+chances = [
+    [power(n, noisy_design(of_four, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
 
 # %% [markdown] tags=["hint"]
 # Three functions stand one inside the other: `label_noise` gives the noise of a majority, `noisy_design` needs it, and `power`
 # needs what `noisy_design` gives.
 
 # %% [markdown] tags=["hint"]
-# A row belongs to one number of raters, and to the number of transects that you can pay with them: `affordable[1]` for 3 raters.
-# `zip(affordable, raters)` goes through both lists together. Give a list of two powers for each row.
-
-# %% [markdown]
-# Power says how often you find an effect. The price of an interval in the league also counts whether the interval holds
-# the truth. The next table has what wrong labels leave of 5 points on average, at **any** number of faces.
+# One place of the table is `power(n, noisy_design(careful, label_noise(share, r)))`. What is `careful`?
 
 # %%
-shares = (0.04, 0.16)
+pd.DataFrame(chances, index=raters, columns=shares).round(2)
+
+# %% [markdown]
+# So power alone says: one rater, in both columns. But power is silent about a wrong size. The next table has what wrong labels
+# leave of 5 points on average.
+
+# %%
 left = [[5 * (1 - 2 * label_noise(share, r)) for share in shares] for r in raters]
 pd.DataFrame(left, index=raters, columns=shares).round(2)
 
 # %% [markdown]
-# Your calculation of precision ignores this **bias**. With one rater it does not shrink when you add faces: the interval
-# becomes narrower around a wrong number. In the league raters err more often on some faces than on others, so the bias
-# differs between cells. In this lab's tables `label` is always the gender that was set. In the league it is not: compare
-# `label` with `gender_level` in your team's `pilot/transects.csv`, cell by cell.
-#
-# In the league take at least three raters, or correct the label. Correct it like this: the gender that was set is in the
-# table, so turn 0 into 1 and 1 into 0 in `error_A` wherever `label` differs from `gender_level`.
-#
-# ## Your team's order
-#
-# Now do this for your own pilot of the league. Choose your numbers of transects and raters, and write your plan. The page on
-# the league (`teams.md`) says how `plan.json` and `order.yml` look, and how to compute the hash. Your team hands in its order at
-# the end of the session. It is final.
-#
-# *If `Design` says that no errors correlate so, your pilot's `within` is too large for these rates. Take a smaller one. That is
-# the careful side, because more faces are needed then.*
+# More faces never shrink this **bias**: the interval becomes narrower around a wrong number. More raters do. In this lab's table
+# the label is always the gender that was set. In the league it is not. A single rater there errs in about 4 images of 100, and in
+# about 9 if a woman has short hair. So the bias differs between cells. In the league take at least three raters, or correct the
+# label by the gender that was set.
 
 # %% [markdown]
 # ## What would change your mind? (4 minutes)
 #
-# Write three sentences for your plan. Which of your guesses could be wrong, and would hurt your order most? What will you say if
-# you find no effect in a cell? What do you decide: how many faces, and how many raters?
+# Write three sentences for a plan that may cost 1,000. The list at the end of the [handout](handouts/09.html) helps. Which of
+# your guesses could be wrong, and would hurt the plan most? What will you say if you find no effect in a cell? What do you
+# decide: how many faces, and how many raters?
+
+# %% [markdown]
+# ## Your team's order
+#
+# Your teacher gives your team a folder with `pilot/`. Without a league, stop here. Begin after the debate. The rest is homework,
+# about 30 minutes.
+#
+# Take base rate and correlation of each model from your pilot. Choose your numbers of transects and raters. Write your plan.
+# [The rules](teams.md) say how `plan.json` and `order.yml` look, and how to compute the hash. Hand in `order.yml` by the day
+# that your teacher names. It is final.
+#
+# Five raters stand behind each label of your pilot, so almost all of its labels are right. With one rater they will not be.
+# This corrects the errors of model A in a table `table`:
+#
+# ```python
+# wrong = table["label"] != table["gender_level"]
+# table["error_A"] = table["error_A"].where(~wrong, 1 - table["error_A"])
+# ```
 
 # %% [markdown] tags=["instructor"]
 # The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many

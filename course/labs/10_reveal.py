@@ -156,7 +156,7 @@ import pandas as pd
 from course.lab import check, load
 
 # %% [markdown]
-# ## Exercise 1. The price of an interval (7 minutes)
+# ## Exercise 1. The price of an interval (6 minutes)
 #
 # The league charges **S = width + 40 · miss**. *Miss* is the distance from the truth to the nearer end of the interval.
 # It is 0 when the interval holds the truth. All numbers are points.
@@ -171,38 +171,13 @@ teams = pd.DataFrame(
 teams
 
 # %% [markdown]
-# Compute `misses`, one number for each team. Then write the function `price`, which gives S, and apply it to the four
-# teams as `prices`. `np.maximum(x, 0)` keeps positive numbers, and puts 0 in place of negative ones.
-
-# %% tags=["solution"]
-# How far does an interval lie too high? And how far too low?
-too_high = np.maximum(teams["low"] - teams["truth"], 0)
-too_low = np.maximum(teams["truth"] - teams["high"], 0)
-misses = too_high + too_low
-
-# %% tags=["check"]
-check("reveal-misses", misses)
-
-# %% tags=["mistake"]
-# You forgot intervals that end below the truth. An interval can miss on two sides.
-misses = np.maximum(teams["low"] - teams["truth"], 0)
-
-# %% tags=["mistake"]
-# You forgot intervals that begin above the truth. An interval can miss on two sides.
-misses = np.maximum(teams["truth"] - teams["high"], 0)
-
-# %% tags=["mistake"]
-# This says whether an interval misses. Give the distance, in points.
-misses = ((teams["low"] > teams["truth"]) | (teams["high"] < teams["truth"])).astype(int)
-
-# %% [markdown] tags=["hint"]
-# An interval that begins above the truth misses by `low - truth`. One that ends below it misses by `truth - high`.
-
-# %% [markdown] tags=["hint"]
-# Cut both distances at 0 with `np.maximum(…, 0)`, and add them. At most one of them is positive.
+# Write the function `price`, which gives S of an interval. Apply it to the four teams as `prices`:
+# `price(teams["low"], teams["high"], teams["truth"])`.
 
 
 # %% tags=["solution"]
+# `np.maximum(x, 0)` keeps positive numbers, and puts 0 in place of negative ones.
+# End the function with `return`.
 def price(low, high, truth):
     """S of intervals: width, and 40 times the miss."""
     miss = np.maximum(low - truth, 0) + np.maximum(truth - high, 0)
@@ -215,25 +190,42 @@ prices = price(teams["low"], teams["high"], teams["truth"])
 check("reveal-prices", prices)
 
 # %% tags=["mistake"]
+# You forgot intervals that end below the truth. An interval can miss on two sides.
+width = teams["high"] - teams["low"]
+prices = width + 40 * np.maximum(teams["low"] - teams["truth"], 0)
+
+# %% tags=["mistake"]
+# You forgot intervals that begin above the truth. An interval can miss on two sides.
+width = teams["high"] - teams["low"]
+prices = width + 40 * np.maximum(teams["truth"] - teams["high"], 0)
+
+# %% tags=["mistake"]
 # These are 40 times the misses. The width costs too.
-prices = 40 * misses
+prices = price(teams["low"], teams["high"], teams["truth"]) - (teams["high"] - teams["low"])
+
+# %% tags=["mistake"]
+# This is the width plus the miss. Multiply the miss by 40.
+width = teams["high"] - teams["low"]
+prices = width + (price(teams["low"], teams["high"], teams["truth"]) - width) / 40
 
 # %% tags=["mistake"]
 # Every miss costs 40 here, whatever its distance. Multiply 40 by the distance.
-prices = teams["high"] - teams["low"] + 40 * (misses > 0)
+width = teams["high"] - teams["low"]
+prices = width + 40 * (price(teams["low"], teams["high"], teams["truth"]) > width)
 
 # %% tags=["mistake"]
 # You added half of the width. The width is high minus low.
-prices = (teams["high"] - teams["low"]) / 2 + 40 * misses
+width = teams["high"] - teams["low"]
+prices = price(teams["low"], teams["high"], teams["truth"]) - width / 2
 
 # %% [markdown] tags=["hint"]
-# Inside `price`, compute the miss as above, from `low`, `high` and `truth` instead of the columns of `teams`.
+# An interval that begins above the truth misses by `low - truth`. One that ends below it misses by `truth - high`.
 
 # %% [markdown] tags=["hint"]
-# Return `high - low` plus 40 times the miss. Then call `price` with the three columns of `teams`.
+# Cut both distances at 0 with `np.maximum(…, 0)`, and add them: that is the miss. Return `high - low` plus 40 times the miss.
 
 # %% [markdown]
-# ## Exercise 2. The best width (9 minutes)
+# ## Exercise 2. The best width (10 minutes)
 #
 # Now score real estimates. `found` holds 36 effects of three models, estimated from matched pairs, with 95 % intervals.
 # The truth is known, because the faces are drawn. `stretch` makes every interval `factor` times as wide around its
@@ -257,36 +249,39 @@ FACTORS = [0.25, 0.5, 1, 1.5, 2, 3]
 found[["model", "attribute", "cell", *numbers]].round(1).head()
 
 # %% [markdown]
-# Guess first: which factor gives the smallest mean S? Then compute the mean S of each model at each factor: a table
-# `scores` with a row for each of `FACTORS` and a column for each model. Draw it. `values.groupby(found["model"]).mean()`
-# gives the mean of each model.
+# Guess first: which factor gives the smallest mean S? Then write `mean_prices`, the mean S of each model at one factor: stretch
+# `found`, take prices, and return `prices.groupby(found["model"]).mean()`. Make the table `scores` of it, with a row for each
+# of `FACTORS`.
+
 
 # %% tags=["solution"]
-# In each turn: stretch, give the price, take the mean of each model. Keep it under its factor.
-rows = {}
-for factor in FACTORS:
+# A table of it: `pd.DataFrame({factor: mean_prices(factor) for factor in FACTORS}).T`
+# Draw it: `scores.plot(style=["o-", "s--", "^:"])`
+def mean_prices(factor):
+    """Mean S of each model, with intervals that are `factor` times as wide."""
     wide = stretch(found, factor)
-    of_each = price(wide["low"], wide["high"], wide["truth"])
-    rows[factor] = of_each.groupby(found["model"]).mean()
-scores = pd.DataFrame(rows).T
+    return price(wide["low"], wide["high"], wide["truth"]).groupby(found["model"]).mean()
+
+
+scores = pd.DataFrame({factor: mean_prices(factor) for factor in FACTORS}).T
 scores.plot(style=["o-", "s--", "^:"], figsize=(6, 3), xlabel="factor", ylabel="mean S")
 
 # %% tags=["check"]
 check("reveal-scores", scores)
 
 # %% tags=["mistake"]
-# Rows and columns have changed places. Each factor has a row.
-scores = pd.DataFrame(rows)
+# These are sums over twelve effects. Take the mean, so that S stays on the scale of one interval.
+scores = 12 * scores
 
 # %% tags=["mistake"]
-# These are sums over twelve effects. Take the mean, so that S stays on the scale of one interval.
-scores = 12 * pd.DataFrame(rows).T
+# All rows are alike. Take the price of the stretched table in place of `found`.
+scores = pd.DataFrame({factor: mean_prices(1) for factor in FACTORS}).T
 
 # %% [markdown] tags=["hint"]
-# Loop over `FACTORS`. In each turn, stretch `found`, give the three columns to `price`, and take means by model.
+# `wide = stretch(found, factor)` is the stretched table. `price` takes its columns `low`, `high` and `truth`.
 
 # %% [markdown] tags=["hint"]
-# Keep each turn's means in a dictionary under its factor, and turn the dictionary into a table: `pd.DataFrame(rows).T`.
+# Give these columns to `price`, and take the means of what it returns.
 
 # %% [markdown]
 # For each model, give the factor with the smallest mean S: `best`, in the order of the columns. `table.idxmin()`
@@ -306,6 +301,10 @@ best = scores.idxmax()
 # These are the smallest values of S. Give the factors at which they occur.
 best = scores.min()
 
+# %% tags=["mistake"]
+# These are numbers of rows. Name the rows of `scores` by the factors.
+best = scores.reset_index(drop=True).idxmin()
+
 # %% [markdown] tags=["hint"]
 # `idxmin` gives the row in which each column is smallest. Your rows are named by the factors.
 
@@ -315,8 +314,8 @@ share = (100 * inside).round()
 pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": share})
 
 # %% [markdown]
-# An interval of a formula counts chance alone. If something else moves estimates, too few intervals hold the truth, and
-# a wider interval is cheaper. The next exercises ask what that could be.
+# Factors whose S differs by less than 0.1 are a tie. A 95 % interval counts chance alone. Of those of `plantskin`, far fewer hold the
+# truth. So something else moves its estimates, and wider intervals are cheaper. What could that be?
 
 # %% [markdown]
 # ## Exercise 3. A cause without a column (9 minutes)
@@ -327,31 +326,31 @@ pd.DataFrame({"best factor": best, "intervals that hold the truth (%)": share})
 
 # %%
 audited, put_back = load("recipe"), load("recipe_hair_colour_held")
-name = audited["image_id"].str
+name = audited["image_id"].str  # characters 0 to 4: face, 6: skin, 7: hair length, 8: gender
 images = pd.DataFrame({"face": name[:5].astype(int), "skin": name[6].astype(int)})
-images["hair"], images["gender"] = name[7].astype(int), name[8].astype(int)
+images["hair_length"], images["gender"] = name[7].astype(int), name[8].astype(int)
 images["before"], images["after"] = audited["plantskin"], put_back["plantskin"]
 images.tail(3)
 
 # %% [markdown]
 # Each face gives a matched pair of men with long hair: `skin` 0 and 1. `pivot_table` sets the pair in one row, so
-# that `wide["before"][1]` is the error with dark skin as audited.
+# `as_audited` is the effect of dark skin on each face.
 
 # %%
-long_men = images.query("hair == 1 and gender == 1")
+long_men = images.query("hair_length == 1 and gender == 1")
 wide = long_men.pivot_table(index="face", columns="skin", values=["before", "after"])
-wide.head(3)
+as_audited = wide["before"][1] - wide["before"][0]
+wide[["before", "after"]].head(3)
 
 # %% [markdown]
-# The **part** of hair colour is the effect of dark skin as audited minus the same effect with hair colour put back.
-# Compute it for every face. The first 100 faces served to choose hair colour among three suspects, so leave them out:
-# take faces 100 to 399, as `series.loc[100:]` does. Give the mean as `part`, in points.
+# The **part** of hair colour (δ · γ on the [handout](handouts/10.html)) is this effect minus the same effect with hair colour put
+# back. Compute it for every face, in points. The first 100 faces served to choose among hair colour, earrings and glasses. So
+# keep faces 100 to 399 as `of_faces`, and give their mean as `part`.
 
 # %% tags=["solution"]
-# One number for each face: its error with dark skin minus its error with light skin.
-as_audited = wide["before"][1] - wide["before"][0]
-with_hair_colour_held = wide["after"][1] - wide["after"][0]
-of_faces = 100 * (as_audited - with_hair_colour_held).loc[100:]
+# `series.loc[100:]` are faces 100 to 399. The next step needs `of_faces` too.
+put_back_effect = wide["after"][1] - wide["after"][0]
+of_faces = 100 * (as_audited - put_back_effect).loc[100:]
 part = of_faces.mean()
 
 # %% tags=["check"]
@@ -359,30 +358,25 @@ check("reveal-part", part)
 
 # %% tags=["mistake"]
 # You took all faces. The first 100 chose hair colour because its part was large there. Leave them out.
-part = 100 * (as_audited - with_hair_colour_held).mean()
+part = 100 * (as_audited - put_back_effect).mean()
 
 # %% tags=["mistake"]
 # This is the effect as audited. Subtract the effect with hair colour put back.
 part = 100 * as_audited.loc[100:].mean()
 
 # %% tags=["mistake"]
-# The sign is turned round. Take as audited minus put back.
-part = -of_faces.mean()
-
-# %% tags=["mistake"]
-# This is a share. Give it in percentage points.
-part = of_faces.mean() / 100
+# This is the effect with hair colour put back. Subtract it from the effect as audited.
+part = 100 * put_back_effect.loc[100:].mean()
 
 # %% [markdown] tags=["hint"]
-# The effect of each face is its error with dark skin minus its error with light skin. Compute it from `before`, and
-# again from `after`.
+# `as_audited` is the effect of each face. Compute the same from `after`.
 
 # %% [markdown] tags=["hint"]
 # Subtract the two effects face by face, keep `.loc[100:]`, multiply by 100, and take the mean.
 
 # %% [markdown]
-# Faces are independent, so the part is a mean of independent numbers. Give its 95 % interval `interval` as
-# `[low, high]`: the mean, plus and minus 1.96 standard errors. `series.std()` and `len(series)` help.
+# Faces are independent. Give the 95 % interval of the part, `interval`, as `[low, high]`: the mean, plus and minus 1.96
+# standard errors. `series.std()` and `len(series)` help.
 
 # %% tags=["solution"]
 error = of_faces.std() / np.sqrt(len(of_faces))
@@ -408,6 +402,16 @@ interval = [part - 1.96 * error_n, part + 1.96 * error_n]
 # You counted 400 faces. The part is a mean of 300.
 interval = [part - 1.96 * of_faces.std() / 20, part + 1.96 * of_faces.std() / 20]
 
+# %% tags=["mistake"]
+# This is an interval of all 400 faces. Keep faces 100 to 399 in `of_faces`.
+of_all = 100 * (as_audited - put_back_effect)
+interval = [of_all.mean() - 1.96 * of_all.std() / 20, of_all.mean() + 1.96 * of_all.std() / 20]
+
+# %% tags=["mistake"]
+# You divided by n. Divide the standard deviation by the root of n.
+error_n = of_faces.std() / len(of_faces)
+interval = [part - 1.96 * error_n, part + 1.96 * error_n]
+
 # %% [markdown] tags=["hint"]
 # The standard error of a mean is the standard deviation of the faces' numbers, divided by the root of their number.
 
@@ -418,16 +422,15 @@ interval = [part - 1.96 * of_faces.std() / 20, part + 1.96 * of_faces.std() / 20
 # You do not know its sign, so take the worse one. An effect **stands** if its interval stays away from zero even then.
 
 # %%
-largest = 100 * load("hair_colour_parts")["effect"].abs().max()
-print(
-    f"The largest part that hair colour makes in any of {len(found)} effects: {largest:.1f} points."
-)
+parts = load("hair_colour_parts").rename(columns={"effect": "part"})
+largest = 100 * parts["part"].abs().max()
+print(f"The largest part of hair colour in any of {len(found)} effects: {largest:.1f} points.")
 
 # %% [markdown]
+# This is the part of Exercise 3 again: an estimate, and the largest of many. Its interval shows how unsure it is.
+#
 # For each row of `found`, compute `margin`: the distance from zero to the nearer end of the interval, and 0 if the
-# interval holds zero. Then count as `fragile` the effects with a margin above 0 and below `largest`. These effects are
-# clear of zero if chance alone is counted, and a hidden cause could undo them.
-# Print two more numbers: how many effects are clear of zero, and how many of them **stand**: `clear` and `stand`.
+# interval holds zero.
 
 # %% tags=["solution"]
 # How far does an interval lie above zero, or below it?
@@ -451,11 +454,13 @@ margin = np.minimum(found["low"].abs(), found["high"].abs())
 # %% [markdown] tags=["hint"]
 # The margin is the *miss* of Exercise 1, with zero in place of the truth.
 
+# %% [markdown]
+# An effect with a margin above 0 is clear of zero, if chance alone is counted. If its margin is also below `largest`, a hidden
+# cause could undo it. Give `fragile`, the number of such effects.
+
 # %% tags=["solution"]
+# `(margin > 0).sum()` counts the effects that are clear of zero: those that stand, and the fragile ones.
 fragile = int(((margin > 0) & (margin < largest)).sum())
-clear, stand = (margin > 0).sum(), (margin >= largest).sum()
-print(f"{clear} of {len(found)} effects are clear of zero if chance alone is counted.")
-print(f"{stand} of them stand if a hidden cause of that size is allowed.")
 
 # %% tags=["check"]
 check("reveal-fragile", fragile)
@@ -468,17 +473,25 @@ fragile = int((margin < largest).sum())
 # These are the effects that stand. Count those that do not.
 fragile = int((margin >= largest).sum())
 
+# %% tags=["mistake"]
+# These are all effects that are clear of zero. Count those whose margin is also below `largest`.
+fragile = int((margin > 0).sum())
+
 # %% [markdown] tags=["hint"]
 # Join two conditions with `&`, each in its own parentheses. The sum of the result counts the rows for which both hold.
 
 # %% [markdown]
+# This lab knows the truth: all of these fragile effects are real. So fragile does not mean wrong. Your table alone cannot tell.
+
+# %% [markdown]
 # ## What would change your mind? (4 minutes)
 #
-# Write three sentences. What could still be wrong in your own audit: name a cause that it could have missed. Which
-# measurement would show how large its part is? What would you decide: which result would make you withdraw a finding?
+# Write three sentences on an audit like this one, or on your team's. What could still be wrong: name a cause that it could
+# have missed. Which measurement would show how large its part is? Which result would make you withdraw a finding?
 
 # %% [markdown] tags=["instructor"]
 # Say after Exercise 2 that more than one thing separates these estimates from the truth: other doses, other base
 # faces, and all leaks together. After Exercise 3, show the slide *Nearer, or farther?* again, and ask what was gained.
 # One cause less is certain. Whether the estimate is nearer to the truth depends on all other differences: if the leak
-# had cancelled one of them, the estimate moves away.
+# had cancelled one of them, the estimate moves away. In Exercise 4, take the far end of the interval of Exercise 3 as the size:
+# then 9 effects stand instead of 14.
