@@ -113,7 +113,7 @@ def _verdict(name: str, answer: object, known: dict) -> str:
     if says := known["mistakes"].get(found):
         return f"not yet. {says}"
     if pd.isna(np.asarray(answer, dtype=object)).any():
-        return "not yet. The answer holds NaN or None. Perhaps no row passed, or a `return` is missing."
+        return "not yet. The answer holds NaN or None. Did no row pass? Is a `return` missing?"
     if says := _slip(name, answer, known):
         return f"not yet. {says}"
     if shape != known["form"]:
