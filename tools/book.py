@@ -212,8 +212,8 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     if sphinx([*words, str(source), str(work / "html")]):
         raise RuntimeError("the book was not built; the warnings in its log say why")
     shutil.rmtree(html, ignore_errors=True)
-    # No page leads to the list of all source pages, which no screen reader can read out, and maps
-    # of scripts are for those who write them.
-    for extra in [*work.glob("html/_modules/index.html"), *work.glob("html/**/*.map")]:
+    # No page leads to the list of all source pages, which no screen reader can read out, nor to
+    # other languages' words (.mo, .po), and maps of scripts (.map) are for those who write them.
+    for extra in [*work.glob("html/_modules/index.html"), *work.glob("html/**/*.[mp]*[op]")]:
         extra.unlink()
     (work / "html").rename(html)

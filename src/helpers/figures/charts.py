@@ -35,7 +35,7 @@ EVEN = 0.179
 """The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
 LETTER = 6.2
 """Points of a usual letter of size 10, as they stand above images."""
-SHARP = {"dpi": 190, "pil_kwargs": {"quality": 88}}
+SHARP = {"dpi": 190, "pil_kwargs": {"quality": 84}}
 """How figures with pictures are printed: twice as fine as a screen, with lines that stay clean."""
 _SETTINGS = Path(__file__).with_suffix(".mplstyle")
 ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1)}
