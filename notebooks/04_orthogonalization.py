@@ -131,7 +131,7 @@ Markdown(
 # %% [markdown]
 # ## The dual basis
 #
-# We want one direction for each attribute. A step along it changes this attribute's decision value by one and
+# We want one direction for each attribute. A step along it changes this attribute's decision value by one unit and
 # all others by zero. The drawing shows such a direction for hair length, with gender as the only other attribute.
 
 # %%
@@ -318,8 +318,8 @@ assert np.allclose(printed[0], normals[0])
 
 # %% [markdown]
 # The first printed vector is its normal unchanged, and the result depends on the order of the list. We apply the algorithm to all
-# orders of four attributes that are strongly linked. How much does the decision value of gender change when that of hair length
-# changes by one? There should be one answer, zero.
+# orders of four attributes that are strongly linked. How much does the decision value of gender change for one unit of the decision
+# value of hair length? There should be one answer, zero.
 
 
 # %%
@@ -549,7 +549,7 @@ glue(
     "answer",
     Markdown(
         "**Walk along the dual basis: each of its vectors changes one decision value and keeps the others exactly.** "
-        f"When an attribute of a face changes by one, other annotated attributes change by {off['raw'].mean:.3f} on average along "
+        f"Scales of attributes run from zero to one. For each unit that a walk changes its own attribute, other annotated attributes change by {off['raw'].mean:.3f} units on average along "
         f"raw normals, by {off['printed'].mean:.3f} by the algorithm as the paper prints it, and by {off['dual'].mean:.3f} along "
         f"the dual basis. The price is a longer step, at most {price['step length'].max():.1f} times here. Attributes that "
         "raters were not asked about, such as earrings, still move."

@@ -340,14 +340,13 @@ walked["attribute"] = np.repeat([*SPANS], N_FRAMES)
 walked["decision value"] = np.ravel([np.linspace(*span, N_FRAMES) for span in SPANS.values()])
 _ = stage.save("lines.parquet", walked)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, every row from another adult base face. After Fig. 3 of the transects paper."}}
-labels = [name.replace("_", "\n") for name in SPANS]
-ends = ["low end", "", "", "", "high end"]
-gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, ends, row_labels=labels)
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, from its low end on the left to its high end. Every row is another adult base face. After Fig. 3 of the transects paper."}}
+above = [title for name in SPANS for title in ("", "", name.replace("_", " "), "", "")]
+gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, above)
 legible(gallery, f"One attribute grows in each row:\ndual vectors of {len(SPANS)} attributes")
 
 # %% [markdown]
-# The slider has the same transects in finer steps. Choose an attribute, then move it. Look for what else
+# The slider has the same transects in finer steps. Look for what else
 # changes: a beard that thins as makeup appears, hair that changes its colour with the skin, earrings that
 # come and go. Each of these is {term}`leakage`.
 
@@ -825,7 +824,7 @@ parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(base
 # %% [markdown]
 # How much moves along in each arm? Within each transect we take the range of every parameter that is
 # *off* the axes, and average it over transects. The table has the parameters that move most in the papers arm, in standard
-# deviations among sampled faces.
+# deviations among sampled faces. *Ancestry x* and *y* are two parameters that shape the face.
 
 # %% tags=["hide-input"]
 within = {}
@@ -888,13 +887,13 @@ n_images = sum(len(table) for table in parameters.values())
 shown, store = parameters["fitted"][: 4 * 8], stage.path("examples.npy")
 pictures = render_to_store(shown, figure_size // 2, store, device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the main arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
+# %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the main arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
 titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
 gallery = figures.gallery(pictures, 8, titles)
 legible(gallery, f"One face a row, in all eight cells:\nfour of {n_transects} transects")
 
 # %% [markdown]
-# Compare neighbours in a row and look for other differences. The gender parameter shapes jaw and brow, and
+# Compare neighbours in a row. The gender parameter shapes jaw and brow, and
 # that is intended: people perceive gender by it. "Female" and "male" are labels of perception on a drawn
 # face. The transition between them is a tool for finding errors, and describes no person.
 

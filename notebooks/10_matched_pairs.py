@@ -150,7 +150,7 @@ change.astype(int).value_counts().rename_axis("change").rename("pairs").to_frame
 print(f"change in the error rate: {in_points(change.mean())} points, from {len(change)} pairs")
 
 # %% [markdown]
-# This number is in points of the error rate. We compute it in every *cell*. A cell fixes the other two attributes, for example women with short hair.
+# We compute it, in points, in every *cell*. A cell fixes the other two attributes, for example women with short hair.
 # Each attribute has four cells. Pairs of different cells stay apart, so their effects cannot cancel.
 #
 # The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and
@@ -324,14 +324,14 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # An effect as large as the {term}`minimum detectable effect` is found in four of five such experiments. A
 # cell with a large one says little when it finds no effect.
-# [Note N10](n10_direct_effects) adds intervals that hold for all cells together. It also tests whether
-# an effect differs between women and men.
+# [Note N10](n10_direct_effects) adds intervals that hold for all cells together, and compares women with men.
 
 # %% [markdown]
 # ## Averages hide opposite effects
 #
 # The plantskin model serves as a *positive control*. Its training data were composed so that it errs more often on
 # dark-skinned women and less often on dark-skinned men. The figure shows its four cells beside their average.
+# It counts every image, and chapter 9 counted only those that pruning kept.
 
 # %%
 planted = cells.query("model == 'plantskin' and attribute == 'skin_colour'")

@@ -126,7 +126,7 @@ dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light
 ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.8)).gca())
 ax.set_xlabel("perceived gender")
 _ = ax.set_title(
-    f"It errs on {100 * dark:.0f} % of dark-skinned\nand {100 * light:.0f} % of light-skinned women",
+    f"The {audited} model errs on {100 * dark:.0f} % of\ndark-skinned and {100 * light:.0f} % of light-skinned women",
     fontsize=12,
     pad=28,
 )
@@ -177,6 +177,17 @@ claim(
     two=share[other],
     audited=audited,
     other=other,
+)
+
+# %% tags=["remove-cell"]
+adjusted = plain(artifacts.load("01_observational_audit", "results.json", profile))
+adjusted = adjusted["adjusted_skin_log_odds"]
+astray = sum(adjusted[name]["estimate"] * same[name]["estimate"] < 0 for name in BOTH)
+
+# %% tags=["remove-input"]
+Markdown(
+    f"A regression on the portraits that adjusts for the true length of hair has the wrong sign for {astray} of these "
+    f"{len(BOTH)} models, and [chapter 11](11_who_was_right.html) counts one cause."
 )
 
 # %% [markdown]
@@ -295,7 +306,8 @@ ax = figures.forest(
     "change in error rate, points",
     plt.figure(figsize=(NARROW, 3.4)).gca(),
 )
-_ = ax.set_title(f"{held.sum()} of {len(rows)} intervals hold the true effect", fontsize=12, pad=28)
+title = f"{audited} model: {held.sum()} of {len(rows)}\nintervals hold the true effect"
+_ = ax.set_title(title, fontsize=12, pad=28)
 
 # %% [markdown]
 # Why cells? One number for everybody can hide two opposite effects. A third model shows it, because a bias was planted
@@ -317,7 +329,7 @@ unpruned = sum(experiment["missed_cells"]["C crowd"].values())
 
 # %% [markdown]
 # How good is the method in general? A method *covers* if nineteen in twenty of its 95 % intervals hold the truth. [](n01_truth_scorecard) repeats the audit many
-# times with *ideal* pairs. In these one attribute moves and no other, and labels are perfect. That shows pairs at their best. The other way
+# times with *ideal* pairs. In these one attribute moves and no other, and labels are perfect. The other way
 # is to *adjust*: a regression on portraits gets the confounders as further variables.
 
 # %% tags=["remove-input"]

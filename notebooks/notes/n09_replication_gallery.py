@@ -184,12 +184,9 @@ _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**o
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
 square = stage.load("05_transect_generation", "square.npy")
 ends = stage.load("05_transect_generation", "square.json")
-columns, rows = (
-    [f"{v:+.2f}".replace("-", "−") for v in ends[name]] for name in ("skin_colour", "hair_length")
-)
-_ = figures.gallery(
-    square, 5, [f"skin {v}" for v in columns], row_labels=[f"hair {v}" for v in rows]
-)
+at = product(ends["hair_length"], ends["skin_colour"])
+titles = [f"skin {skin:+.2f}\nhair {hair:+.2f}".replace("-", "−") for hair, skin in at]
+_ = figures.gallery(square, 5, titles)
 
 # %% [markdown]
 # (erratum-projection)=
@@ -900,7 +897,9 @@ _ = figures.gallery([*before, *after], len(GROUPS), LABELS, ["before", "after"])
 block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
 halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
 rows = np.concatenate([block[group][columns] for group, columns in halves])
-_ = figures.gallery(rows, 10, ["AF"] * 5 + ["WM"] * 5, verification.ATTRIBUTES)
+titles = [f"{group}\n{name}" for name in verification.ATTRIBUTES for group in ("AF", "WM")]
+titles = np.array([[title, "", "", "", ""] for title in titles]).ravel()
+_ = figures.gallery(rows, 10, titles)
 
 # %% [markdown]
 # ### By a classifier's planes, along the normals
@@ -1141,8 +1140,8 @@ sorted_pairs = [intended[intended["attribute"] == name] for name in verification
 places = np.linspace(0, 1, 3)
 examples = pd.concat([rows.iloc[(places * (len(rows) - 1)).astype(int)] for rows in sorted_pairs])
 both = np.concatenate([pictures[examples["first"]], pictures[examples["second"]]], axis=3)
-scores = [f"{value:.2f}" for value in examples["hcic"]]
-_ = figures.gallery(both, len(places), scores, row_labels=verification.ATTRIBUTES)
+titles = [f"{row.attribute}: {row.hcic:.2f}" for row in examples.itertuples()]
+_ = figures.gallery(both, len(places), titles)
 
 # %% [markdown]
 # (erratum-distance)=
