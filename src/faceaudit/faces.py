@@ -24,7 +24,7 @@ from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
 from faceaudit.people import said_of
 from faceaudit.specification import Specification
-from faceaudit.tables import Rows, require_complete
+from faceaudit.tables import Rows, matched
 from faceaudit.wording import told
 from helpers import errors, transects
 from helpers.annotations.crowd import annotate, mean_scores, perceived
@@ -200,18 +200,16 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
     placebo, with its levels by name or as 0 and 1.
     """
-    table, unit = specification.beside(specification.generator.table), specification.columns.unit
-    rows, axes = Rows.read(table), {**specification.axes, **specification.placebos}
-    rows.require([FILE, unit, *axes])
-    units = rows.texts(unit, "the name of a matched face")
-    index = {"image_id": rows.frame[FILE].astype(str), "unit": units} | rows.levels(axes)
+    table = specification.beside(specification.generator.table)
+    index = matched(Rows.read(table), FILE, specification).reset_index(drop=True)
+    return index, pictures(specification, table, FILE)
+
+
+def pictures(specification: Specification, table: Path, file: str) -> ImageSet:
+    """The pictures of a table, which names their files in a column; all else is read elsewhere."""
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
-    # The set brings the pictures alone: levels and faults are read as those of any other table.
-    found = ImageSet(table, {}, unit=FILE, size=size)
-    index = pd.DataFrame(index).reset_index(drop=True)
-    require_complete(index, axes, specification.design.incomplete, rows.source)
-    return index, found
+    return ImageSet(table, {}, unit=file, file=file, size=size)
 
 
 def _of_a_generator(

@@ -88,8 +88,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     identity = columns.identity if "identity" in columns.model_fields_set else columns.image
     said = [] if asked else [columns.error or columns.decision or columns.score]
     rows.require([columns.image, identity, *own.axes, *own.covariates, *labels, *said])
-    names = rows.texts(columns.image, "the name of an image")
-    rows.refuse(names.duplicated(), columns.image, "an image once; remove one row")
+    names = rows.names(columns.image)
     coded = [*own.axes.items(), *((labels[0], own.classes) for _ in labels if len(labels) == 1)]
     bad = [rows.code(*one)[0].isna().rename(one[0]) for one in coded]
     bad = pd.concat([*bad, rows.frame[[identity, *own.covariates]].isna()], axis=1)
@@ -125,21 +124,20 @@ def ask_about_portraits(
 
     Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
     """
-    from helpers.generators.batches import synthesize_to_store  # with torch
-    from helpers.generators.image_set import ImageSet
+    from faceaudit.faces import pictures  # with torch
+    from helpers.generators.batches import synthesize_to_store
 
     own, table = specification, specification.beside(specification.images)
-    found, name = from_portraits(table, own), own.columns.image
-    pictures = ImageSet(table, {}, unit=name, file=name, size=getattr(own.model, "size", None))
-    chosen = pd.Index(pictures.index["image_id"]).get_indexer(found.frame["image_id"])
-    pixels = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
+    found, images = from_portraits(table, own), pictures(own, table, own.columns.image)
+    chosen = pd.Index(images.index["image_id"]).get_indexer(found.frame["image_id"])
+    pixels = synthesize_to_store(images, images.codes[chosen], folder / "images.npy")
     say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")
     model = model_of(own, device=device)
     check_model(model, pixels)
     score = ask(model, pixels, folder / "answers")
     say(f"model: answers about {np.isfinite(score).sum():,} of {len(score):,} portraits")
     doubts = doubts_of_preparation(model, pixels, found.frame["label"], own.design.seed)
-    more = {"model": model.card(), "generator": pictures.card, "doubts": doubts}
+    more = {"model": model.card(), "generator": images.card, "doubts": doubts}
     return _answered(found, score, own), more
 
 

@@ -70,6 +70,12 @@ class Rows:
         self.refuse(self.frame[column].isna(), column, expected)
         return self.frame[column].astype(str)
 
+    def names(self, column: str) -> pd.Series:
+        """A column of the names of images, each once."""
+        names = self.texts(column, "the name of an image")
+        self.refuse(names.duplicated(), column, "an image once; remove one row")
+        return names
+
     def numbers(self, column: str) -> pd.Series:
         """A column as numbers, NaN where a cell is none."""
         return pd.to_numeric(self.frame[column], errors="coerce")
@@ -181,21 +187,24 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
         >>> from_table(pd.DataFrame(images), one).frame[["error", "no_answer"]].T.values.tolist()
         [[0.0, 1.0, 0.0, nan], [0.0, 0.0, 0.0, 1.0]]
     """
-    rows, columns = Rows.read(table), specification.columns
-    axes = {**specification.axes, **specification.placebos}
-    labelled = columns.answers or [columns.label]
-    answered = columns.decision or columns.score
-    needed = [columns.image, columns.unit, *axes, *labelled, answered, *specification.annotated]
-    rows.require(needed)
-    names = rows.texts(columns.image, "the name of an image")
-    rows.refuse(names.duplicated(), columns.image, "an image once; remove one row")
-    images = {"image_id": names, "unit": rows.texts(columns.unit, "the name of a matched face")}
-    images |= rows.levels(axes)
-    images["label"] = rows.labels(labelled, specification.classes)
-    images["score"] = scores(rows, specification)
-    images = pd.DataFrame(images | rows.shares(specification.annotated))
+    rows, own, columns = Rows.read(table), specification, specification.columns
+    labelled, answered = columns.answers or [columns.label], columns.decision or columns.score
+    images = matched(rows, columns.image, own, [*labelled, answered, *own.annotated])
+    images["label"] = rows.labels(labelled, own.classes)
+    images = images.assign(score=scores(rows, own), **rows.shares(own.annotated))
+    return judged(images, own.model.cut, columns.decision is None, rows.source)
+
+
+def matched(
+    rows: Rows, image: str, specification: Specification, more: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Matched images of a table that has more columns: image_id, unit and `<axis>_level`."""
+    axes, unit = {**specification.axes, **specification.placebos}, specification.columns.unit
+    rows.require([image, unit, *axes, *more])
+    images = {"image_id": rows.names(image), "unit": rows.texts(unit, "the name of a matched face")}
+    images = pd.DataFrame(images | rows.levels(axes))
     require_complete(images, axes, specification.design.incomplete, rows.source)
-    return judged(images, specification.model.cut, columns.decision is None, rows.source)
+    return images
 
 
 def scores(rows: Rows, specification: Specification) -> pd.Series:
