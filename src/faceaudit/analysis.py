@@ -22,6 +22,7 @@ from faceaudit import plan as plans
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
+from faceaudit.wording import fault
 from helpers import effects
 from helpers.effects import holm, paired_interval
 from helpers.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
@@ -485,8 +486,7 @@ def _joined(before: Audited, after: Audited) -> pd.DataFrame:
     """One row per image, with both models' errors."""
     left, right = (data.frame.set_index("image_id").sort_index() for data in (before, after))
     if len(other := left.index.symmetric_difference(right.index)):
-        told = f"other images than in {before.source} ({len(other)}, such as {other[0]!r})"
-        raise ValueError(f"{after.source}: {told}; both must be asked about the same ones")
+        raise fault("other_images", after.source, before.source, [*other])
     for name in ["unit", "label", *(name for name in left if name.endswith("_level"))]:
         differs = left[name].ne(right[name]) & (left[name].notna() | right[name].notna())
         if differs.any():

@@ -19,6 +19,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic_core import PydanticCustomError
 from scipy.stats import norm, rankdata
 
+from faceaudit.wording import told
+
 if TYPE_CHECKING:
     from faceaudit.models import LocalModel
 
@@ -161,13 +163,8 @@ def better_preparation(table: pd.DataFrame) -> str:
     better = table[table["low"] > 0]
     if better.empty:
         return ""
-    best, first = better.loc[better["separation"].idxmax()], table.iloc[0]
-    return (
-        f"with the preparation {best['channels']}, pixels {best['pixels']}, it separates faces "
-        f"better ({best['separation']:.3f}) than with the declared one "
-        f"({first['separation']:.3f}, {first['channels']}); check input.channels and input.range "
-        "against the model's training"
-    )
+    best = better.loc[better["separation"].idxmax()]
+    return told("better_preparation", best, table.iloc[0])[0]
 
 
 def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
+from faceaudit.wording import fault
 from helpers import effects
 from helpers.annotations.crowd import MEDIAN_SECONDS
 from helpers.annotations.schema import ATTRIBUTES
@@ -159,10 +160,7 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["sha256"] == digest(kept):
             return kept
-    raise ValueError(
-        f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
-        "and the report will say that the plan is new"
-    )
+    raise fault("plan_damaged", path)
 
 
 def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:

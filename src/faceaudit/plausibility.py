@@ -12,7 +12,7 @@ import pandas as pd
 
 from faceaudit.answers import BlackBox
 from faceaudit.model_input import better_preparation, check_preparation, separation
-from faceaudit.wording import capital, hundredths, told
+from faceaudit.wording import capital, fault, told
 from helpers.utils import seeding
 
 MOST_ERRORS, REVERSED = 0.45, 0.6
@@ -41,23 +41,14 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
     said = known["score"] > threshold
     if known["label"].nunique() < 2 or (said != said.iloc[0]).any():
         return
-    hint = "check the threshold, the column or the output"
-    if threshold <= 0.5 <= known["score"].min():
-        hint = "is this the probability of the class that the model chose, and not of class 1?"
-    raise ValueError(
-        f"{source}: the model says class {int(said.iloc[0])} of every image (threshold "
-        f"{threshold:g}), though the labels are of both classes; {hint}"
-    )
+    of_chosen = threshold <= 0.5 <= known["score"].min()
+    raise fault("one_class", source, int(said.iloc[0]), threshold, of_chosen)
 
 
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
     """Raise ValueError where pictures of one person are less similar than those of two."""
     if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
-        raise ValueError(
-            f"{source}: pairs of one person are less similar than pairs of two in "
-            f"{hundredths(1 - apart)} of 100 comparisons; is this a distance? Give its "
-            "negative, or check which value of the column says that a pair is of one person"
-        )
+        raise fault("distances", source, 1 - apart)
 
 
 def doubts_of_images(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:

@@ -21,6 +21,7 @@ from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, judged, scores
+from faceaudit.wording import fault
 from helpers import effects, errors
 
 PARTS = 5
@@ -98,9 +99,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     rows = Rows(rows.frame.drop(at.index), rows.source)
     frame = pd.DataFrame({"image_id": names.drop(at.index), "identity": rows.texts(identity)})
     if (people := frame["identity"].nunique()) < 2:
-        told = (f"; {one} is {value!r} in {n} rows" for one, value, n in left_out.to_numpy()[:3])
-        found = f"portraits of {people} people are left, two or more were expected{''.join(told)}"
-        raise ValueError(f"{rows.source}: {found}")
+        raise fault("few_people", rows.source, people, left_out.to_numpy()[:3].tolist())
     for axis, two in own.axes.items():
         level = rows.code(axis, two)[0].astype(int)
         for name in {*two} - {*np.take(two, level)}:

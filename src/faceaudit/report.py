@@ -407,9 +407,7 @@ def read_json(path: str | Path) -> Report:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise ValueError(
-            f"{path}: the report is damaged or of another version; {place}: {first['msg']}"
-        ) from None
+        raise wording.fault("no_report", path, place, first["msg"]) from None
 
 
 def schema() -> str:

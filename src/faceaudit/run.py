@@ -88,10 +88,7 @@ def run_audit(
     """
     specification = _read(path, profile)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
-        raise ValueError(
-            f"{path}: model.kind is table, but no table is given; name one under images, or a "
-            "model of kind onnx, python or http"
-        )
+        raise wording.fault("no_table", path)
     kept, written = folders(specification)
     with alone(kept / ".lock", say):
         plan, now = plan_audit(path, say, profile)
@@ -195,10 +192,7 @@ def capped(specification: Specification, profile: str) -> Specification:
     sizes, design, generator = load_profile(profile), specification.design, specification.generator
     given = specification.model_fields_set & {"generator", "images", "pairs"}
     if given != {"generator"} or generator.kind != "known-truth" or design.transects is None:
-        raise ValueError(
-            f"{specification.path}: a profile sets the sizes of audits in the face world that name "
-            "their number of faces (design.transects); this one keeps its own, leave --profile out"
-        )
+        raise wording.fault("own_sizes", specification.path)
     faces, base = design.transects, generator.base_faces
     n, of_truth = min(faces, sizes.n_transects), min(base, sizes.n_truth)
     if (n, of_truth) == (faces, base):
@@ -207,8 +201,7 @@ def capped(specification: Specification, profile: str) -> Specification:
     smaller["design"] = design.model_copy(update={"transects": n})
     smaller["generator"] = generator.model_copy(update={"base_faces": of_truth})
     found = specification.model_copy(update=smaller)
-    told = f"It has {n} faces in place of {faces}, and {of_truth} in place of {base} for"
-    found._note = f"{told} the known truth."
+    (found._note,) = wording.told("capped", n, faces, of_truth, base)
     return found
 
 
