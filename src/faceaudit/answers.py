@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from tqdm import tqdm
 
-from faceaudit.model_input import Preparation
+from faceaudit.parts import Preparation
 from faceaudit.wording import fault
 
 Gives = Literal["probability", "embedding", "measures"]

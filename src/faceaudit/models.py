@@ -18,8 +18,7 @@ import numpy as np
 from faceaudit import answers
 from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
 from faceaudit.model_http import RemoteModel
-from faceaudit.model_input import Preparation
-from faceaudit.parts import Http, Model, Onnx, PythonModel
+from faceaudit.parts import Http, Model, Onnx, Preparation, PythonModel
 from faceaudit.specification import Specification
 from faceaudit.wording import fault
 from helpers.artifacts.lineage import file_hash
