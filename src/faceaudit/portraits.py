@@ -193,11 +193,8 @@ def analyse_portraits(data: Portraits, plan: Plan) -> dict[str, pd.DataFrame]:
     found = {plans.GAPS: _gaps(frame, "error", plan)}
     if len(axes) > 1:
         found[plans.GAPS_BY_CELL] = _gaps(frame, "error", plan, by_cell=True)
-    families = [*found]
     found[plans.UNANSWERED] = _gaps(frame, "no_answer", plan)
-    # Without a missing answer no test of them can reject, and none takes a share of the level.
-    families += [plans.UNANSWERED] * bool(frame["no_answer"].any())
-    found = settle_together(found, families, plan["level"])
+    found = settle_together(found, plan["level"], frame["no_answer"].any())
     found["rates"] = _strata(frame, known, axes)
     if len(axes) + len(plan["covariates"]) > 1:
         found["adjusted"] = _adjusted(known, [*axes], plan["covariates"])
