@@ -133,7 +133,6 @@ def make_plan(
         limits = {"leak": LEAK, "spread": SPREAD}
         content["calibration"] = own.calibration.model_dump(mode="json") | limits
     content |= {"target": own.target.name} if own.target else {}
-    content |= {"note": own.note} if own.note else {}
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)

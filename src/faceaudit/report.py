@@ -503,7 +503,7 @@ def _of_images(
     """The parts of a report that a classification has, and its limits."""
     frame, made_by = data.frame, plan.get("generator", {}).get("kind")
     counts = {"images": len(frame), "units": frame["unit"].nunique()}
-    counts |= {"no_answer": int(frame["no_answer"].sum()), "trial": plan.get("note")}
+    counts |= {"no_answer": int(frame["no_answer"].sum())}
     counts |= {"no_label": int(frame["label"].isna().sum()), "target": plan.get("target")}
     counts |= {"error_rate": _finite(frame["error"].mean()), "source": Path(data.source).name}
     counts |= {"tells": plan["attribute"], "answers": " or ".join(plan["classes"])}
