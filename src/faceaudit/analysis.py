@@ -326,6 +326,13 @@ def beyond_by_interval(
     return np.where(np.isnan(low) | np.isnan(high), np.nan, p)
 
 
+def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Differences between groups of identities with p_holm and p_beyond of `beyond_by_interval`."""
+    df = (table["identities"] - 1).clip(lower=1)
+    beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
+    return table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
+
+
 def settle_together(
     tables: Mapping[str, pd.DataFrame], level: float, missing: bool = True
 ) -> dict[str, pd.DataFrame]:
@@ -451,9 +458,7 @@ def _compared(
     settings |= {"tolerance": plan["tolerance"], "reference": plan["reference"]}
     table = disparities(*pairs, threshold=threshold, **settings)
     table = table[table["measure"].isin(measures)].reset_index(drop=True)
-    df = (table["identities"] - 1).clip(lower=1)
-    beyond = beyond_by_interval(table, plan["tolerance"], df)
-    return rates, table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
+    return rates, with_p_values(table, plan)
 
 
 def compare(before: Audited, after: Audited, plan: Plan) -> dict[str, pd.DataFrame]:

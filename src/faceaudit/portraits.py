@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import plan as plans
-from faceaudit.analysis import beyond_by_interval, settle_together
+from faceaudit.analysis import settle_together, with_p_values
 from faceaudit.models import ask, check_model, model_of
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.plausibility import doubts_of_preparation
@@ -212,9 +212,7 @@ def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) 
         table["reference_rate"], table["rate"] = rates.to_numpy().reshape(-1, 2).T
         tables.append(table.assign(axis=axis, held=held, cell=[cell_name(axes, k) for k in held]))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
-    df = (table["identities"] - 1).clip(lower=1)
-    beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
-    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=beyond)
+    return with_p_values(table, plan)
 
 
 def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -> pd.DataFrame:
