@@ -104,16 +104,13 @@ crowd-test: $(ENV) build/label-studio/installed  ## annotate in the real Label S
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN)
 
-# The profile sizes the shipped example alone; an audit of somebody's own keeps the sizes of its file.
-EXAMPLE := audits/example.yml
-AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=$(EXAMPLE)`))
-CAPPED = $(if $(filter $(EXAMPLE),$(AUDIT)),--profile $(PROFILE))
+AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=audits/example.yml`))
 
 audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
-	@$(PYTHON) -m faceaudit run $(AUDIT_FILE) $(CAPPED) --device $(DEVICE)
+	@$(PYTHON) -m faceaudit run $(AUDIT_FILE) --device $(DEVICE)
 
 audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
-	@$(PYTHON) -m faceaudit plan $(AUDIT_FILE) $(CAPPED)
+	@$(PYTHON) -m faceaudit plan $(AUDIT_FILE)
 
 # The paper's sizes, unless another profile is asked for by name.
 SIZES = $(if $(filter file,$(origin PROFILE)),paper,$(PROFILE))

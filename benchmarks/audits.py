@@ -108,7 +108,7 @@ def main() -> None:
                 CELLS: effects_by_cell(data.frame, plan),
                 AVERAGES: average_effects(data.frame, plan, "error"),
             }
-            together = settle_together(families, families, plan["level"])
+            together = settle_together(families, plan["level"])
             together[GATE] = pd.concat([*together.values()], ignore_index=True)
             for family, found in together.items():
                 row = judged(found, truth[family])

@@ -33,11 +33,11 @@ from faceaudit import Specification, analyse, analyse_pairs, build_report, compa
 from faceaudit import gate, own_generator, read_specification, write_card, write_json
 from faceaudit.examples import write_faces, write_onnx
 from faceaudit.faces import World, render_faces, simulated_answers
-from faceaudit.model_input import better_preparation, check_preparation
 from faceaudit.models import ask, check_model, model_of
 from faceaudit.pairs import ask_recogniser
 from faceaudit.people import Said, hidden_names, said_of
 from faceaudit.plan import departures, keep_plan, make_plan
+from faceaudit.plausibility import better_preparation, check_preparation
 from faceaudit.report_page import write_html
 from faceaudit.run import folders
 from faceaudit.tables import judged

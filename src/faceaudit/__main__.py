@@ -41,7 +41,6 @@ def parser() -> argparse.ArgumentParser:
     plan, run, gates, both, _ = (commands.add_parser(name, **form) for name in names)
     for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
-        own.add_argument("--profile", help="cap the sizes of an audit in the face world: smoke, …")
     run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
     gates.add_argument("report", help="a report.json")
     gates.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
@@ -77,9 +76,9 @@ def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "compare":
         return PASSED, _compare(chosen.before, chosen.after)
     if chosen.command == "plan":
-        run.plan_audit(chosen.file, profile=chosen.profile)
+        run.plan_audit(chosen.file)
         return PASSED, []
-    report = run.run_audit(chosen.file, profile=chosen.profile, device=chosen.device)
+    report = run.run_audit(chosen.file, device=chosen.device)
     return PASSED, [*warnings_of(report), report.answer]
 
 

@@ -22,6 +22,7 @@ from faceaudit import plan as plans
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
+from faceaudit.wording import fault
 from helpers import effects
 from helpers.effects import holm, paired_interval
 from helpers.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
@@ -55,10 +56,7 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
         found[plans.AVERAGES] = average_effects(frame, plan, "error")
         found[plans.INTERACTIONS] = interactions(frame, plan)
     found[plans.NO_ANSWER] = average_effects(frame, plan, "no_answer")
-    # Without a missing answer no test of them can reject, and none takes a share of the level.
-    void = set() if frame["no_answer"].any() else {plans.NO_ANSWER}
-    families = [name for name in plans.JUDGED if name in found and name not in void]
-    found = settle_together(found, families, plan["level"])
+    found = settle_together(found, plan["level"], frame["no_answer"].any())
     if plan["placebos"]:
         found[plans.PLACEBOS] = average_effects(frame, plan, "error", plan["placebos"])
         found["placebos, no answer"] = average_effects(frame, plan, "no_answer", plan["placebos"])
@@ -328,8 +326,15 @@ def beyond_by_interval(
     return np.where(np.isnan(low) | np.isnan(high), np.nan, p)
 
 
+def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Differences between groups of identities with p_holm and p_beyond of `beyond_by_interval`."""
+    df = (table["identities"] - 1).clip(lower=1)
+    beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
+    return table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
+
+
 def settle_together(
-    tables: Mapping[str, pd.DataFrame], families: Iterable[str], level: float
+    tables: Mapping[str, pd.DataFrame], level: float, missing: bool = True
 ) -> dict[str, pd.DataFrame]:
     """Verdicts of several families, with one error rate for all of them.
 
@@ -338,9 +343,11 @@ def settle_together(
     (Holm 1979, section 4).
 
     Args:
-        tables: family → its comparisons, with the columns that `settled` takes.
-        families: those that are judged together.
+        tables: name → table; those of `faceaudit.plan.JUDGED` are judged together, and have the
+            columns that `settled` takes.
         level: of all of them.
+        missing: whether an answer or an embedding is; else no test of the families about that can
+            reject, and none takes a share of the level.
 
     Returns:
         The tables, those of the families with new verdicts and the column together: of how many
@@ -349,9 +356,12 @@ def settle_together(
     Example:
         >>> table = pd.DataFrame({"p_beyond": [0.03], "verdict": ["exceeds"]})
         >>> other = table.assign(p_beyond=0.9, verdict="inconclusive")
-        >>> settle_together({"a": table, "b": other}, ["a", "b"], 0.05)["a"]["verdict"].item()
+        >>> tables = {plans.CELLS: table, plans.AVERAGES: other}
+        >>> settle_together(tables, 0.05)[plans.CELLS]["verdict"].item()
         'inconclusive'
     """
+    void = () if missing else (plans.NO_ANSWER, plans.ENROLMENT, plans.UNANSWERED)
+    families = [name for name in plans.JUDGED if name in tables and name not in void]
     judged = pd.concat({name: tables[name] for name in families}, names=["family"])
     estimable = judged["p_beyond"].groupby("family").transform("count").clip(lower=1)
     found = settled(judged, level, 1 / estimable).assign(together=len(judged))
@@ -405,13 +415,11 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
     base = table.set_index("group").loc[plan["reference"]]
     for rate in ("fnmr", "fmr"):
         table[f"{rate}_ratio"] = table[rate] / base[rate] if base[rate] > 0 else np.nan
-    found, families = {"rates": table.reset_index(drop=True)}, [plans.GROUPS]
-    found[plans.GROUPS] = compared
+    found = {"rates": table.reset_index(drop=True), plans.GROUPS: compared}
     if data.images is not None:
         found |= _enrolment(data.images, plan)
-        # Without a failure no test of them can reject, and none takes a share of the level.
-        families += [plans.ENROLMENT] * bool((data.images["enrolled"] == 0).any())
-    return settle_together(found, families, plan["level"])
+    missing = "enrolment" in found and found["enrolment"]["failures"].any()
+    return settle_together(found, plan["level"], missing)
 
 
 def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
@@ -450,9 +458,7 @@ def _compared(
     settings |= {"tolerance": plan["tolerance"], "reference": plan["reference"]}
     table = disparities(*pairs, threshold=threshold, **settings)
     table = table[table["measure"].isin(measures)].reset_index(drop=True)
-    df = (table["identities"] - 1).clip(lower=1)
-    beyond = beyond_by_interval(table, plan["tolerance"], df)
-    return rates, table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
+    return rates, with_p_values(table, plan)
 
 
 def compare(before: Audited, after: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
@@ -485,8 +491,7 @@ def _joined(before: Audited, after: Audited) -> pd.DataFrame:
     """One row per image, with both models' errors."""
     left, right = (data.frame.set_index("image_id").sort_index() for data in (before, after))
     if len(other := left.index.symmetric_difference(right.index)):
-        told = f"other images than in {before.source} ({len(other)}, such as {other[0]!r})"
-        raise ValueError(f"{after.source}: {told}; both must be asked about the same ones")
+        raise fault("other_images", after.source, before.source, [*other])
     for name in ["unit", "label", *(name for name in left if name.endswith("_level"))]:
         differs = left[name].ne(right[name]) & (left[name].notna() | right[name].notna())
         if differs.any():

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.special import expit, softmax
 from tqdm import tqdm
 
-from faceaudit.model_input import Preparation
+from faceaudit.parts import Preparation
+from faceaudit.wording import fault
 
 Gives = Literal["probability", "embedding", "measures"]
 Wanted, Done = dict[str, int], Callable[[int], Any]
@@ -88,18 +89,13 @@ class Reading:
             raise ValueError(f"{name}: {one}; set output.activation to sigmoid")
         index = 0 if self.index is None and classes == 1 else self.index
         if index is None or not 0 <= index < classes:
-            raise ValueError(
-                f"{name}: output.index is {'missing' if index is None else index}, but there are "
-                f"{classes} numbers an image; say which one is the positive class, from 0"
-            )
+            raise fault("no_index", name, index, classes)
         if self.activation != "none":
             scores = softmax(rows, axis=1) if self.activation == "softmax" else expit(rows)
             return scores[:, index]
         score = rows[:, index]
         if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
-            ends = f"{np.nanmin(score):.4g} to {np.nanmax(score):.4g}"
-            told = "set output.activation to sigmoid or softmax if they are logits"
-            raise ValueError(f"{name}: answers from {ends}, probabilities in [0, 1]; {told}")
+            raise fault("no_probabilities", name, np.nanmin(score), np.nanmax(score))
         return score.clip(0, 1)
 
 
@@ -204,11 +200,7 @@ def require_answers(values: np.ndarray, where: str) -> None:
     if not len(found):
         raise ValueError(f"{where} has no answer at all; is it the right column or model?")
     if len(found) > 1 and np.ptp(found, axis=0).max() == 0:
-        what = f"{found[0]:g}" if found.ndim == 1 else "one vector"
-        raise ValueError(
-            f"{where} is {what} for every image; a constant answer shows nothing, is it the right "
-            "column, output, index or preparation, and has the network its weights?"
-        )
+        raise fault("constant", where, found[0] if found.ndim == 1 else None)
 
 
 def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Answers:

@@ -24,8 +24,8 @@ from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
 from faceaudit.people import said_of
 from faceaudit.specification import Specification
-from faceaudit.tables import Rows, require_complete
-from faceaudit.wording import told
+from faceaudit.tables import Rows, matched
+from faceaudit.wording import fault, told
 from helpers import errors, transects
 from helpers.annotations.crowd import annotate, mean_scores, perceived
 from helpers.artifacts.lineage import file_hash
@@ -68,10 +68,7 @@ class World:
         source, generator = specification.generator, KnownTruthGenerator()
         axes = [*specification.axes, *specification.placebos]
         if unknown := [name for name in axes if name not in facerender.INDEX]:
-            raise ValueError(
-                f"{specification.path}: axes has {unknown[0]!r}, which the face world cannot "
-                f"change; it has {', '.join(facerender.INDEX)}"
-            )
+            raise fault("unknown_axis", specification.path, unknown[0], facerender.INDEX)
         held = {name: dose for name, dose in source.held.items() if name not in axes}
         names = (*axes, *held, "age")
         recipe = {
@@ -200,18 +197,16 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
     placebo, with its levels by name or as 0 and 1.
     """
-    table, unit = specification.beside(specification.generator.table), specification.columns.unit
-    rows, axes = Rows.read(table), {**specification.axes, **specification.placebos}
-    rows.require([FILE, unit, *axes])
-    units = rows.texts(unit, "the name of a matched face")
-    index = {"image_id": rows.frame[FILE].astype(str), "unit": units} | rows.levels(axes)
+    table = specification.beside(specification.generator.table)
+    index = matched(Rows.read(table), FILE, specification).reset_index(drop=True)
+    return index, pictures(specification, table, FILE)
+
+
+def pictures(specification: Specification, table: Path, file: str) -> ImageSet:
+    """The pictures of a table, which names their files in a column; all else is read elsewhere."""
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
-    # The set brings the pictures alone: levels and faults are read as those of any other table.
-    found = ImageSet(table, {}, unit=FILE, size=size)
-    index = pd.DataFrame(index).reset_index(drop=True)
-    require_complete(index, axes, specification.design.incomplete, rows.source)
-    return index, found
+    return ImageSet(table, {}, unit=file, file=file, size=size)
 
 
 def _of_a_generator(
@@ -238,7 +233,7 @@ def _of_a_generator(
     if gate and not gate["passed"]:
         doubts.append(("gate", told("gate_failed")[0]))
         if "gate" not in specification.accept:
-            raise ValueError("\n".join(told("gate_closed", gate, specification.path)))
+            raise fault("gate_closed", gate, specification.path)
     limits = [*found.limits, *told("calibrated", calibrates, gate), *views.limits]
     if isinstance(source, Style):
         limits = told("truncation", source.truncation) + limits
@@ -255,7 +250,7 @@ def _asked_directions(
     specification, samples = views.specification, views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
     if model.said in [reader.said for reader in views.readers]:
-        raise ValueError(f"{specification.path}: {told('reads_itself')[0]}")
+        raise fault("reads_itself", specification.path)
     check_model(model, samples)
     measures = views.measured(samples)  # before people answer: a reader may fail
     _, first = views.look(samples, "samples", specification.asked_of_samples)
@@ -265,5 +260,5 @@ def _asked_directions(
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
     weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < floor}
     if weak and "direction" not in specification.accept:
-        raise ValueError(f"{specification.path}: {told('too_weak', weak, floor)[0]}")
+        raise fault("too_weak", specification.path, weak, floor)
     return found, [("direction", told("weak_directions", weak)[0])] if weak else []

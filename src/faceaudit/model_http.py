@@ -20,6 +20,7 @@ from urllib3.util import Retry
 
 from faceaudit.answers import NO_FACE, AnswerCache, BlackBox, Done, Reading, Wanted
 from faceaudit.parts import Http
+from faceaudit.wording import fault
 from helpers.utils import seeding
 
 FROM_ENVIRONMENT = "env:"
@@ -54,10 +55,7 @@ class RemoteModel(BlackBox):
         parts = urlsplit(http.url)
         address = parts._replace(query="", fragment="").geturl()  # a query may hold a key
         if "@" in parts.netloc:
-            raise ValueError(
-                "model.url holds a user name or password, which messages would show; "
-                "put it into model.headers as env:NAME"
-            )
+            raise fault("key_in_url")
         here = parts.hostname in ("localhost", "127.0.0.1", "::1")
         if http.headers and parts.scheme == "http" and not here:
             raise ValueError(f"model.url {address}: headers would travel unencrypted; use https")
@@ -99,11 +97,7 @@ class RemoteModel(BlackBox):
 
     def _wait_for_turn(self, cache: AnswerCache) -> None:
         if cache.calls >= self._http.max_calls:
-            raise ValueError(
-                f"{self.name}: the budget of {self._http.max_calls:,} calls is used up, and images "
-                f"are left without an answer; what was answered is kept in {cache.path}: raise "
-                "model.max_calls and run the same again"
-            )
+            raise fault("budget_used", self.name, self._http.max_calls, cache.path)
         now = time.monotonic()
         time.sleep(max(self._next_turn - now, 0))
         self._next_turn = max(self._next_turn, now) + 1 / self._http.per_second
@@ -112,11 +106,8 @@ class RemoteModel(BlackBox):
     def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
         self._failed += failure.status != _BUSY  # which is no fault
         if self._called >= ENOUGH_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
-            raise ValueError(
-                f"{self.name}: {self._failed} of {self._called} calls failed, the last one by "
-                f"“{failure}”; what was answered is kept in {cache.path}: run the same again when "
-                "the endpoint is well"
-            )
+            counts = self._failed, self._called
+            raise fault("calls_failed", self.name, *counts, failure, cache.path)
 
     def _answer(self, png: bytes, key: str) -> float | list[float] | None:
         """One call, and what is read in its answer; None if no face was found."""
@@ -150,10 +141,7 @@ class RemoteModel(BlackBox):
         status = response.status_code
         if 300 <= status < 400:
             goal = urlsplit(response.headers.get("Location", "")).hostname or "elsewhere"
-            raise ValueError(
-                f"{self.name} sends to {goal} (HTTP {status}); images follow no redirect, so give "
-                "that address itself as model.url, if it is the right one"
-            )
+            raise fault("redirected", self.name, goal, status)
         if status in _HOPELESS:
             raise ValueError(f"{self.name} {_HOPELESS[status].format(status)}")
         if not response.ok:

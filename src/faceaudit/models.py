@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 
 from faceaudit import answers
 from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
 from faceaudit.model_http import RemoteModel
-from faceaudit.model_input import Preparation
-from faceaudit.parts import Http, Model, Onnx, PythonModel
+from faceaudit.parts import Http, Model, Onnx, Preparation, PythonModel
 from faceaudit.specification import Specification
+from faceaudit.wording import fault
 from helpers.artifacts.lineage import file_hash
 
 BATCH, KEPT_TOGETHER = 64, 256
@@ -37,15 +36,14 @@ _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 # --- ONNX files
 
 
-def open_session(path: Path, device: str = "cpu") -> onnxruntime.InferenceSession:
+def open_session(path: Path, device: str = "cpu") -> Any:
     """A session of onnxruntime on one processor thread or a GPU, with deterministic kernels."""
+    import onnxruntime  # an audit without an ONNX file does without
+
     if not path.is_file():
         raise ValueError(f"{path}: no such file; model.path must name an ONNX file")
     if _PROVIDERS[device] not in onnxruntime.get_available_providers():
-        raise ValueError(
-            f"{path}: the onnxruntime that is installed has no {_PROVIDERS[device]}; install "
-            "onnxruntime-gpu in its place, or leave --device cuda out"
-        )
+        raise fault("no_provider", path, _PROVIDERS[device])
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
@@ -55,11 +53,7 @@ def open_session(path: Path, device: str = "cpu") -> onnxruntime.InferenceSessio
         providers = [*dict.fromkeys([_PROVIDERS[device], _PROVIDERS["cpu"]])]
         return onnxruntime.InferenceSession(path, options, providers=providers)
     except Exception as error:  # onnxruntime's have no class in common but this
-        raise ValueError(
-            f"{path}: no ONNX model that onnxruntime {onnxruntime.__version__} can read "
-            f"({_first_line(error)}); export a file of torch with torch.onnx.export, or name a "
-            "function of yours under kind: python"
-        ) from None
+        raise fault("no_onnx", path, onnxruntime.__version__, _first_line(error)) from None
 
 
 class OnnxNetwork:
@@ -81,13 +75,9 @@ class OnnxNetwork:
         """Raise ValueError if the network wants images of another shape than it gets."""
         shape, size = self.input.shape, preparation.size
         gets = ["n", 3, size, size] if preparation.layout == "nchw" else ["n", size, size, 3]
-        if len(shape) != 4 or any(
-            isinstance(wanted, int) and wanted != gets[k] for k, wanted in enumerate(shape) if k
-        ):
-            raise ValueError(
-                f"{self._name}: input {self.input.name!r} takes {shape}, but the preparation gives "
-                f"{gets}; change input.size or input.layout"
-            )
+        known = [(k, wanted) for k, wanted in enumerate(shape) if k and isinstance(wanted, int)]
+        if len(shape) != 4 or any(wanted != gets[k] for k, wanted in known):
+            raise fault("other_shape", self._name, self.input.name, shape, gets)
 
     def __call__(self, ready: np.ndarray) -> np.ndarray:
         ready = ready.astype(_TYPES[self.input.type])
@@ -185,10 +175,7 @@ def imported(path: str, field: str) -> Any:
     try:
         return getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
-        raise ValueError(
-            f"{field} {path!r} cannot be imported ({error}); {module} must lie on Python's path, "
-            "for example in PYTHONPATH"
-        ) from error
+        raise fault("no_import", field, path, error, module) from error
 
 
 def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
@@ -245,7 +232,4 @@ def check_model(model: BlackBox, images: np.ndarray) -> None:
         again, _ = model.ask(images[rows])
         close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
         if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
-            raise ValueError(
-                f"{model.name}: two answers for the same image in two batches; it must answer the "
-                "same every time: turn off dropout, batch statistics and random augmentation"
-            )
+            raise fault("two_answers", model.name)

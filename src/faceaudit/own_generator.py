@@ -33,7 +33,7 @@ from faceaudit.parts import ON_CROPS, Crop, Style
 from faceaudit.people import PeopleNeeded, Said
 from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD, write_text
 from faceaudit.specification import Specification, read_specification
-from faceaudit.wording import rendered, told
+from faceaudit.wording import fault, rendered, told
 from helpers import calibration, directions, transects
 from helpers.annotations import ATTRIBUTES
 from helpers.artifacts.lineage import ROOT, file_hash, load_profile
@@ -262,7 +262,7 @@ def find_directions(
     codes, scores = codes[known].astype(np.float64), scores[known]
     for name in scores:
         if scores[name].nunique() < 2:
-            raise ValueError(told("alike", specification.path, name)[0])
+            raise fault("alike", specification.path, name)
     cuts = {} if specification.calibration else source.binary
     binary = {name: cut for name, cut in cuts.items() if name in scores}
     continuous = [name for name in scores if name not in binary]
@@ -296,10 +296,7 @@ def given_directions(codes: np.ndarray, specification: Specification) -> Found:
         return _with_levels(codes, planes, specification, "directions_given", path.name)
     except (OSError, ValueError, KeyError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else error
-        raise ValueError(
-            f"{path}: {found}; an .npz with names (k), normals (k, {length}) and intercepts (k), "
-            "as Hyperplanes.save writes it, was expected"
-        ) from None
+        raise fault("no_planes", path, found, length) from None
 
 
 def _with_levels(
@@ -366,7 +363,7 @@ def base_codes(
         adults = np.flatnonzero(ages >= youngest)
         if len(adults) < units:
             counts = len(adults), len(codes), units
-            raise ValueError(told("few_adults", specification.path, counts, source.adult)[0])
+            raise fault("few_adults", specification.path, counts, source.adult)
         codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)
@@ -509,14 +506,14 @@ def require_study(path: Path, generator: Path) -> None:
     audit = read_specification(path)
     weights = getattr(audit.generator, "weights", None)
     if weights is None or audit.beside(weights).resolve() != generator.resolve():
-        raise ValueError(told("other_generator", path, generator, weights, audit.generator.kind)[0])
+        raise fault("other_generator", path, generator, weights, audit.generator.kind)
     require_questions(audit)
 
 
 def require_questions(audit: Specification) -> None:
     """Raise ValueError where people are not asked all that the papers' steps need."""
     if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
-        raise ValueError(told("lacking", audit.path, lacking)[0])
+        raise fault("lacking", audit.path, lacking)
 
 
 def _input(model: Path, size: int) -> dict[str, Any]:

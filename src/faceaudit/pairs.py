@@ -81,7 +81,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
     different groups are matched, such as faces that were made of one seed.
     """
     from faceaudit.examples import make_example  # with torch
-    from helpers.generators.image_set import ImageSet
+    from faceaudit.faces import pictures
 
     table, columns = specification.beside(specification.images), specification.columns
     make_example(table)
@@ -98,11 +98,9 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
         raise ValueError(f"{table}: no identity has two images, so that nobody can be recognised")
     if frame["identity"].nunique() == frame["group"].nunique():
         raise ValueError(f"{table}: no group has two identities, so that nobody can be mixed up")
-    # What is sent over the network has the size that the file says; other models scale themselves.
-    size = getattr(specification.model, "size", None)
-    pictures = ImageSet(table, {}, unit=columns.image, file=columns.image, size=size)
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
-    return frame.iloc[order].reset_index(drop=True), pictures, pictures.codes[order]
+    found = pictures(specification, table, columns.image)
+    return frame.iloc[order].reset_index(drop=True), found, found.codes[order]
 
 
 def _require_groups(groups: pd.Series, reference: str, source: str) -> None:

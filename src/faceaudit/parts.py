@@ -2,12 +2,45 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from faceaudit.model_input import Preparation, Strict, such
+
+class Strict(BaseModel):
+    """A part of the file: unknown keys are errors, and nothing changes after reading.
+
+    Messages of faults begin with the key; what stands before it is added by `in_words`.
+    """
+
+    model_config = ConfigDict(frozen=True, protected_namespaces=())
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, content: Any) -> Any:
+        known = cls.model_fields
+        for key in content if isinstance(content, dict) else []:
+            if key not in known:
+                close = difflib.get_close_matches(str(key), known, 1)
+                hint = f" (did you mean {close[0]}?)" if close else ""
+                raise ValueError(f"{key} is no key here{hint}; allowed are {', '.join(known)}")
+        return content
+
+
+def such(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
+    """A check whose failure is told by what was expected."""
+
+    def checked(value: Any) -> Any:
+        if not fits(value):
+            raise PydanticCustomError("unfit", expected)
+        return value
+
+    return AfterValidator(checked)
 
 
 def require(fits: bool, field: str, found: object, expected: str) -> None:
@@ -88,6 +121,71 @@ Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discr
 
 
 # --- the model
+
+
+Numbers = float | tuple[float, float, float]
+"""One for all channels, or one for each."""
+
+
+class Preparation(Strict):
+    """How uint8 RGB images become what a network takes; the block `input` of an audit file.
+
+    A network that gets BGR for RGB, or 0–255 for 0–1, still answers, only worse, and perhaps worse
+    for some faces than for others. So nothing is assumed: size, channels, range, mean, spread and
+    layout are given, and `faceaudit.plausibility.check_preparation` tries others.
+
+    Pixels of 0 to 255 are brought to `range`; then `mean` is subtracted, and `std` divides. Mean
+    and spread stand in the network's order of channels.
+
+    Raises:
+        ValueError: a field that is none, by name.
+
+    Example:
+        >>> ready = Preparation(size=32, range=(-1, 1))(np.zeros((2, 3, 64, 64), np.uint8))
+        >>> ready.shape, float(ready[0, 0, 0, 0])
+        ((2, 3, 32, 32), -1.0)
+    """
+
+    size: int = Field(gt=0)  # height and width, pixels
+    channels: Literal["rgb", "bgr"] = "rgb"
+    layout: Literal["nchw", "nhwc"] = "nchw"
+    range: Ends = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
+    mean: Numbers = 0.0
+    std: Annotated[Numbers, such(lambda std: np.min(std) > 0, "positive numbers")] = 1.0
+
+    def __call__(self, images: np.ndarray) -> np.ndarray:
+        """Prepare uint8 RGB images (n, 3, height, width).
+
+        Args:
+            images: what is prepared.
+
+        Returns:
+            float32 (n, 3, size, size), or (n, size, size, 3) where the layout is "nhwc".
+        """
+        import torch  # an audit of a table does without
+        from torch.nn import functional
+
+        pixels = torch.from_numpy(images.astype(np.float32))
+        if pixels.shape[2:] != (self.size, self.size):
+            how = {"mode": "bilinear", "antialias": True}
+            pixels = functional.interpolate(pixels, (self.size, self.size), **how).clamp(0, 255)
+        if self.channels == "bgr":
+            pixels = pixels.flip(1)
+        scale, *ends = self._scaling()
+        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in ends)
+        ready = (pixels * scale - mean) / std
+        ready = ready.permute(0, 2, 3, 1) if self.layout == "nhwc" else ready
+        return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
+
+    def ends(self) -> np.ndarray:
+        """What pixels of 0 and of 255 become, (2, 3): a row for each, a column per channel."""
+        scale, mean, std = self._scaling()
+        return np.broadcast_to((np.array([[0.0], [255.0]]) * scale - mean) / std, (2, 3))
+
+    def _scaling(self) -> tuple[float, Any, Any]:
+        """What pixels of 0 to 255 are multiplied by, what is subtracted then, and what divides."""
+        low, high = self.range
+        return (high - low) / 255, (np.asarray(self.mean, float) - low).tolist(), self.std
 
 
 class Output(Strict):

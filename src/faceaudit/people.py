@@ -110,10 +110,7 @@ def said_of(
         models = people.models
         readers = {name: model_of(specification, models[name], device) for name in attributes}
         for name in [name for name, reader in readers.items() if reader.hash == model.hash]:
-            raise ValueError(
-                f"{specification.path}: people.models.{name} is the model under audit, which would "
-                "agree with itself everywhere; give another classifier, or people"
-            )
+            raise wording.fault("own_judge", specification.path, name)
         said = _read_off(images, readers, specification, folder / "answers")
         who = "a classifier read the images in their place"
     else:

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 
 from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
+from faceaudit.wording import fault
 from helpers import effects
 from helpers.annotations.crowd import MEDIAN_SECONDS
 from helpers.annotations.schema import ATTRIBUTES
@@ -132,7 +133,6 @@ def make_plan(
         limits = {"leak": LEAK, "spread": SPREAD}
         content["calibration"] = own.calibration.model_dump(mode="json") | limits
     content |= {"target": own.target.name} if own.target else {}
-    content |= {"note": own.note} if own.note else {}
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
@@ -159,10 +159,7 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
         kept = json.loads(path.read_text(encoding="utf-8"))
         if kept["sha256"] == digest(kept):
             return kept
-    raise ValueError(
-        f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
-        "and the report will say that the plan is new"
-    )
+    raise fault("plan_damaged", path)
 
 
 def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:

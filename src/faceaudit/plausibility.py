@@ -5,14 +5,17 @@ in the report's first box and closes the gate, unless the audit file accepts it 
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import norm, rankdata
 
 from faceaudit.answers import BlackBox
-from faceaudit.model_input import better_preparation, check_preparation, separation
-from faceaudit.wording import capital, hundredths, told
+from faceaudit.parts import Preparation
+from faceaudit.wording import capital, fault, told
 from helpers.utils import seeding
 
 MOST_ERRORS, REVERSED = 0.45, 0.6
@@ -28,6 +31,10 @@ CHANGED = {
 """Table of placebos → what they may change."""
 TRIED = 200
 """Images on which other preparations are tried."""
+RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
+"""The usual ones, to which pixels are brought."""
+FALSE_ALARMS = 0.01
+"""How often a right preparation is warned of, at most, over all that are tried."""
 Doubts = Iterator[tuple[str, str]]
 """Name and sentence of each."""
 
@@ -41,23 +48,14 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
     said = known["score"] > threshold
     if known["label"].nunique() < 2 or (said != said.iloc[0]).any():
         return
-    hint = "check the threshold, the column or the output"
-    if threshold <= 0.5 <= known["score"].min():
-        hint = "is this the probability of the class that the model chose, and not of class 1?"
-    raise ValueError(
-        f"{source}: the model says class {int(said.iloc[0])} of every image (threshold "
-        f"{threshold:g}), though the labels are of both classes; {hint}"
-    )
+    of_chosen = threshold <= 0.5 <= known["score"].min()
+    raise fault("one_class", source, int(said.iloc[0]), threshold, of_chosen)
 
 
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
     """Raise ValueError where pictures of one person are less similar than those of two."""
     if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
-        raise ValueError(
-            f"{source}: pairs of one person are less similar than pairs of two in "
-            f"{hundredths(1 - apart)} of 100 comparisons; is this a distance? Give its "
-            "negative, or check which value of the column says that a pair is of one person"
-        )
+        raise fault("distances", source, 1 - apart)
 
 
 def doubts_of_images(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
@@ -108,3 +106,84 @@ def doubts_of_preparation(
 
 def _doubt(name: str, *values: Any) -> tuple[str, str]:
     return name, told("doubt", name, *values)[0]
+
+
+# --- other preparations of images
+
+
+def check_preparation(model: BlackBox, images: np.ndarray, groups: ArrayLike) -> pd.DataFrame:
+    """Try a model behind other channels and ranges: does one of them separate better?
+
+    Separation is the probability that a face of class 1 scores higher than one of class 0 (of a
+    recogniser: that two images of one person are more similar than images of two). Differences are
+    judged by a jackknife over faces (people), with Bonferroni's correction.
+
+    Args:
+        model: one that computes here.
+        images: uint8 (n, 3, height, width), fifty or more, of known class or person.
+        groups: (n,) 0 or 1, the class; of a recogniser, whose face it is: three people or more,
+            some with several images.
+
+    Returns:
+        One row per preparation, the declared one first: channels, pixels (the range), separation,
+        gain over the declared one, and its one-sided lower limit `low`. Where a model refuses to
+        answer, separation is missing.
+    """
+    rows, found, of_people = [], [], model.reading.gives == "embedding"
+    for name, preparation in _preparations(model.preparation):
+        try:
+            values, _ = replace(model, preparation=preparation).ask(images)
+            found.append(_separations(values, np.asarray(groups), of_people))
+        except ValueError:  # a model may refuse what was not declared
+            if not rows:
+                raise
+            found.append(np.full_like(found[0], np.nan))
+        rows.append({"channels": preparation.channels, "pixels": name, "separation": found[-1][0]})
+    table, gain = pd.DataFrame(rows), np.array(found) - found[0]
+    table["gain"], without = gain[:, 0], gain[:, 1:]
+    error = np.sqrt((without.shape[1] - 1) * without.var(axis=1))
+    table["low"] = table["gain"] - norm.isf(FALSE_ALARMS / max(len(rows) - 1, 1)) * error
+    return table
+
+
+def better_preparation(table: pd.DataFrame) -> str:
+    """Say which row of `check_preparation` separates better than the declared one, or ""."""
+    better = table[table["low"] > 0]
+    if better.empty:
+        return ""
+    best = better.loc[better["separation"].idxmax()]
+    return told("better_preparation", best, table.iloc[0])[0]
+
+
+def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
+    """The declared one, then those that differ in channels or range."""
+    other = {"rgb": "bgr", "bgr": "rgb"}[declared.channels]
+    both = [declared, declared.model_copy(update={"channels": other})]
+    yield from (("as declared", one) for one in both)
+    for one in both:
+        for name, ends in RANGES.items():
+            tried = one.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
+            if not np.allclose(tried.ends(), one.ends()):
+                yield name, tried
+
+
+def _separations(values: np.ndarray, groups: np.ndarray, of_people: bool) -> np.ndarray:
+    """The separation by all answers, then without each face; of a recogniser, each person."""
+    first = second = unit = np.arange(len(values))
+    scores, ones = values, groups == 1
+    if of_people:
+        unit = np.unique(groups, return_inverse=True)[1]
+        first, second = np.triu_indices(len(values), 1)
+        direction = values / np.linalg.norm(values, axis=1, keepdims=True).clip(1e-12)
+        scores, ones = (direction @ direction.T)[first, second], unit[first] == unit[second]
+    known = np.isfinite(scores)
+    without = (known & (unit[first] != one) & (unit[second] != one) for one in np.unique(unit))
+    return np.array([separation(scores[used], ones[used]) for used in (known, *without)])
+
+
+def separation(scores: ArrayLike, ones: np.ndarray) -> float:
+    """P(score of a one > score of another), NaN without both; ties are a half (Mann–Whitney U)."""
+    n, others = ones.sum(), (~ones).sum()
+    if not n or not others:
+        return np.nan
+    return (rankdata(scores)[ones].sum() - n * (n + 1) / 2) / (n * others)

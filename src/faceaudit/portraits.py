@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import plan as plans
-from faceaudit.analysis import beyond_by_interval, settle_together
+from faceaudit.analysis import settle_together, with_p_values
 from faceaudit.models import ask, check_model, model_of
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, judged, scores
+from faceaudit.wording import fault
 from helpers import effects, errors
 
 PARTS = 5
@@ -88,8 +89,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     identity = columns.identity if "identity" in columns.model_fields_set else columns.image
     said = [] if asked else [columns.error or columns.decision or columns.score]
     rows.require([columns.image, identity, *own.axes, *own.covariates, *labels, *said])
-    names = rows.texts(columns.image, "the name of an image")
-    rows.refuse(names.duplicated(), columns.image, "an image once; remove one row")
+    names = rows.names(columns.image)
     coded = [*own.axes.items(), *((labels[0], own.classes) for _ in labels if len(labels) == 1)]
     bad = [rows.code(*one)[0].isna().rename(one[0]) for one in coded]
     bad = pd.concat([*bad, rows.frame[[identity, *own.covariates]].isna()], axis=1)
@@ -99,9 +99,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     rows = Rows(rows.frame.drop(at.index), rows.source)
     frame = pd.DataFrame({"image_id": names.drop(at.index), "identity": rows.texts(identity)})
     if (people := frame["identity"].nunique()) < 2:
-        told = (f"; {one} is {value!r} in {n} rows" for one, value, n in left_out.to_numpy()[:3])
-        found = f"portraits of {people} people are left, two or more were expected{''.join(told)}"
-        raise ValueError(f"{rows.source}: {found}")
+        raise fault("few_people", rows.source, people, left_out.to_numpy()[:3].tolist())
     for axis, two in own.axes.items():
         level = rows.code(axis, two)[0].astype(int)
         for name in {*two} - {*np.take(two, level)}:
@@ -125,21 +123,20 @@ def ask_about_portraits(
 
     Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
     """
-    from helpers.generators.batches import synthesize_to_store  # with torch
-    from helpers.generators.image_set import ImageSet
+    from faceaudit.faces import pictures  # with torch
+    from helpers.generators.batches import synthesize_to_store
 
     own, table = specification, specification.beside(specification.images)
-    found, name = from_portraits(table, own), own.columns.image
-    pictures = ImageSet(table, {}, unit=name, file=name, size=getattr(own.model, "size", None))
-    chosen = pd.Index(pictures.index["image_id"]).get_indexer(found.frame["image_id"])
-    pixels = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
+    found, images = from_portraits(table, own), pictures(own, table, own.columns.image)
+    chosen = pd.Index(images.index["image_id"]).get_indexer(found.frame["image_id"])
+    pixels = synthesize_to_store(images, images.codes[chosen], folder / "images.npy")
     say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")
     model = model_of(own, device=device)
     check_model(model, pixels)
     score = ask(model, pixels, folder / "answers")
     say(f"model: answers about {np.isfinite(score).sum():,} of {len(score):,} portraits")
     doubts = doubts_of_preparation(model, pixels, found.frame["label"], own.design.seed)
-    more = {"model": model.card(), "generator": pictures.card, "doubts": doubts}
+    more = {"model": model.card(), "generator": images.card, "doubts": doubts}
     return _answered(found, score, own), more
 
 
@@ -196,11 +193,8 @@ def analyse_portraits(data: Portraits, plan: Plan) -> dict[str, pd.DataFrame]:
     found = {plans.GAPS: _gaps(frame, "error", plan)}
     if len(axes) > 1:
         found[plans.GAPS_BY_CELL] = _gaps(frame, "error", plan, by_cell=True)
-    families = [*found]
     found[plans.UNANSWERED] = _gaps(frame, "no_answer", plan)
-    # Without a missing answer no test of them can reject, and none takes a share of the level.
-    families += [plans.UNANSWERED] * bool(frame["no_answer"].any())
-    found = settle_together(found, families, plan["level"])
+    found = settle_together(found, plan["level"], frame["no_answer"].any())
     found["rates"] = _strata(frame, known, axes)
     if len(axes) + len(plan["covariates"]) > 1:
         found["adjusted"] = _adjusted(known, [*axes], plan["covariates"])
@@ -218,9 +212,7 @@ def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) 
         table["reference_rate"], table["rate"] = rates.to_numpy().reshape(-1, 2).T
         tables.append(table.assign(axis=axis, held=held, cell=[cell_name(axes, k) for k in held]))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
-    df = (table["identities"] - 1).clip(lower=1)
-    beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
-    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=beyond)
+    return with_p_values(table, plan)
 
 
 def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -> pd.DataFrame:

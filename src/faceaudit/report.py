@@ -407,9 +407,7 @@ def read_json(path: str | Path) -> Report:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise ValueError(
-            f"{path}: the report is damaged or of another version; {place}: {first['msg']}"
-        ) from None
+        raise wording.fault("no_report", path, place, first["msg"]) from None
 
 
 def schema() -> str:
@@ -505,7 +503,7 @@ def _of_images(
     """The parts of a report that a classification has, and its limits."""
     frame, made_by = data.frame, plan.get("generator", {}).get("kind")
     counts = {"images": len(frame), "units": frame["unit"].nunique()}
-    counts |= {"no_answer": int(frame["no_answer"].sum()), "trial": plan.get("note")}
+    counts |= {"no_answer": int(frame["no_answer"].sum())}
     counts |= {"no_label": int(frame["label"].isna().sum()), "target": plan.get("target")}
     counts |= {"error_rate": _finite(frame["error"].mean()), "source": Path(data.source).name}
     counts |= {"tells": plan["attribute"], "answers": " or ".join(plan["classes"])}
@@ -535,7 +533,7 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], 
     counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
     counts |= {"reference": plan["reference"], "source": Path(data.source).name}
     parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
-    parts["disparities"] = _disparities(tables[plans.GROUPS], plan)
+    parts["disparities"] = _rows_told("disparities", "disparity", tables[plans.GROUPS], plan)
     failed_calls = 0
     if images is not None:
         failures, failed_calls = int((images["enrolled"] == 0).sum()), images["failed_call"].sum()
@@ -543,7 +541,7 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], 
         counts |= {"failures_to_enrol": failures, "pairs_left_out": data.left_out}
         parts["enrolment"] = _rows("enrolment", tables["enrolment"])
         differ = tables[plans.ENROLMENT] if failures else None
-        parts["failures_to_enrol"] = _disparities(differ, plan)
+        parts["failures_to_enrol"] = _rows_told("disparities", "disparity", differ, plan)
     return parts, wording.told("limits_of_pairs", parts, counts, plan, int(failed_calls))
 
 
@@ -558,9 +556,8 @@ def _of_found(data: Portraits, tables: Tables, plan: Plan) -> tuple[dict[str, An
     made = [name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED]
     gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index("family")
     gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
-    parts = {"threshold": plan["threshold"], "data": counts, "gaps": _rows("gaps", gaps)}
-    for row in parts["gaps"]:
-        row.sentence = wording.told("gap", row, plan["tolerance"], _together(gaps))[0]
+    parts = {"threshold": plan["threshold"], "data": counts}
+    parts["gaps"] = _rows_told("gaps", "gap", gaps, plan)
     for name in ("rates", "adjusted", "carried"):
         parts[name] = _rows(name, tables.get(name))
     parts["left_out"] = _rows("left_out", data.left_out)
@@ -585,10 +582,11 @@ def _effects(
     return found
 
 
-def _disparities(table: pd.DataFrame | None, plan: Plan) -> list[Disparity]:
-    found = _rows("disparities", table)
+def _rows_told(name: str, macro: str, table: pd.DataFrame | None, plan: Plan) -> list[Any]:
+    """Rows of a part of the report with their sentences, of a macro."""
+    found = _rows(name, table)
     for row in found:
-        row.sentence = wording.told("disparity", row, plan["tolerance"], _together(table))[0]
+        row.sentence = wording.told(macro, row, plan["tolerance"], _together(table))[0]
     return found
 
 

@@ -161,9 +161,8 @@ def _place(report: Report, row: Row) -> str:
     """What a comparison of an axis or a rate is about."""
     if isinstance(row, Disparity):
         return row.group
-    if any(
-        row is one for one in [*report.no_answer, *_gaps(report, of_answers=True)]
-    ):  # an equal one can stand in another family
+    of_answers = [*report.no_answer, *_gaps(report, of_answers=True)]
+    if any(row is one for one in of_answers):  # an equal one can stand in another family
         return "having no answer"
     return row.cell if row.held else "on average"
 

@@ -26,7 +26,7 @@ from faceaudit.report_page import contact_sheet, write_html
 from faceaudit.specification import Specification, read_specification
 from faceaudit.tables import Audited, from_table, in_words, judged, target_population, transported
 from helpers.artifacts import root
-from helpers.artifacts.lineage import ROOT, load_profile
+from helpers.artifacts.lineage import ROOT
 from helpers.utils.parallel import alone
 
 Say = Callable[[str], None]
@@ -40,15 +40,12 @@ def folders(specification: Specification) -> tuple[Path, Path]:
     return root() / "audits" / specification.name, ROOT / "build" / "audits" / specification.name
 
 
-def plan_audit(
-    path: str | Path, say: Say = print, profile: str | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user.
-        profile: that caps the sizes, see `capped`.
 
     Returns:
         The plan that was made first, and what it would be by the file as it is now.
@@ -56,7 +53,7 @@ def plan_audit(
     Raises:
         ValueError: the file or its table has a fault.
     """
-    specification = _read(path, profile)
+    specification = read_specification(path)
     now = _plan(specification)
     place = folders(specification)[0] / "plan.json"
     told = "kept as it was," if place.exists() else "written to"
@@ -67,15 +64,12 @@ def plan_audit(
     return plan, now
 
 
-def run_audit(
-    path: str | Path, say: Say = print, profile: str | None = None, device: str = "cpu"
-) -> Report:
+def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user after every stage.
-        profile: that caps the sizes, see `capped`.
         device: "cpu" or "cuda", where networks of files make images and answer.
 
     Returns:
@@ -86,15 +80,12 @@ def run_audit(
             finished stays.
         PeopleNeeded: people have to answer first; the sentence says what was written for them.
     """
-    specification = _read(path, profile)
+    specification = read_specification(path)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
-        raise ValueError(
-            f"{path}: model.kind is table, but no table is given; name one under images, or a "
-            "model of kind onnx, python or http"
-        )
+        raise wording.fault("no_table", path)
     kept, written = folders(specification)
     with alone(kept / ".lock", say):
-        plan, now = plan_audit(path, say, profile)
+        plan, now = plan_audit(path, say)
         for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
             (written / name).unlink(missing_ok=True)
         try:
@@ -179,37 +170,6 @@ def powers(specification: Specification) -> Iterator[str]:
             secret = [f"{k} ({v})" for k, v in one.headers.items() if FROM_ENVIRONMENT in v]
             told = f", with the headers {', '.join(secret)}" if secret else ""
             yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
-
-
-def _read(path: str | Path, profile: str | None) -> Specification:
-    specification = read_specification(path)
-    return specification if profile is None else capped(specification, profile)
-
-
-def capped(specification: Specification, profile: str) -> Specification:
-    """An audit in the face world with no more faces than a profile has, under a name of its own.
-
-    Raises:
-        ValueError: no such profile, or an audit of other images.
-    """
-    sizes, design, generator = load_profile(profile), specification.design, specification.generator
-    given = specification.model_fields_set & {"generator", "images", "pairs"}
-    if given != {"generator"} or generator.kind != "known-truth" or design.transects is None:
-        raise ValueError(
-            f"{specification.path}: a profile sets the sizes of audits in the face world that name "
-            "their number of faces (design.transects); this one keeps its own, leave --profile out"
-        )
-    faces, base = design.transects, generator.base_faces
-    n, of_truth = min(faces, sizes.n_transects), min(base, sizes.n_truth)
-    if (n, of_truth) == (faces, base):
-        return specification
-    smaller = {"name": f"{specification.name}-{profile}"}
-    smaller["design"] = design.model_copy(update={"transects": n})
-    smaller["generator"] = generator.model_copy(update={"base_faces": of_truth})
-    found = specification.model_copy(update=smaller)
-    told = f"It has {n} faces in place of {faces}, and {of_truth} in place of {base} for"
-    found._note = f"{told} the known truth."
-    return found
 
 
 def _plan(own: Specification) -> dict[str, Any]:

@@ -107,7 +107,6 @@ class Specification(parts.Strict):
     design: parts.Design
     accept: list[parts.Doubted] = Field([])
     _path: Path = PrivateAttr(default=Path("audit.yml"))
-    _note: str = PrivateAttr(default="")
 
     @field_validator("axes", "placebos", mode="before")
     @classmethod
@@ -238,11 +237,6 @@ class Specification(parts.Strict):
     def path(self) -> Path:
         """The file that was read; "audit.yml" if there is none."""
         return self._path
-
-    @property
-    def note(self) -> str:
-        """What was changed of the file before the audit, in a sentence; empty if nothing was."""
-        return self._note
 
     @property
     def size(self) -> int:

@@ -17,6 +17,7 @@ import pandas as pd
 from faceaudit.answers import require_answers
 from faceaudit.plausibility import require_decided
 from faceaudit.specification import Specification
+from faceaudit.wording import fault
 from helpers import effects
 
 # --- any table
@@ -49,26 +50,26 @@ class Rows:
     def require(self, columns: Iterable[str]) -> None:
         """Raise ValueError where the table lacks a column that the audit file names."""
         if missing := [repr(name) for name in dict.fromkeys(columns) if name not in self.frame]:
-            raise ValueError(
-                f"{self.source}: no column {', '.join(missing)}; it has "
-                f"{', '.join(map(str, self.frame))}; the names are set under columns and axes"
-            )
+            raise fault("no_column", self.source, missing, self.frame)
 
     def refuse(self, bad: pd.Series, column: str, expected: str) -> None:
         """Raise the ValueError that names the first bad value of a column, if any."""
         if bad.any():
             found = self.frame.loc[bad, column].tolist()[0]
             found = "empty" if pd.isna(found) else repr(found)
-            number = f" ({bad.sum()} such rows)" if bad.sum() > 1 else ""
-            raise ValueError(
-                f"{self.source}: column {column!r}, row {bad.idxmax()} is {found}, {expected} was "
-                f"expected{number}"
-            )
+            at = self.source, column, bad.idxmax()
+            raise fault("bad_cell", *at, found, expected, bad.sum())
 
     def texts(self, column: str, expected: str = "a value") -> pd.Series:
         """A column without an empty cell, as text."""
         self.refuse(self.frame[column].isna(), column, expected)
         return self.frame[column].astype(str)
+
+    def names(self, column: str) -> pd.Series:
+        """A column of the names of images, each once."""
+        names = self.texts(column, "the name of an image")
+        self.refuse(names.duplicated(), column, "an image once; remove one row")
+        return names
 
     def numbers(self, column: str) -> pd.Series:
         """A column as numbers, NaN where a cell is none."""
@@ -181,21 +182,24 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
         >>> from_table(pd.DataFrame(images), one).frame[["error", "no_answer"]].T.values.tolist()
         [[0.0, 1.0, 0.0, nan], [0.0, 0.0, 0.0, 1.0]]
     """
-    rows, columns = Rows.read(table), specification.columns
-    axes = {**specification.axes, **specification.placebos}
-    labelled = columns.answers or [columns.label]
-    answered = columns.decision or columns.score
-    needed = [columns.image, columns.unit, *axes, *labelled, answered, *specification.annotated]
-    rows.require(needed)
-    names = rows.texts(columns.image, "the name of an image")
-    rows.refuse(names.duplicated(), columns.image, "an image once; remove one row")
-    images = {"image_id": names, "unit": rows.texts(columns.unit, "the name of a matched face")}
-    images |= rows.levels(axes)
-    images["label"] = rows.labels(labelled, specification.classes)
-    images["score"] = scores(rows, specification)
-    images = pd.DataFrame(images | rows.shares(specification.annotated))
+    rows, own, columns = Rows.read(table), specification, specification.columns
+    labelled, answered = columns.answers or [columns.label], columns.decision or columns.score
+    images = matched(rows, columns.image, own, [*labelled, answered, *own.annotated])
+    images["label"] = rows.labels(labelled, own.classes)
+    images = images.assign(score=scores(rows, own), **rows.shares(own.annotated))
+    return judged(images, own.model.cut, columns.decision is None, rows.source)
+
+
+def matched(
+    rows: Rows, image: str, specification: Specification, more: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Matched images of a table that has more columns: image_id, unit and `<axis>_level`."""
+    axes, unit = {**specification.axes, **specification.placebos}, specification.columns.unit
+    rows.require([image, unit, *axes, *more])
+    images = {"image_id": rows.names(image), "unit": rows.texts(unit, "the name of a matched face")}
+    images = pd.DataFrame(images | rows.levels(axes))
     require_complete(images, axes, specification.design.incomplete, rows.source)
-    return judged(images, specification.model.cut, columns.decision is None, rows.source)
+    return images
 
 
 def scores(rows: Rows, specification: Specification) -> pd.Series:
@@ -237,30 +241,22 @@ def require_complete(
     whole = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
     counts = images.groupby(["unit", *places]).size().reindex(whole, fill_value=0)
 
-    def refuse(bad: pd.Series, fault: str) -> None:
+    def refuse(bad: pd.Series, macro: str) -> None:
         for unit, *levels in counts.index[bad][:1]:
             named = zip(axes.items(), levels, strict=True)
             place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
-            raise ValueError(f"{source}: unit {unit!r} {fault.format(place)}")
+            raise fault(macro, source, unit, place, bad.groupby(level=0).any().sum())
 
     for axis, place in zip(axes, places, strict=True):
         if images[place].nunique() < 2:
-            told = f"column {axis!r} has one level only; give images of both, or leave the axis out"
-            raise ValueError(f"{source}: {told}")
-    refuse(counts > 1, "has two images at {}; keep one, or rename the unit")
+            raise fault("one_level", source, axis)
+    refuse(counts > 1, "doubled")
     if len(units) < 2:
         raise ValueError(f"{source}: one unit only; an audit compares at least two matched faces")
     if len(units) == len(images):
-        told = "every unit has one image only; columns.unit must name what several images share"
-        raise ValueError(f"{source}: {told}")
+        raise fault("one_image", source)
     if incomplete == "refuse":
-        number = (counts == 0).groupby(level=0).any().sum()
-        refuse(
-            counts == 0,
-            f"lacks the image at {{}} ({number} such units); add the images (with an empty score "
-            "if the model gave no answer), remove the units, or set design.incomplete to pairs, so "
-            "that only complete pairs count",
-        )
+        refuse(counts == 0, "lacking_image")
 
 
 def in_words(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:

@@ -50,11 +50,8 @@ def main(arguments: list[str]) -> None:
         )
         onnx = write_onnx(model.network, path.with_suffix(".onnx"), sizes.image_size)
     rates = errors[errors["attribute"].isna()].drop(columns=["attribute", "level"])
-    tell(
-        "Errors in validation, with 95 % intervals (Wilson):",
-        rates.to_string(index=False),
-        sep="\n",
-    )
+    tell("Errors in validation, with 95 % intervals (Wilson):")
+    tell(rates.to_string(index=False))
     tell(f"By attribute: {path.with_suffix('.csv')}\nFor an audit file:")
     inside = f"input: {{size: {sizes.image_size}}}, output: {{activation: sigmoid}}"
     tell(f"model: {{kind: onnx, path: {onnx.absolute()}, {inside}}}")

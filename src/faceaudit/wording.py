@@ -100,11 +100,16 @@ def rendered(name: str, **values: Any) -> str:
     return _environment(".html." in name).get_template(name).render(values)
 
 
-def told(macro: str, *values: Any) -> list[str]:
-    """What a macro of `sentences.j2` says: an item for each of its paragraphs, on one line."""
-    text = getattr(_environment(False).get_template("sentences.j2").module, macro)(*values)
+def told(macro: str, *values: Any, of: str = "sentences.j2") -> list[str]:
+    """What a macro of a template says: an item for each of its paragraphs, on one line."""
+    text = getattr(_environment(False).get_template(of).module, macro)(*values)
     items = [re.sub(r"\s*\n\s*", " ", item.strip()) for item in re.split(r"\n\s*\n", text)]
     return [item for item in items if item]
+
+
+def fault(macro: str, *values: Any) -> ValueError:
+    """What is refused, in the words of a macro of `faults.j2`."""
+    return ValueError("\n".join(told(macro, *values, of="faults.j2")))
 
 
 def by_chance(misses: int, n: int) -> str:

@@ -13,9 +13,8 @@ from torch import nn
 
 from faceaudit.answers import Reading, ask_and_keep, image_key
 from faceaudit.examples import write_onnx
-from faceaudit.model_input import Preparation
 from faceaudit.models import check_model, local_model
-from faceaudit.parts import Onnx, PythonModel
+from faceaudit.parts import Onnx, Preparation, PythonModel
 from helpers.models.networks import ResNet50, SmallNet
 from helpers.models.recognisers import RecognitionNet
 

@@ -11,10 +11,8 @@ import faceaudit
 from faceaudit.plan import keep_plan
 from faceaudit.plausibility import require_decided
 from faceaudit.report import gate, read_json
-from faceaudit.run import capped
 from faceaudit.specification import Specification, read_specification
 from faceaudit.tables import from_table
-from helpers.artifacts.lineage import ROOT
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
 OF_A_CALIBRATION = """{name: a, axes: [gender], question: '?', design: {tolerance: 0.05},
@@ -155,10 +153,6 @@ def written(path, content):
             lambda _: require_decided(OLD.frame.assign(score=0.7), 0.5, "a.csv"),
             "class 1 of every image (threshold 0.5), though the labels are of both classes; is "
             "this the probability of the class that the model chose",
-        ),
-        (
-            lambda _: capped(read_specification(ROOT / "audits" / "table.yml"), "smoke"),
-            "table.yml: a profile sets the sizes of audits in the face world",
         ),
     ],
 )  # fmt: skip

@@ -44,7 +44,7 @@ def test_names_of_the_user_s_cannot_become_code(report):
     row = report.effects[0].model_copy(update=named | {"sentence": f"{tag}: the model errs & more"})
     changes = {"question": tag, "answer": tag, "effects": [row], "limits": [tag]}
     changes |= {"averages": [], "interactions": []}
-    changes["data"] = report.data | dict.fromkeys(("source", "tells", "answers", "trial"), tag)
+    changes["data"] = report.data | dict.fromkeys(("source", "tells", "answers"), tag)
     changes["provenance"] = report.provenance | {"model": {"file": tag}}
     changed = report.model_copy(update=changes)
     _, _, body = card(changed).split("---\n", 2)

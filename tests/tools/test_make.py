@@ -44,13 +44,9 @@ def test_options_reach_the_runner(repository, monkeypatch, arguments, asked, not
 
 
 @pytest.mark.parametrize("target", ["audit", "audit-plan"])
-def test_a_profile_sizes_the_example_and_nobody_elses_audit(repository, target):
-    words = make(repository, "-n", target, "AUDIT=audits/example.yml", "PROFILE=smoke").stdout
-    assert f" {target.removeprefix('audit-').replace('audit', 'run')} " in words
-    assert "audits/example.yml --profile smoke" in words
-    words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "PROFILE=smoke").stdout
-    assert "audits/mine.yml" in words and "--profile" not in words
+def test_an_audit_runs_its_file(repository, target):
     words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "DEVICE=cuda").stdout
+    assert f" {target.removeprefix('audit-').replace('audit', 'run')} audits/mine.yml" in words
     assert ("--device cuda" in words) == (target == "audit")
 
 

@@ -6,8 +6,9 @@ from PIL import Image
 from sklearn.metrics import roc_auc_score
 
 from faceaudit.answers import Reading
-from faceaudit.model_input import Preparation, better_preparation, check_preparation
 from faceaudit.models import LocalModel
+from faceaudit.parts import Preparation
+from faceaudit.plausibility import better_preparation, check_preparation
 
 IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
 
