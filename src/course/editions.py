@@ -1,4 +1,4 @@
-"""Editions of the labs: for students, with solutions, and slides; and the downloads of them.
+"""Editions of the labs: for students, with solutions, for graders, and slides; and the downloads.
 
 A lab is a py:percent notebook, `course/labs/NN_slug.py`, whose solution is the source. Tags of its
 cells say what becomes of them:
@@ -12,6 +12,10 @@ cells say what becomes of them:
 - `instructor`: stands in the solution alone.
 
 All other cells are everybody's. A lab runs in this process, from its first cell to its last.
+
+Sources for the graders nbgrader and otter-grader hold each solution below its stub, and the grader
+cuts it out. After each check they call `lab.grade`, which students do not see. What comes after the
+last question has no points.
 """
 
 import ast
@@ -25,6 +29,7 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import jupytext
@@ -36,7 +41,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from markdown_it import MarkdownIt
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output, new_raw_cell
 from PIL import Image
 
 from course import lab, quiz
@@ -48,6 +53,21 @@ OUT = lineage.ROOT / "build" / "course"
 FOR_ALL = {"slide", "solution", "mistake", "hint", "instructor"}
 """Tags of cells that students do not get as they are."""
 DPI, COLOURS = 90, 32
+LAST = "## What would change your mind?"
+CHECKS, SENTENCES = 12, 6
+"""Points of all checks of a lab, and of the answer to its last question (`course/rubric.md`)."""
+NBGRADER_CONFIG = """\
+c = get_config()
+c.CourseDirectory.course_id = "audit"
+c.ClearSolutions.code_stub = {"python": ""}  # the dots above a solution are its stub
+"""
+OTTER_CONFIG = {
+    "files": ["course", "handouts", "helpers"],
+    "requirements": "requirements.txt",
+    "strip_solutions_from_all_cells": True,
+    "init_cell": False,
+    "export_cell": False,
+}
 CHROMIUM = os.environ.get("CHROMIUM", "chromium")
 UNPACKED = re.compile(
     r"/(\.doctrees|_sources|jupyter_execute|plugin|league-gothic)/|\.(zip|map|ttf|eot|scss)$"
@@ -146,16 +166,17 @@ def stub(code: str) -> str:
 
 def student(played: NotebookNode) -> NotebookNode:
     """A lab without its solutions, each with the figure that it draws."""
-    cells = []
-    for cell in played.cells:
-        if "solution" in tags(cell):
-            cells.append(new_code_cell(stub(cell.source)))
-            drawn = [one.data.get("image/png") for one in cell.outputs if "data" in one]
-            cells += [_picture(png) for png in drawn if png]
-        elif not tags(cell) & FOR_ALL:
-            code = cell.cell_type == "code"
-            cells.append((new_code_cell if code else new_markdown_cell)(cell.source))
-    return _notebook(cells)
+    return _notebook([one for cell in played.cells for one in given(cell)])
+
+
+def given(cell: NotebookNode) -> list[NotebookNode]:
+    """What students get in place of a cell."""
+    if "solution" in tags(cell):
+        drawn = [one.data.get("image/png") for one in cell.outputs if "data" in one]
+        return [new_code_cell(stub(cell.source)), *(_picture(png) for png in drawn if png)]
+    if tags(cell) & FOR_ALL:
+        return []
+    return [(new_code_cell if cell.cell_type == "code" else new_markdown_cell)(cell.source)]
 
 
 def _picture(png: str) -> NotebookNode:
@@ -195,6 +216,69 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
+# --- for graders
+
+
+def nbgrader(played: NotebookNode) -> NotebookNode:
+    """A lab for `nbgrader generate_assignment`."""
+    cells = []
+    for kind, name, points, secret, seen in _graded(played):
+        told = {"schema_version": 3, "grade_id": name, "points": points, "task": False}
+        told |= {"grade": kind != "solution", "solution": kind != "check"}
+        told["locked"] = kind == "check"
+        if kind == "last":
+            seen.append(new_markdown_cell(secret, metadata={"nbgrader": told}))
+        elif kind:
+            mark = "SOLUTION" if kind == "solution" else "HIDDEN TESTS"
+            seen[0].source += f"\n### BEGIN {mark}\n{secret}\n### END {mark}"
+            seen[0].metadata["nbgrader"] = told
+        cells += seen
+    return _notebook(cells)
+
+
+def otter(played: NotebookNode, stem: str) -> NotebookNode:
+    """A lab for `otter assign`; students' notebooks need no otter."""
+    cells = [_raw("ASSIGNMENT CONFIG", {"name": stem, **OTTER_CONFIG})]
+    for kind, name, points, secret, seen in _graded(played):
+        told = {"name": name, "points": points, "manual": kind == "last"}
+        if kind == "solution":
+            seen[0].source += f"\n# BEGIN SOLUTION NO PROMPT\n{secret}\n# END SOLUTION"
+        elif kind == "check":
+            tests = _block("TESTS", [new_code_cell(f"# HIDDEN\n{secret}")])
+            seen = _block("QUESTION", seen + tests, told)
+        elif kind == "last":
+            note = _block("SOLUTION", [new_markdown_cell(secret)])
+            seen = _block("QUESTION", seen + note, told)
+        cells += seen
+    return _notebook(cells)
+
+
+def _block(of: str, cells: list[NotebookNode], config: dict | None = None) -> list[NotebookNode]:
+    return [_raw(f"BEGIN {of}", config), *cells, _raw(f"END {of}")]
+
+
+def _raw(head: str, config: dict | None = None) -> NotebookNode:
+    return new_raw_cell(f"# {head}\n{yaml.safe_dump(config)}" if config else f"# {head}")
+
+
+def _graded(played: NotebookNode) -> Iterator[tuple]:
+    """Of each cell: what is graded, its name and points, what students do not see, and do see."""
+    every = played.cells
+    last = next(n for n, cell in enumerate(every) if cell.source.startswith(LAST))
+    each = CHECKS / sum("check" in tags(cell) for cell in every[:last])
+    notes = [cell.source for cell in every[last:] if "instructor" in tags(cell)]
+    for number, cell in enumerate(every):
+        graded = None, None, None, None
+        if number == last:
+            graded = "last", "sentences", SENTENCES, notes[0]
+        elif "solution" in tags(cell):
+            graded = "solution", f"solution-{number}", 0, cell.source
+        elif "check" in tags(cell):
+            code = "from course.lab import grade\n" + cell.source.replace("check", "grade", 1)
+            graded = "check", cell.source.split('"')[1], each if number < last else 0, code
+        yield *graded, given(cell)
+
+
 # --- files
 
 
@@ -222,16 +306,22 @@ def build(out: Path = OUT) -> Path:
         RuntimeError: a lab failed, or Sphinx or the browser did.
     """
     shutil.rmtree(out, ignore_errors=True)
-    editions = {edition.__name__: edition for edition in (student, solution, slides)}
-    for name in editions:
-        (out / name).mkdir(parents=True)
     checks, files = {}, set()
     for source in labs().values():
         played, known = play(source)
         checks |= known
         files |= {path for path in lineage.helper_modules(source) if "course" not in path.parts}
-        for name, edition in editions.items():
-            nbformat.write(edition(played), out / name / f"{source.stem}.ipynb")
+        made = {
+            "student": student(played),
+            "solution": solution(played),
+            f"nbgrader/source/{source.stem}": nbgrader(played),
+            "otter": otter(played, source.stem),
+            "slides": slides(played),  # the last, since it changes tags
+        }
+        for folder, notebook in made.items():
+            (out / folder).mkdir(parents=True, exist_ok=True)
+            nbformat.write(notebook, out / folder / f"{source.stem}.ipynb")
+    (out / "nbgrader" / "nbgrader_config.py").write_text(NBGRADER_CONFIG, "utf-8")
     package = out / "student" / "course"
     shutil.copytree(COURSE / "tables", package / "tables")
     for name in ("__init__.py", "lab.py"):

@@ -89,11 +89,24 @@ def check(name: str, answer: object) -> None:
         name: of the check, as the lab has it.
         answer: a number, a text, a list, an array, or a table.
     """
+    print(_said(name, answer))
+
+
+def grade(name: str, answer: object) -> None:
+    """Check an answer for a grader.
+
+    Raises:
+        AssertionError: the answer is not right; with what `check` says.
+    """
+    if (said := _said(name, answer)) != f"{name}: right.":
+        raise AssertionError(said)
+
+
+def _said(name: str, answer: object) -> str:
     every = json.loads(zlib.decompress((HERE / "checks.bin").read_bytes()))
     if name not in every:
-        print(f"there is no check {name!r}; the labs have {', '.join(every)}")
-        return
-    print(f"{name}: {_verdict(name, answer, every[name])}")
+        return f"there is no check {name!r}; the labs have {', '.join(every)}"
+    return f"{name}: {_verdict(name, answer, every[name])}"
 
 
 def _verdict(name: str, answer: object, known: dict) -> str:

@@ -15,6 +15,7 @@ import jupytext
 import matplotlib.pyplot as plt
 import nbformat
 import pytest
+import yaml
 from axe_playwright_python.sync_playwright import Axe
 
 import book
@@ -101,6 +102,27 @@ def test_a_lab_runs_with_what_students_get_and_without_torch(session, course, tm
     done = subprocess.run([sys.executable, script], env=alone, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count(": right.") == sum(code.startswith("check(") for code in kept)
+
+
+@pytest.mark.parametrize("session", LABS)
+def test_graders_give_points_for_right_answers_alone(session, course, monkeypatch):
+    monkeypatch.setattr(lab, "HERE", course / "student" / "course")
+    stem, names = LABS[session].stem, {}
+    cells = nbformat.read(course / "nbgrader" / "source" / stem / f"{stem}.ipynb", 4).cells
+    told = [cell.metadata["nbgrader"] for cell in cells if "nbgrader" in cell.metadata]
+    assert len({one["grade_id"] for one in told}) == len(told)
+    assert sum(one["points"] for one in told) == pytest.approx(18)
+    for cell in (cell for cell in cells if cell.cell_type == "code"):
+        exec(cell.source, names)
+        if asked := re.search(r"^grade\(.+, (\w+)\)$", cell.source, re.MULTILINE):
+            with pytest.raises(AssertionError, match="no answer yet"):
+                exec(cell.source, names | {asked[1]: ...})
+        plt.close("all")
+    asked = [cell.source for cell in nbformat.read(course / "otter" / f"{stem}.ipynb", 4).cells]
+    graded = [one["grade_id"] for one in told if one["grade"]]
+    begun = [yaml.safe_load(one) for one in asked if one.startswith("# BEGIN QUESTION")]
+    assert [one["name"] for one in begun] == graded
+    assert asked.count("# END QUESTION") == len(graded)
 
 
 def test_hints_and_mistakes_are_foreseen_for_every_check():
@@ -240,4 +262,5 @@ def test_downloads_are_small_and_only_instructors_get_solutions(course):
     alone = {name for name in names["course"] if not name.startswith("student/")}
     assert names["course"] - alone == {f"student/{name}" for name in given}
     assert {"slides/html/01_trap.html", "solution/01_trap.ipynb", "instructor/01.md"} <= alone
+    assert {"nbgrader/source/01_trap/01_trap.ipynb", "otter/01_trap.ipynb"} <= alone
     assert {"README.md", "try_labs.py", "rubric.md", "league.md"} <= alone
