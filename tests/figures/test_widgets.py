@@ -77,12 +77,3 @@ def test_gallery_places_images_titles_and_row_labels():
     np.testing.assert_allclose(figure.axes[0].get_xticks(), [4.5, 14.5, 24.5])
     assert [axis.get_ylabel() for axis in figure.axes] == ["raw", "dual"]
     assert figure.get_figwidth() == figures.WIDTH
-
-
-def test_refusals(frames):
-    with pytest.raises(ValueError, match="float images in"):
-        figures.as_pixels(frames + 7)
-    with pytest.raises(ValueError, match="1 titles and 0 row labels do not fit 3 images"):
-        figures.gallery(frames, 3, titles=["a"])
-    with pytest.raises(ValueError, match="shorter"):
-        frame_slider(frames, ["a", "b"], "age", "A face")
