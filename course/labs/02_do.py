@@ -279,7 +279,8 @@ print(f"Setting skin changes the hair of {changed} faces.")
 #
 # 1. the **counted gap**: women of `portraits`, dark minus light, as in lab 1
 # 2. the **true effect on the counted**: adult women of `portraits`, all set dark, minus all set
-#    light. It is `truth` in one row of `counted_truth`, cell "women: skin".
+#    light: each portrait is a drawing, and was drawn again in both ways. It is `truth` in one row of
+#    `counted_truth`, cell "women: skin".
 # 3. the **true effect on made faces**: 1,600 made women, each with short and with long hair, all
 #    set dark, minus all set light. It is `effect` in one row of `made_truth`, cell "female".
 #
@@ -289,7 +290,7 @@ print(f"Setting skin changes the hair of {changed} faces.")
 # %%
 portraits = load("portraits")
 women = portraits[portraits["group"] == "female"]
-counted_truth = load("counted_truth").drop_duplicates()
+counted_truth = load("counted_truth").drop_duplicates()  # its rows come several times
 counted_truth
 
 # %%
@@ -332,7 +333,7 @@ three = [*three[:2], 100 * average["effect"].iloc[0]]
 # ## What would change your mind? (6 minutes)
 #
 # A newspaper prints the first of your three numbers and calls it *the effect of dark skin*. Write
-# three sentences. Which arrows does that number follow? What could be wrong in it: population
+# three sentences. Through which arrows do skin and album reach the error in it? What could be wrong in it: population
 # (whose faces), contrast (from which level to which), label (who says what is right), or what is
 # held (what stays the same)? Compare your three numbers: which would you print, under which name?
 # [Handout 2](handouts/02.html) helps.

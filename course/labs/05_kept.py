@@ -290,6 +290,10 @@ check("kept-long", long_gap)
 long_gap = gap(hard[hard["hair_length_level"] == 0], "fairface-like")
 
 # %% tags=["mistake"]
+# You chose by what raters saw. Take the level of hair length.
+long_gap = gap(hard[hard["hair_length"] > 0.5], "fairface-like")
+
+# %% tags=["mistake"]
 # This is long hair among all images. Take the hard ones.
 long_gap = gap(images[images["hair_length_level"] == 1], "fairface-like")
 

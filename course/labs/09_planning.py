@@ -140,7 +140,7 @@ plt.rcdefaults()
 #
 # Wrong labels in a share e shrink differences by 1 − 2e, at any number of faces.
 #
-# So take three raters or more, or correct the label.
+# So correct the label, or take three raters or more.
 
 # %% [markdown] tags=["slide"]
 # ## Freeze it
@@ -223,7 +223,7 @@ print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3
 #
 # Plan for an effect of 5 points with the values of your pilot. Give `needed`, a list of three numbers of transects:
 #
-# 1. for the **average** over the four cells (`pairs=4`),
+# 1. for the **average** over four cells, women and men with short and with long hair (`pairs=4`),
 # 2. for **one cell** (`pairs=1`),
 # 3. for one cell **in its family**: it is one of 24 tests that are judged together. The strictest of them has the level
 #    0.05 / 24.
@@ -346,7 +346,7 @@ smallest = [column[column >= 0.5].index[0] for _, column in curves.items()]
 
 # %%
 raters = [1, 3, 5]
-shares = [0.04, 0.16]
+shares = [0.04, 0.16]  # in which a rater errs: usual, and of a hard cell
 affordable = [int(1000 / (8 * 8 * r * 0.02)) for r in raters]
 affordable
 
@@ -417,8 +417,8 @@ pd.DataFrame(left, index=raters, columns=shares).round(2)
 # %% [markdown]
 # More faces never shrink this **bias**: the interval becomes narrower around a wrong number. More raters do. In this lab's table
 # the label is always the gender that was set. In the league it is not. A single rater there errs in about 4 images of 100, and in
-# about 9 if a woman has short hair. So the bias differs between cells. In the league take at least three raters, or correct the
-# label by the gender that was set.
+# about 9 if a woman has short hair. So the bias differs between cells. If you correct the label by the gender
+# that was set, one rater is enough. If not, take at least three.
 
 # %% [markdown]
 # ## What would change your mind? (4 minutes)

@@ -19,7 +19,7 @@ FOLDERS = HERE / "tables", HERE.parents[1] / "course" / "tables"
 DIGITS, MOST, FEW = 6, 10_000, 8
 SLIPS = {
     "Right, but as a share. Times 100 it is in percent, and a difference in points.": (0, 100),
-    "Right, but times 100. A share is asked for.": (0, 1 / 100),
+    "Right, but times 100. Leave this step out.": (0, 1 / 100),
     "The size is right, the sign is not. Subtract the other way round.": (0, -1),
     "This is the rest, what lacks to 100 %.": (100, -1),
     "This is the rest, what lacks to 1.": (1, -1),
@@ -144,7 +144,9 @@ def _partly(mine: list[str], right: list[str]) -> str:
     same = [
         place for place, pair in enumerate(zip(mine, right, strict=True), 1) if len({*pair}) == 1
     ]
-    return f"Of your {len(mine)} values these are right: {same}. " if same else ""
+    return (
+        f"Of your {len(mine)} values these are right: {same}. Change the others. " if same else ""
+    )
 
 
 def _slip(name: str, answer: object, known: dict) -> str | None:
@@ -157,5 +159,5 @@ def _slip(name: str, answer: object, known: dict) -> str | None:
             if fingerprint(name, plus + factor * values) == known["right"]:
                 return says
         if any(fingerprint(name, answer, n) == known["rounded"][n - 2] for n in (2, 3)):
-            return "The first two digits are right. Did you round? Give the number itself."
+            return "The first two digits are right. Did you round? If not, look for a small slip."
     return None

@@ -144,7 +144,7 @@ def known_is(answer, monkeypatch, tmp_path):
     ("right", "answer", "says"),
     [
         (12.5, 0.125, "but as a share"),
-        (0.125, 12.5, "A share is asked for"),
+        (0.125, 12.5, "Leave this step out"),
         ([12.5, 3.0], [0.125, 0.03], "but as a share"),
         (12.5, 87.5, "lacks to 100 %"),
         (12.5, -12.5, "the sign is not"),
@@ -152,7 +152,7 @@ def known_is(answer, monkeypatch, tmp_path):
         ([[1, 2], [3, 4]], [[1, 3], [2, 4]], "have changed places"),
         ([1, 2, 3], [3, 1, 2], "their order is not"),
         ([True, False, False], [False, True, False], "sum: not yet. Hint: One."),
-        ([1, 2, 3], [1, 5, 3], "these are right: [1, 3]. Hint: One."),
+        ([1, 2, 3], [1, 5, 3], "these are right: [1, 3]. Change the others. Hint: One."),
         ([1, 2, 3], [4, 5, 6], "sum: not yet. Hint: One."),
     ],
 )
