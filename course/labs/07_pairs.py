@@ -456,7 +456,7 @@ both = [c["skin_colour_level"], c["skin_colour_level"] + c["skin_colour_level:ge
 # faces were harmed. The regression is right about its own question: on average over these faces, errors fall. The question
 # was wrong. What could still be wrong: the directions that change skin may move other features (session 3), and raters say what
 # is an error (session 4). Session 8 compares all this with the truth. A decision names the group: not for women, until
-# their intervals lie below the tolerance. The next cell prints the key numbers of the lab and of its slides.
+# their intervals lie below the tolerance. The last cell prints the key numbers of the lab and of its slides.
 
 # %% [markdown]
 # ## If you have time

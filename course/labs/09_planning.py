@@ -430,7 +430,8 @@ pd.DataFrame(left, index=raters, columns=shares).round(2)
 # %% [markdown]
 # ## Your team's order
 #
-# Your teacher gives your team a folder with `pilot/`. Without a league, stop here. Begin after the debate. The rest is homework,
+# Your teacher gives your team a folder with `pilot/`. Without a league, write a plan
+# from the pilot of this lab, and stop there. Begin after the debate. The rest is homework,
 # about 30 minutes.
 #
 # Take base rate and correlation of each model from your pilot. Choose your numbers of transects and raters. Write your plan.

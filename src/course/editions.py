@@ -196,8 +196,9 @@ def _told(cell: NotebookNode) -> NotebookNode:
     if "mistake" in tags(cell):
         says, _, code = cell.source.partition("\n")
         return new_markdown_cell(f"*Mistake.* {says.lstrip('# ')}\n\n```python\n{code}\n```")
-    if cell.cell_type == "markdown":  # handouts lie beside the students' labs
-        cell = new_markdown_cell(cell.source.replace("(handouts/", "(../student/handouts/"))
+    if cell.cell_type == "markdown":  # these lie beside the students' labs
+        text = re.sub(r"\]\((handouts/|teams)", r"](../student/\1", cell.source)
+        cell = new_markdown_cell(text)
     return cell
 
 
