@@ -679,8 +679,8 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 Markdown(
     f"There are two truths. In the first, each face has the doses that it really got. In {runs} such runs, intervals of effects held "
     f"it in {cells_held['calibrated']} cells, and by the paper's recipe in {cells_held['papers']}. In the second, all faces have "
-    f"the doses that were meant, and these counts are {at_intended['calibrated']} and {at_intended['papers']}. The tour and chapter 11 also "
-    "give all faces one dose, the median."
+    f"the doses that were meant, and these counts are {at_intended['calibrated']} and {at_intended['papers']}. The truth of the tour and of chapter 11 is of the second "
+    "kind: all faces have one dose, the median of what they got."
 )
 
 # %% [markdown]

@@ -856,6 +856,7 @@ for effect, gap, word in [
 # %% [markdown]
 # *Misplaced blame* means that the share is below one fifth. *Partly right* means that dark skin raises
 # errors, by less than the gap. *Undecided* asks for a larger audit.
+# The rule takes an interval to be as wide on either side of its estimate, so it is careful near zero.
 # [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
 
 # %% tags=["remove-input"]

@@ -16,7 +16,7 @@
 # # The book in twenty minutes
 #
 # *You need one course in statistics.* This page tells what the book found, in the
-# order of its chapters. Numbers come from the run behind these pages, and code prints them. A sentence with a bold title was
+# order of its chapters. Numbers come from the run behind these pages, and code prints them. A statement with a bold title, not a question, was
 # true in at least nineteen of [twenty other runs](#twenty-other-seeds), each with its own seed. If this run contradicts a
 # sentence, a box in its place says so.
 
@@ -215,7 +215,7 @@ strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 # A generator has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
 # a plane is fitted to their answers for each attribute ([](03_direction_fitting)). The {term}`raw direction` of an attribute is the shortest way
 # across its plane, and other attributes change along it. A move along a direction of the {term}`dual basis` changes the score of one
-# attribute and leaves the other scores as they are ([](04_orthogonalization)). The paper describes this basis, and prints another formula for it.
+# attribute and leaves the other scores as they are ([](04_orthogonalization)). The transects paper describes this basis, and prints another formula for it.
 
 # %% tags=["remove-input"]
 leak = projection["leakage_mean"]
@@ -499,7 +499,8 @@ claim(
 #
 # Each seed draws other faces, trains other networks and asks other raters. Some results then change by more than one audit's
 # intervals say, so this page asks six questions and claims no answer. *Yes* or *no* means that chance alone hardly explains
-# the difference in this run: it is larger than two standard errors. *Undecided* means that chance may explain it.
+# the difference in this run: it is larger than two standard errors. *Undecided* means that chance may explain it, even where an
+# interval misses the truth by a little.
 
 
 # %% tags=["remove-input"]
