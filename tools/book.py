@@ -95,9 +95,8 @@ def told(executed: str) -> str:
 
     What cells print as text stays, because that is what somebody who runs the code sees.
     """
-    notebook = json.loads(executed)
-    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", []))
-    for data in (output.get("data", {}) for output in outputs):
+    cells = (notebook := json.loads(executed))["cells"]
+    for data in (one.get("data", {}) for cell in cells for one in cell.get("outputs", [])):
         if text := "".join(data.get("text/markdown", "")):
             data["text/markdown"] = with_minus(text)
         if html := "".join(data.get("text/html", "")):
@@ -179,8 +178,6 @@ def why_stale(profile: str) -> str | None:
 
 def run(profile: str) -> None:
     """Build a profile's pages, and record what they were made from; raises as `build`."""
-    from course import editions  # with what runs its labs
-
     html, made_from = pages_of(profile), basis(profile)
     # Runs of two profiles fetch to one place, and those with other artifacts build in one.
     with alone(html.parents[1] / ".lock", print):
@@ -188,7 +185,7 @@ def run(profile: str) -> None:
         manifests.sweep(html.parent)
         vendor.vendor()
         build(manifests.root() / profile, html.parent)
-        shutil.copytree(editions.build(html.parent / "course"), html, dirs_exist_ok=True)
+        shutil.copytree(html.with_name("course") / "downloads", html, dirs_exist_ok=True)
         manifests.write_json(html.with_name(RECORD), made_from)
 
 

@@ -6,17 +6,17 @@ from graphlib import TopologicalSorter
 import book
 from helpers.artifacts import lineage, manifests, pages
 
-BOOK = "book"
+COURSE, BOOK = "course", "book"
 # Stages whose networks are shipped; `--train 1` trains them.
 TRAINS = ["02_face_world", "13_sensitivity_flips", "14_verification_measures", "n04_remedies"]
 OWN_STUDY = "18_audit_your_model"  # it shows a study of somebody's own generator, or the example
 
 
 def graph() -> dict[str, list[str]]:
-    """Step → steps it waits for: pages, studies, and the book after all pages."""
+    """Step → steps it waits for: pages, studies, the course, and the book after all."""
     sources = {s: lineage.source_of(s) for s in (*lineage.notebooks(), *lineage.STUDIES)}
     waits = {step: lineage.inputs(source) for step, source in sources.items()}
-    waits[BOOK] = [*lineage.notebooks()]
+    waits |= {COURSE: [], BOOK: [*lineage.notebooks(), COURSE]}
     for step, earlier in waits.items():
         if missing := set(earlier) - set(waits):
             raise ValueError(f"{step} reads {', '.join(missing)}, which no notebook makes")
@@ -36,14 +36,14 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
     """Say why a step must be run; None if it need not be.
 
     Args:
-        step: a page, a study or the book.
+        step: a page, a study, the course or the book.
         profile: whose artifacts.
         train: 1 for networks trained here, 0 for those that are shipped, None for either.
         study: of somebody's own generator, or that generator; None for the example.
     """
     if step == OWN_STUDY and study:
         return "GENERATOR is given, and its study is shown anew each time"
-    if step == BOOK:
+    if step in (COURSE, BOOK):
         return book.why_stale(profile)
     stale = manifests.why_stale if step in lineage.STUDIES else pages.why_stale
     if reason := stale(step, profile):

@@ -174,6 +174,8 @@ def perform(name: str, asked: argparse.Namespace) -> None:
     log.write_text("")
     if name == plan.BOOK:
         be(log, book.run, asked.profile)
+    elif name == plan.COURSE:
+        be(log, call, "course.editions", "build", book.pages_of(asked.profile).with_name("course"))
     elif name in lineage.STUDIES:
         code = lineage.sources(name, drawing=False)
         be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", ["--profile", asked.profile])
@@ -205,8 +207,8 @@ def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
         print(f"the run took {(time.monotonic() - started) / 60:.1f} min")
         claims(asked.profile, [page for page in lineage.notebooks() if page in waits])
     if plan.BOOK in waits and not failed:
-        page = book.pages_of(asked.profile) / "index.html"
-        print(f"The book: {page}   (make serve PROFILE={asked.profile})")
+        html = book.pages_of(asked.profile)
+        print(f"The book: {html}/index.html   (make serve PROFILE={asked.profile})")
     return int(failed > 0)
 
 
