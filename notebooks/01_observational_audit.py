@@ -346,7 +346,7 @@ def association(row):
     return f"{number}, {'more' if row['low'] > 0 else 'fewer'} errors with dark skin."
 
 
-SPOKEN = {"plantskin": "plantskin, with the planted bias", "null": "null control"}
+SPOKEN = {"plantskin": "planted bias", "null": "null control"}
 Markdown(
     "\n".join(
         f"- **{SPOKEN.get(name, name)}**: {association(row)}" for name, row in naive.iterrows()
@@ -356,7 +356,7 @@ Markdown(
 )
 
 # %% [markdown]
-# The null control is our yardstick. Its errors are independent of the face, so any difference there is chance. An interval above zero
+# The errors of the null control are independent of the face, so any difference there is chance. It is our yardstick: an interval above zero
 # in the other rows invites a conclusion: *the model is worse because of the skin*. Then one would collect more dark-skinned
 # faces for training. Look at the first figure again before you spend the money.
 

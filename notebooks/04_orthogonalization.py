@@ -23,8 +23,8 @@
 # :alt: Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy.
 #
 # One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
-# colour. Above the faces: their signed distance from the plane. In the title: the change of true gender from the left to the
-# right end. A clear case, after Fig. 5 of the transects paper.
+# colour. Above the faces: their signed distance from the plane. In the title: the change of true gender between both
+# ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
 # ```
 
 # %% [markdown]
@@ -434,8 +434,8 @@ claim(
 # %% tags=["remove-input"]
 shape = leakage["dual"]["gender"]
 claim(
-    "The shape of the face moves towards female along facial hair, by {facial_hair:+z.2f}. Along hair length it moves "
-    "by {hair_length:+z.2f}, along makeup by {makeup:+z.2f}; a plus sign means towards male.",
+    "For one unit more of facial hair, the shape of the face moves by {facial_hair:+z.2f}: towards female. For one unit more of hair length "
+    "it moves by {hair_length:+z.2f}, and of makeup by {makeup:+z.2f}. A plus sign means towards male.",
     holds=shape["facial_hair"] < 0,
     **shape[["facial_hair", "hair_length", "makeup"]],
 )
@@ -519,7 +519,7 @@ cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 # %% tags=["remove-input"]
 Markdown(
     "Exact planes can move earrings even more than fitted ones do. A part of the fitted normal of gender is noise. A step spends "
-    f"some of its length on this noise, so less of it reaches earrings. Without this part it gives {with_minus(f'{cleaned:.2f}')}."
+    f"some of its length on this noise, so less of it reaches earrings. Without it, the dual basis of the fitted planes changes them by {with_minus(f'{cleaned:.2f}')}."
 )
 
 # %% [markdown]

@@ -116,12 +116,13 @@ def legible(gallery: plt.Figure, title: str) -> None:
 rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, for example earrings. The experiment of this chapter keeps earrings as well. SD: standard deviations among sampled faces."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, such as hair colour and earrings. The experiment of this chapter keeps these two as well. SD: standard deviations among sampled faces."}}
 moved = apart(matched)
+most = [f"{name.replace('_', ' ')} {by:.1f} SD" for name, by in moved.nlargest(2).items()]
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
 title = (
     f"Other attributes differ by {apart(pool[found]).mean():.1f} SD on average between\nrandom faces, by {moved.mean():.1f} between "
-    f"matched ones.\nThe largest of these: {moved.idxmax().replace('_', ' ')}, {moved.max():.1f} SD"
+    f"matched ones.\nMost: {' and '.join(most)}"
 )
 legible(figure, title)
 
@@ -366,9 +367,15 @@ widgets.attribute_explorer(
 # hand. They should be seen by everybody, and lie clear of the ranges that [](07_pruning) drops as
 # ambiguous. A very long level of hair would look unusual on faces perceived as male, so we stop earlier.
 #
-# We call the transects of one recipe an *arm* of the experiment. This section makes the *papers* arm, by the
-# {term}`paper's recipe`. The next section makes the {term}`main arm`, which corrects the faults of the papers
-# arm. Later chapters audit the main arm.
+# We call the transects of one recipe an *arm* of the experiment. This section makes the *papers* arm. The next
+# section makes the {term}`main arm`, which later chapters audit.
+#
+# | Arm | What differs | Who can make it |
+# |---|---|---|
+# | *papers* | the {term}`paper's recipe` as it is | everybody with a generator and raters |
+# | *main* | raters and measures bring the faces to their targets | everybody who also has measures |
+# | *drawn* | the main arm's faces, with beard and makeup as they were drawn | as the main arm |
+# | *exact* | true hyperplanes and directions, at the main arm's median {term}`doses <dose>` | this world alone |
 
 # %%
 # Signed distances from the hyperplanes: levels of the axes, and where beard and makeup are held.
@@ -379,8 +386,8 @@ AXES = list(DISTANCES)
 # %% [markdown]
 # Facial hair and makeup are held low. A step in perceived gender keeps them, so a bearded man would become
 # a bearded woman, whom few people see as a woman. The design therefore asks a narrow question: the effect
-# of gendered *shape*, and of leaks. Another arm keeps both *as drawn*, and
-# [](n10_direct_effects) compares them.
+# of gendered *shape*, and of leaks. The *drawn* arm leaves beard and makeup alone, and
+# [](n10_direct_effects) compares both arms.
 
 # %% [markdown]
 # Who takes part? We sample faces, keep adults, and project them onto the planes of the three axes. We
@@ -742,6 +749,8 @@ answers = {
 
 # %% tags=["remove-input"]
 costs = ", ".join(f"{count:,} for the {what}" for what, count in answers.items())
+before_gate = sum(answers.values()) - answers["gate"]
+before_gate = round(before_gate * smallest["dollars"] / smallest["answers"], -2)
 Markdown(
     f"**In this run** the main arm {'passes' if passed else 'does **not** pass'} the gate: its largest upper "
     f"limit of a leak is {leaked['upper'].max():.3f} standard deviations, that of a spread of doses "
@@ -750,14 +759,14 @@ Markdown(
 
 # %% tags=["remove-input"]
 Markdown(
-    f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. Fewer can do. The "
-    f"smallest design of a benchmark takes {smallest['answers']:,} answers before the gate, about "
-    f"{round(smallest['dollars'], -2):,} dollars at the price of an answer in the transects paper. Its intervals of effects held the first truth in "
+    f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. At the price of an answer "
+    f"in the transects paper, those before the gate cost about {before_gate:,.0f} dollars. Fewer can do. The smallest design of a benchmark "
+    f"takes {smallest['answers']:,} before the gate, for about {round(smallest['dollars'], -2):,} dollars. Its intervals of effects held the first truth in "
     f"{smallest['cells held']} cells."
 )
 
 # %% [markdown]
-# The [benchmark](instrument-costs) compares this design with others, and [](16_planning) has the bill of the main arm.
+# The [benchmark](instrument-costs) compares this design with others, and [](16_planning) has the bill of the main arm at a higher price.
 #
 # The gate is blind to attributes that are neither asked about nor measured, such as the style of hair, and to
 # changes that cancel between cells. An arm that fails should get more rounds. This book goes on in any case,
@@ -790,18 +799,11 @@ claim(
 )
 
 # %% [markdown]
-# ## Four arms
+# ## The exact arm
 #
-# A real generator offers fitted directions, raters and measures. This world also knows the exact
-# directions. So we make four arms.
-#
-# - The *papers* arm follows the recipe of the transects paper.
-# - The *main* arm is brought to its targets by raters and measures.
-# - The *drawn* arm has the main arm's faces, with beard and makeup as they were drawn.
-# - The *exact* arm has true hyperplanes and directions, at the main arm's median doses.
-#
-# Results of the main and the exact arm differ by leaks, by the spread of doses and by other base faces.
-# [](11_who_was_right) separates the three, and calls the exact arm its *ideal version*.
+# This world also knows the exact directions, so we make the fourth arm. Results of the main and the exact arm
+# differ by leaks, by the spread of doses and by other base faces. [](11_who_was_right) separates the three, and
+# calls the exact arm its *ideal version*.
 
 # %% tags=["hide-cell"]
 typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()

@@ -178,8 +178,8 @@ _ = figure.supxlabel(label, fontsize=10)
 # %% [markdown]
 # How large is the coefficient of dark skin, compared with its bar and with the other attributes? The
 # table answers for all four models. The log odds ratio is twice the coefficient. For plantskin it is the number in the answer above.
-# The last column ranks seven attributes by their largest coefficient. A reader of the paper would call an
-# attribute near the end negligible. The rank of skin differs between the models.
+# The last column ranks seven attributes by the size of their largest coefficient. A rank compares sizes only: the smallest of seven
+# can still change the error rate. A reader of the paper would call an attribute near the end negligible. The rank of skin differs between the models.
 
 # %% tags=["remove-cell"]
 PLACES = ["largest", *(f"{n} largest" for n in ("2nd", "3rd", "4th", "5th", "6th")), "smallest"]
@@ -215,7 +215,8 @@ claim(
 #
 # The paper calls a coefficient the change in log odds for one unit of its covariate. The model has
 # *both* levels of an attribute, so an image that leaves one level enters the other. The penalty makes
-# the two coefficients equal in size and opposite in sign. Each is half of the {term}`log odds ratio`.
+# the two coefficients equal in size and opposite in sign, because opposite numbers have the smallest squares of all pairs
+# with one difference. Each is half of the {term}`log odds ratio`.
 # Let us plant a log odds ratio of one and look.
 
 # %%
@@ -500,7 +501,7 @@ two = off.loc[X.columns[~several]].groupby(level=0, sort=False)
 moved = (two.last() - two.first()).abs()
 Markdown(
     f"The default leaves a coefficient off by up to {off.abs().max(axis=None):.2g}, and by up to {of_bar:.1f} times the standard deviation that its "
-    f"bar shows. A shift that both levels share cancels in their difference. Log odds ratios are off by up to "
+    f"bar shows. A shift that both levels share cancels in their difference, and opposite shifts add up. Log odds ratios are off by up to "
     f"{moved.max(axis=None):.2g}, and that of skin by up to {moved.loc['skin_colour'].max():.2g}."
 )
 

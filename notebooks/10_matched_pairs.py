@@ -86,7 +86,7 @@ places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. Women and men of one hair length differ in the shape of jaw and brow. The left half shows the three faces whose answers get worse most, the right half the three whose answers get better most. Above each face: the model's answer."}}
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
@@ -473,8 +473,8 @@ ends = [of_skin["estimate"], of_women, of_men]
 largest = of_skin.loc[of_skin["estimate"].idxmax()]
 low, high = map(in_points, largest[["low", "high"]])
 answer = (
-    "On these made faces, dark skin changes the error rates of the two audited models by "
-    f"{least} to {most} points, by cell. The largest is on {in_words(pd.Series(largest['cell']))[0]} "
+    "**On these made faces, dark skin changes the error rate of an audited model by "
+    f"{least} points in one cell and by {most} in another.** The largest effect is on {in_words(pd.Series(largest['cell']))[0]} "
     f"({largest['model']} model, 95 % interval {low} to {high}). With a "
     f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} of these "
     f"{len(states)} effects, four cells of each model, lie within it, "

@@ -472,7 +472,7 @@ sampled["A exact"] = ARMS["A exact"].assign(face=exact_frame["transect"])
 
 # %% [markdown]
 # Two more versions drop images from the last one. *After pruning* drops unclear images, as the paper does.
-# *Complete transects* keeps only transects that lost no image. All versions go through the estimator of
+# *[Complete transects](07_pruning)* keeps only transects that lost no image. All versions go through the estimator of
 # chapter 10.
 
 
@@ -625,23 +625,27 @@ signed = {name: one.groupby(audit["transect"]).sum() for name, one in signed.ite
 by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
 
 # %% tags=["remove-input"]
-in_turn = {"truth": in_worst["truth"], "found": in_worst["estimate"]}
-in_turn |= {name.split()[0]: one.mean() for name, one in signed.items()}
 told(
-    "{missing} of {n} models miss the effect *{effect}* of *{cell}*. For {models}, the truth is {truth} points. "
-    "The base faces at the median doses have {at}, and with the hair of the made faces {hair}. The experiment "
-    "found {found}. One answer moves this effect by {step:.2f} points, so few faces decide. Does the spread "
-    "of hair lengths move the effect up?",
+    "{missing} of {n} models miss the effect *{effect}* of *{cell}*. One answer moves this effect by {step:.2f} points, so "
+    "few faces decide. Does the spread of hair lengths move the effect up, from the second row of the table to the third?",
     margin=by_hair.mean(),
     error=by_hair.sem(),
     missing=int((~in_worst["contained"].astype(bool)).sum()),
     n=len(TRAINED),
     effect=labels.CONTRASTS[worst[0]],
     cell=pd.Series(worst[1]).replace(PEOPLE, regex=True).iloc[0],
-    models=", ".join(TRAINED),
     step=100 / len(by_hair),
-    **{name: ", ".join(f"{100 * v:+z.2f}" for v in one) for name, one in in_turn.items()},
 )
+
+# %% tags=["remove-input"]
+in_turn = {
+    "truth": in_worst["truth"].to_numpy(),
+    "base faces at the median doses": signed["at medians"].mean().to_numpy(),
+    "with the hair of the made faces": signed["hair varies"].mean().to_numpy(),
+    "found": in_worst["estimate"].to_numpy(),
+}
+in_turn = 100 * pd.DataFrame(in_turn, TRAINED).T.astype(float)
+in_turn.style.format("{:+z.2f}").set_caption("This effect, in points")
 
 # %% tags=["remove-input"]
 trained = rungs[(rungs["scope"] == "cell") & rungs["model"].isin(TRAINED)]
@@ -802,12 +806,66 @@ for model, one in on_counted_share.items():
     )
 Markdown(with_minus("\n".join(lines)))
 
+# %% tags=["remove-input"]
+lines = []
+for name in AUDITED:
+    found = counted_results["adjusted_skin_log_odds"][name]["estimate"]
+    estimate = "has no estimate" if found is None else f"is {found:+.2f}"
+    lines.append(
+        f"For the {name} model the coefficient {estimate}, and the true effect on the same women is "
+        f"{100 * on_counted.loc[name, 'estimate']:+.1f} points."
+    )
+Markdown(
+    with_minus(
+        "And the adjusted regression of [chapter 1](01_observational_audit.html), with the true length of hair? "
+        f"{' '.join(lines)} The coefficient is a log odds ratio and the effect is in points, so compare "
+        "only the signs. Where they differ, adjustment misled."
+    )
+)
+
+# %% [markdown]
+# One cause of a wrong sign can be counted here. The *women* are faces that raters perceive so, and some of these faces
+# were drawn as men. We repeat the regression without them.
+
+# %% tags=["hide-cell"]
+drawn_as_man = populations.sample("ppb-like", len(ppb), seed).frame["gender"].eq(1).to_numpy()
+counted_women = ppb[is_woman].assign(
+    dark=ppb["skin"] == "dark",
+    length=facerender.visible_scores(came[is_woman])["hair_length"].to_numpy(),
+    drawn_as_man=drawn_as_man[is_woman],
+)
+men = counted_women[counted_women["drawn_as_man"]]
+short_haired = counted_women[counted_women["hair"] == "short"].groupby("skin", observed=False)
+as_men = short_haired["drawn_as_man"].mean()
+
+
+# %%
+def coefficient(model: str, women: pd.DataFrame) -> float:
+    """Log odds ratio of dark skin at equal length of hair, as chapter 1 estimates it."""
+    regression = LogisticRegression(C=1e6, solver="newton-cholesky")
+    return regression.fit(women[["dark", "length"]], women[f"error_{model}"]).coef_[0, 0]
+
+
+# %% tags=["remove-input"]
+lines = [
+    f"The {name} model errs on {men[f'error_{name}'].sum()} of these {len(men)}. Without them its coefficient "
+    f"{coefficient(name, counted_women):+z.2f} becomes {coefficient(name, counted_women.drop(men.index)):+z.2f}."
+    for name in AUDITED
+]
+Markdown(
+    with_minus(
+        f"Of the counted women {len(men)} were drawn as men. Few light-skinned women have short hair here, so among those "
+        f"with short hair the share is {as_men['light']:.1%} with light skin and {as_men['dark']:.1%} with dark skin. "
+        f"{' '.join(lines)}"
+    )
+)
+
 # %% [markdown]
 # ## The verdict of an auditor
 #
 # A real auditor has only the counted gap and the found effect. The plan fixed a rule for them. It divides
 # the found effect on women by the counted gap and looks at the interval of this share. The interval of the
-# effect is first made wider by the typical error of the instrument: all steps after *base faces*. An auditor
+# effect is first made wider by the typical error of the instrument, if this error can be seen: all steps after *base faces*. An auditor
 # takes this number from a world with a known truth.
 
 # %% tags=["hide-cell"]
@@ -916,60 +974,6 @@ Markdown(with_minus("\n".join(lines)))
 # reweights the errors themselves to predict the counted gap of women, and measures by how much it misses.
 # The intervention above needs no prediction, because this world can change the skin of the counted women themselves.
 
-# %% tags=["remove-input"]
-lines = []
-for name in AUDITED:
-    found = counted_results["adjusted_skin_log_odds"][name]["estimate"]
-    estimate = "has no estimate" if found is None else f"is {found:+.2f}"
-    lines.append(
-        f"For the {name} model the coefficient {estimate}, and the true effect on the same women is "
-        f"{100 * on_counted.loc[name, 'estimate']:+.1f} points."
-    )
-Markdown(
-    with_minus(
-        "And the adjusted regression of [chapter 1](01_observational_audit.html), with the true length of hair? "
-        f"{' '.join(lines)} The coefficient is a log odds ratio and the effect is in points, so compare "
-        "only the signs. Where they differ, adjustment misled."
-    )
-)
-
-# %% [markdown]
-# One cause of a wrong sign can be counted here. The *women* are faces that raters perceive so, and some of these faces
-# were drawn as men. We repeat the regression without them.
-
-# %% tags=["hide-cell"]
-drawn_as_man = populations.sample("ppb-like", len(ppb), seed).frame["gender"].eq(1).to_numpy()
-counted_women = ppb[is_woman].assign(
-    dark=ppb["skin"] == "dark",
-    length=facerender.visible_scores(came[is_woman])["hair_length"].to_numpy(),
-    drawn_as_man=drawn_as_man[is_woman],
-)
-men = counted_women[counted_women["drawn_as_man"]]
-short_haired = counted_women[counted_women["hair"] == "short"].groupby("skin", observed=False)
-as_men = short_haired["drawn_as_man"].mean()
-
-
-# %%
-def coefficient(model: str, women: pd.DataFrame) -> float:
-    """Log odds ratio of dark skin at equal length of hair, as chapter 1 estimates it."""
-    regression = LogisticRegression(C=1e6, solver="newton-cholesky")
-    return regression.fit(women[["dark", "length"]], women[f"error_{model}"]).coef_[0, 0]
-
-
-# %% tags=["remove-input"]
-lines = [
-    f"The {name} model errs on {men[f'error_{name}'].sum()} of these {len(men)}. Without them its coefficient "
-    f"{coefficient(name, counted_women):+z.2f} becomes {coefficient(name, counted_women.drop(men.index)):+z.2f}."
-    for name in AUDITED
-]
-Markdown(
-    with_minus(
-        f"Of the counted women {len(men)} were drawn as men. Few light-skinned women have short hair here, so among those "
-        f"with short hair the share is {as_men['light']:.1%} with light skin and {as_men['dark']:.1%} with dark skin. "
-        f"{' '.join(lines)}"
-    )
-)
-
 # %% [markdown]
 # A small effect of skin does not excuse a model. If short-haired women are misread, and more dark-skinned
 # women wear short hair, then dark-skinned women are misread more often. The causal answer says where to
@@ -982,7 +986,7 @@ points = with_minus(" and ".join(points))
 glue(
     "answer",
     Markdown(
-        "Each number is about other faces, and each has its own truth. For the counted women we change "
+        "**Each number is about other faces, and each has its own truth.** For the counted women we change "
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
         f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
         "experiment contain the true effect of their cell (95 % would be "

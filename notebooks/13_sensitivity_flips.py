@@ -681,9 +681,12 @@ plt.close(chart)
 
 # %% tags=["remove-input"]
 beside = with_interval(hand, "+.3f")
+times = audited["estimate"] / hand["estimate"]
 told = {
     mark: ", ".join(
-        f"{listed([name])} ({audited.loc[name, 'estimate']:+.3f} in the audit, {beside[name]} by hand)"
+        f"{listed([name])} ({audited.loc[name, 'estimate']:+.3f} in the audit, {beside[name]} by hand"
+        + f", so about {times[name]:.0f} times as large in the audit" * (mark == "same sign")
+        + ")"
         for name in marks.index[marks == mark]
     )
     or "no effect"
@@ -740,7 +743,7 @@ Markdown(
     "These are the attributes of the first figure that can be set by hand. "
     f"{int(compared['holds'].sum())} of {len(compared)} intervals hold the truth, and the estimates are "
     f"{off.mean():.3f} off on average. The intervals are {wider:.1f} times as wide as in the first audit. Leakage, the change of attributes other than a vector's own, "
-    f"predicts errors of {leak.mean():.3f} on average. The largest predicted error is "
+    f"predicts errors of {leak.mean():.3f} on average. To predict, we multiply each of these changes by its attribute's effect by hand, and add up. The largest predicted error is "
     f"{leak.max():.3f}, for {listed([leak.idxmax()])}, mostly through "
     f"{fitted.loc[leak.idxmax(), 'most through'].replace('_', ' ')}. The draw of codes adds chance, so the largest error "
     "in the figure can be another vector's."
@@ -758,7 +761,7 @@ Markdown(
 #
 # We would read flips as bias if three conditions held. The generator passes its gate. People see the
 # attribute change while the smile stays. And a generator that is trained with another seed gives the same sign.
-# We would stop if the change by hand showed no effect, as it does for the invented ones.
+# We would stop if the change by hand showed no effect, as is the case for the invented ones.
 
 # %% [markdown]
 # ## Exercises

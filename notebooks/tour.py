@@ -183,11 +183,12 @@ claim(
 adjusted = plain(artifacts.load("01_observational_audit", "results.json", profile))
 adjusted = adjusted["adjusted_skin_log_odds"]
 astray = sum(adjusted[name]["estimate"] * same[name]["estimate"] < 0 for name in BOTH)
+raised = sum(same[name]["estimate"] > 0 for name in BOTH)
 
 # %% tags=["remove-input"]
 Markdown(
-    f"A regression on the portraits that adjusts for the true length of hair has the wrong sign for {astray} of these "
-    f"{len(BOTH)} models, and [chapter 11](11_who_was_right.html) counts one cause."
+    f"So dark skin itself adds errors for {raised} of {len(BOTH)} models. A regression on the portraits that adjusts for the "
+    f"true length of hair has the wrong sign for {astray} of {len(BOTH)}, and [chapter 11](11_who_was_right.html) counts one cause."
 )
 
 # %% [markdown]
@@ -237,8 +238,8 @@ claim(
 # %% tags=["remove-input"]
 agree = [crowd["alpha"][axis] for axis in ("gender", "skin_colour", "hair_length")]
 claim(
-    "The simulated raters agree on the three attributes of the experiment: Krippendorff's alpha is {low:.2f} to "
-    "{high:.2f}. They hardly agree on whether a face looks fake ({fake:.2f}), because the images differ little in that.",
+    "The simulated raters agree on the three attributes of the experiment: Krippendorff's alpha, one if raters always agree "
+    "and zero if only by chance, is {low:.2f} to {high:.2f}. They hardly agree on whether a face looks fake ({fake:.2f}), because the images differ little in that.",
     holds=min(agree) > 0.6 and crowd["alpha"]["fakeness"] < 0.3,
     title="What raters agree on",
     low=min(agree),
@@ -255,12 +256,13 @@ assert unpruned_need == effects.transects_needed(small, plan["level"], plan["pow
 # %% tags=["remove-input"]
 needed = planned["transects_needed"]["refined"]
 claim(
-    "To find an average effect of {effect:.0f} points, an experiment needs {all:,} transects if every image is used. To *prune* means to drop unclear "
+    "To find an average effect of {effect:.0f} points with a chance of {power:.0%}, an experiment needs {all:,} transects if every image is used. To *prune* means to drop unclear "
     "images, and a pair needs both of its images. If pruning drops every third image, about 2/3 × 2/3 = 4/9 of the pairs stay. Then the "
-    "experiment needs {pruned:,} transects, over twice as many.",
+    "experiment needs {pruned:,} transects, about 9/4 times as many.",
     holds=needed["two thirds kept"] > 2 * needed["nothing pruned"],
     title="Dropping a third of the images doubles the price",
     effect=100 * small.difference,
+    power=plan["power"],
     all=needed["nothing pruned"],
     pruned=needed["two thirds kept"],
 )
@@ -367,7 +369,7 @@ Markdown(
     "**And real pairs?** The pairs of our experiment have fitted directions and raters who err. "
     f"Three attributes, four cells and three trained models make {cells} effects. Their intervals hold the truth of {cells - unpruned} ({1 - unpruned / cells:.1%}) here, and of "
     f"{in_other_runs:.1f} of {cells} on average over the [twenty other runs](#twenty-other-seeds). Intervals that cover would hold it in about {GOAL * cells:.1f}. "
-    f"So real pairs hold the truth {often} ideal pairs. Made faces do not get exactly the dose that was meant, and "
+    f"So real pairs hold the truth {often} ideal pairs. Made faces do not get exactly the [dose](glossary.html#term-dose) that was meant, and "
     "[chapter 5](05_transect_generation.html) counts how much this matters. In a single run luck can matter more: "
     "cells of one model share their faces and are often missed together (chapter 11).\n\n"
     f"A missed truth can be near or far. The estimates of our real pairs typically lie {off_by:.1f} points from the truth, and those by adjustment {adjusted_off_by:.1f} points "
@@ -439,7 +441,7 @@ gaps = pd.DataFrame(
     }
 ).loc[[audited, other, "plantskin"]]
 gaps = gaps.rename({"plantskin": "planted bias"})
-gaps.style.format(lambda gap: with_minus(f"{gap:+.1f}")).set_caption(
+gaps.style.format(lambda gap: with_minus(f"{gap:+.2f}")).set_caption(
     "Gap of women, dark minus light skin, in points: by the experiment as it is, reweighted to the portraits, and counted in the portraits"
 )
 
@@ -549,10 +551,10 @@ def off_truth(name):
     """Whether the effect found on the women of the experiment is another than the true one."""
     off = apart(found[name], made[name])
     return told(
-        "For the {name} model it is {found:points} points, and the truth is {made:points}. The difference is {by:+.1f} points, with a standard error of {about:.1f}.",
+        "For the {name} model it is {found:+.2f} points, and the truth is {made:+.2f}. The difference is {by:+.2f} points, with a standard error of {about:.2f}.",
         **off | {"margin": abs(off["margin"])},
-        found=found[name],
-        made=made[name],
+        found={end: 100 * value for end, value in found[name].items()},
+        made={end: 100 * value for end, value in made[name].items()},
         name=name,
     ).data
 
@@ -629,7 +631,7 @@ Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(asked, 1)))
 #
 # The whole audit was run twenty more times, each time with its own seed. The figure shows skin's effect in each of these runs. It is
 # a record, and its runs are smaller than the one behind these pages where that saves time. Their classifiers see as many
-# faces, and their experiments have as many transects.
+# faces, and their experiments have as many transects. Only their true effects come from more faces.
 
 # %% tags=["remove-cell"]
 record = json.loads((RECORDS / "seeds_runs.json").read_text(encoding="utf-8"))["rows"]
@@ -675,6 +677,9 @@ Markdown(
 #
 # :::{admonition} The record in numbers
 # :class: dropdown
+# Names such as `n_boot` are settings, and the file `profiles/laptop.yml` says what each of them counts. *plantskin* is the model
+# with the planted bias. *null* errs at random.
+#
 # ```{include} _seeds.txt
 # ```
 #
