@@ -121,16 +121,16 @@ with plt.rc_context({"font.size": 17}):
 #
 # You now set skin by hand, whatever the album says: **do(skin)**. An arrow says who decides. Which
 # arrows are cut, now that your hand decides about skin, and about skin alone? Give the list
-# `stays`: for each arrow, `True` if it stays and `False` if it is cut. Then `draw(stays)`.
+# `stays`: for each arrow, `True` if it stays and `False` if it is cut. `draw(stays)` draws what is
+# left.
 
 # %%
 draw([True, True, True, True], "Pictures as they come")
 arrows
 
 # %% tags=["solution"]
-# Four times True or False, then draw them.
+# Four times True or False.
 stays = [False, True, True, True]
-draw(stays)
 
 # %% tags=["check"]
 check("do-arrows", stays)
@@ -195,32 +195,18 @@ def world(dark=None, short=None):
 world().head()
 
 # %% [markdown]
-# **See.** Compute the error rate of dark faces minus that of light faces, as they come: `gap`, in
-# percentage points. `faces[faces["dark"]]` keeps the dark faces, and `faces[~faces["dark"]]` the
-# others.
+# **See.** Take the faces as they come. `faces[faces["dark"]]` keeps the dark ones, and
+# `faces[~faces["dark"]]` the others. `gap` is the error rate of dark faces minus that of light faces,
+# in percentage points:
 
-# %% tags=["solution"]
+# %%
 faces = world()
 gap = 100 * (faces[faces["dark"]]["error"].mean() - faces[~faces["dark"]]["error"].mean())
-
-# %% tags=["check"]
-check("do-gap", gap)
-
-# %% tags=["mistake"]
-# You set skin by hand. Here take the faces as they come.
-gap = 100 * (world(dark=True)["error"].mean() - world(dark=False)["error"].mean())
-
-# %% [markdown] tags=["hint"]
-# `faces = world()` are the faces as they come. The mean of a column of true and false is a share:
-# `faces[faces["dark"]]["error"].mean()`.
-
-# %% [markdown] tags=["hint"]
-# Take this share of the dark faces, minus that of the others, `faces[~faces["dark"]]`. Multiply by
-# 100.
+gap
 
 # %% [markdown]
-# **Set.** Compute the error rate with all skin set dark, minus that with all skin set light:
-# `effect`, in points.
+# **Set.** Now set skin by hand. Compute the error rate with all skin set dark, minus that with all
+# skin set light: `effect`, in points.
 
 # %% tags=["solution"]
 effect = 100 * (world(dark=True)["error"].mean() - world(dark=False)["error"].mean())
@@ -260,82 +246,55 @@ check("do-hair", short_hair)
 # Your first number is of the light faces.
 short_hair = [100 * faces[~faces["dark"]]["short"].mean(), 100 * world(dark=True)["short"].mean()]
 
-# %% [markdown] tags=["hint"]
-# `faces` came as they are, and `world(dark=True)` is set. Take the mean of `short` of the dark
-# faces of each.
+# %% [markdown] tags=["hint", "1"]
+# First number: in `faces`, keep those that are dark, and take the mean of `short`.
 
-# %% [markdown] tags=["hint"]
-# In `faces`, keep those that are dark: `faces[faces["dark"]]`. In `world(dark=True)` all are dark.
+# %% [markdown] tags=["hint", "2"]
+# Second number: in `world(dark=True)` all are dark. Take the mean of `short` of all.
 
 # %%
 changed = (world(dark=True)["short"] != world(dark=False)["short"]).sum()
 print(f"Setting skin changes the hair of {changed} faces.")
 
 # %% [markdown]
-# ## Exercise 3. Three numbers (9 minutes)
+# ## Exercise 3. Three numbers to compare (6 minutes)
 #
-# Each number below has been called *the effect of dark skin on women*. Give `three`, in points,
-# for the model `fairface-like`. The tables hold shares.
+# Each number below has been called *the effect of dark skin on women*. Each is an error rate with
+# dark skin minus one with light skin. Guess first: which is the largest? Then run the cell.
 #
-# 1. the **counted gap**: women of `portraits`, dark minus light, as in lab 1
-# 2. the **true effect on the counted**: adult women of `portraits`, all set dark, minus all set
-#    light: each portrait is a drawing, and was drawn again in both ways. It is `truth` in one row of
-#    `counted_truth`, cell "women: skin".
-# 3. the **true effect on made faces**: 1,600 made women, each with short and with long hair, all
-#    set dark, minus all set light. It is `effect` in one row of `made_truth`, cell "female".
+# | | Whose faces | Light and dark |
+# |---|---|---|
+# | **counted gap** | women of `portraits` | light-skinned women, and dark-skinned women |
+# | **true effect on the counted** | adult women in half of the portraits | every woman drawn again twice: with skin of the light-skinned ones, and with skin of the dark-skinned ones |
+# | **true effect on made faces** | 1,600 made women, each with short and with long hair | every woman drawn twice, at the same two levels of skin |
 #
-# `table.query("model == 'fairface-like' and …")` keeps rows, and `["effect"].iloc[0]` takes the
-# first number of a column.
+# Portraits are drawings too, so each can be drawn again. The first two rows differ in their women,
+# too: the second leaves out half of the portraits, and of the rest the young, about 7 in 100.
 
 # %%
-portraits = load("portraits")
+model, portraits = "fairface-like", load("portraits")
 women = portraits[portraits["group"] == "female"]
-counted_truth = load("counted_truth").drop_duplicates()  # its rows come several times
-counted_truth
-
-# %%
-made_truth = load("truth").query("attribute == 'skin_colour'")[["model", "cell", "n", "effect"]]
-made_truth.head(3)
-
-# %% tags=["solution"]
-# Error rates of women by skin, one row of each table, then the three numbers.
-rates = women.groupby("skin", observed=True)["error_fairface-like"].mean()
-counted = counted_truth.query("model == 'fairface-like' and cell == 'women: skin'")
-made = made_truth.query("model == 'fairface-like' and cell == 'female'")
-three = [rates["dark"] - rates["light"], counted["truth"].iloc[0], made["effect"].iloc[0]]
-three = [100 * share for share in three]
-
-# %% tags=["check"]
-check("do-three", three)
-
-# %% tags=["mistake"]
-# The first number is about all portraits. Take the women.
-rates = portraits.groupby("skin", observed=True)["error_fairface-like"].mean()
-three = [100 * (rates["dark"] - rates["light"]), *three[1:]]
-
-# %% tags=["mistake"]
-# The second number is about all counted people. Take the cell "women: skin".
-everybody = counted_truth.query("model == 'fairface-like' and cell == 'all: skin'")
-three = [three[0], 100 * everybody["truth"].iloc[0], three[2]]
-
-# %% tags=["mistake"]
-# The third number is the average over women and men. Take the cell "female".
-average = made_truth.query("model == 'fairface-like' and cell == 'average'")
-three = [*three[:2], 100 * average["effect"].iloc[0]]
-
-# %% [markdown] tags=["hint"]
-# First number: exercise 1 of lab 1, with `error_fairface-like`. Second and third: keep one row.
-
-# %% [markdown] tags=["hint"]
-# For the third, query the model and `cell == 'female'`.
+rates = women.groupby("skin", observed=True)[f"error_{model}"].mean()
+counted = load("counted_truth").query("model == @model and cell == 'women: skin'")
+made = load("truth").query("model == @model and attribute == 'skin_colour' and cell == 'female'")
+three = {
+    "counted gap": rates["dark"] - rates["light"],
+    "true effect on the counted": counted["truth"].iloc[0],
+    "true effect on made faces": made["effect"].iloc[0],
+}
+(100 * pd.Series(three)).round(1)
 
 # %% [markdown]
-# ## What would change your mind? (6 minutes)
+# ## What would change your mind? (9 minutes)
 #
-# A newspaper prints the first of your three numbers and calls it *the effect of dark skin*. Write
-# three sentences. Through which arrows do skin and album reach the error in it? What could be wrong in it: population
-# (whose faces), contrast (from which level to which), label (who says what is right), or what is
-# held (what stays the same)? Compare your three numbers: which would you print, under which name?
+# A newspaper prints the first of these three numbers and calls it *the effect of dark skin*. Write
+# three sentences.
+#
+# 1. Through which arrows do skin and album reach the error in it?
+# 2. What could be wrong in it? Choose one: population (whose faces), contrast (from which level to
+#    which), label (who says what is right), or held (what stays the same).
+# 3. Which of the three would you print, and under which name?
+#
 # [Handout 2](handouts/02.html) helps.
 
 # %% [markdown] tags=["instructor"]
@@ -347,7 +306,7 @@ three = [*three[:2], 100 * average["effect"].iloc[0]]
 # %% [markdown]
 # ## If you have time: faces set by hand
 #
-# The book's renderer can do the same with pictures. `by_hand` has 400 faces, each at light and
+# The program that draws the faces can do the same with pictures. `by_hand` has 400 faces, each at light and
 # dark skin, short and long hair, and two shapes, female and male. All else stays.
 # `error_fairface-like` is 1 where the model's answer differs from that of raters without noise.
 #
@@ -361,7 +320,7 @@ WORDS = {
     "hair": ("hair_length_level", {0: "short", 1: "long"}),
     "gender": ("gender_level", {0: "female", 1: "male"}),
 }
-by_hand = load("arms").query("arm == 'A exact'")  # the book's name for faces set by hand
+by_hand = load("arms").query("arm == 'A exact'")  # the faces set by hand
 by_hand = by_hand.assign(**{name: by_hand[level].map(of) for name, (level, of) in WORDS.items()})
 by_hand[["transect", "skin", "hair", "gender", "error_fairface-like"]].head(4)
 

@@ -123,15 +123,19 @@ report[["attribute", "interval", "dropped"]]
 # A row of this report is a rule. It drops an image if raters' mean score of the attribute lies in the interval.
 # `dropped` counts these images. `images["kept"]` says whether an image passes all four rules.
 #
-# ## Exercise 1. What is left? (10 minutes)
+# ## Exercise 1. What is left? (9 minutes)
 #
 # Give `shares`, three numbers in percent: how many of the **images** are kept, how many of the **pairs along skin colour**
 # keep both images, and how many of the **transects** keep all eight. The two images of such a pair have the same
-# transect, hair length level and gender level.
+# transect, hair length level and gender level. The next cell finds out for each pair. `all()` of a group is true if each
+# of its rows is true.
+
+# %%
+in_pairs = images.groupby(["transect", "hair_length_level", "gender_level"])["kept"].all()
+in_pairs.head(3)
 
 # %% tags=["solution"]
-# `all()` of a group is true if each of its rows is true.
-in_pairs = images.groupby(["transect", "hair_length_level", "gender_level"])["kept"].all()
+# Do the same for transects. The mean of true and false is a share.
 in_transects = images.groupby("transect")["kept"].all()
 shares = [100 * stays.mean() for stays in (images["kept"], in_pairs, in_transects)]
 print([f"{share:.1f} %" for share in shares])
@@ -151,15 +155,19 @@ shares = [100 * images["kept"].mean()]
 shares += [100 * images.groupby(by)["kept"].any().mean() for by in groups]
 
 # %% tags=["mistake"]
-# These are the pairs along hair length. A pair along skin colour shares transect, hair length and gender.
-other = images.groupby(["transect", "skin_colour_level", "gender_level"])["kept"].all()
-shares = [100 * stays.mean() for stays in (images["kept"], other, in_transects)]
+# A transect that lost all of its images is missing from your count. Divide by all transects: `all()` keeps them.
+whole = kept.groupby("transect").size() == 8
+shares = [100 * stays.mean() for stays in (images["kept"], in_pairs, whole)]
 
-# %% [markdown] tags=["hint"]
+# %% tags=["mistake"]
+# These are numbers of images, pairs and transects. Take means in place of sums, times 100.
+shares = [stays.sum() for stays in (images["kept"], in_pairs, in_transects)]
+
+# %% [markdown] tags=["hint", "3"]
 # `images.groupby("transect")["kept"].all()` is true for each transect that keeps all of its images.
 
-# %% [markdown] tags=["hint"]
-# For pairs along skin colour, group by `["transect", "hair_length_level", "gender_level"]`.
+# %% [markdown] tags=["hint", "1", "2"]
+# The mean of `images["kept"]` is the share of images. Of pairs it is the mean of `in_pairs`.
 
 # %% [markdown]
 # ## Exercise 2. One effect, three sets of faces (7 minutes)
@@ -178,14 +186,17 @@ def gap(rows: pd.DataFrame, model: str) -> float:
 
 
 # %% [markdown]
-# `pruning.complete_pairs(rows, axis, by)` keeps the rows whose partner is there too: of the same transect, with another level in
-# the column `axis`, and equal levels in the columns `by`, which are the rest of `LEVELS`. Give `effects`, the gap of the
-# model `fairface-like` in **all images**, in the **kept images**, and in their **complete pairs along skin colour**.
+# `stay` are the kept images, and `whole` their complete pairs along skin colour: the partner is of the same transect, has
+# another level of skin, and the same levels of hair length and gender. Give `effects`, the gap of the model `fairface-like`
+# in **all images**, in the **kept images**, and in their **complete pairs**.
+
+# %%
+stay = images[images["kept"]]
+whole = pruning.complete_pairs(stay, "skin_colour_level", ["hair_length_level", "gender_level"])
+print(f"{len(images)} images, {len(stay)} of them kept, {len(whole)} of these in complete pairs")
 
 # %% tags=["solution"]
-# The axis is the column of levels in which partners differ.
-stay = images[images["kept"]]
-whole = pruning.complete_pairs(stay, LEVELS[0], LEVELS[1:])
+# Call `gap` three times. The gap is in points already.
 effects = [gap(rows, "fairface-like") for rows in (images, stay, whole)]
 print([f"{effect:+.2f} points" for effect in effects])
 
@@ -193,27 +204,21 @@ print([f"{effect:+.2f} points" for effect in effects])
 check("kept-effects", effects)
 
 # %% tags=["mistake"]
-# The last number comes from complete transects. A pair along skin colour needs two images, and no more.
-others = pruning.complete_transects(stay, size=8)
-effects = [gap(rows, "fairface-like") for rows in (images, stay, others)]
-
-# %% tags=["mistake"]
-# Your pairs run along hair length. The axis is `"skin_colour_level"`.
-others = pruning.complete_pairs(stay, "hair_length_level", ["skin_colour_level", "gender_level"])
-effects = [gap(rows, "fairface-like") for rows in (images, stay, others)]
-
-# %% tags=["mistake"]
 # This is another model. The question is about `fairface-like`.
 effects = [gap(rows, "celeba-like") for rows in (images, stay, whole)]
 
-# %% [markdown] tags=["hint"]
-# The kept images are `images[images["kept"]]`.
+# %% tags=["mistake"]
+# These are the gaps of `plantskin`. The question is about `fairface-like`.
+effects = [gap(rows, "plantskin") for rows in (images, stay, whole)]
 
-# %% [markdown] tags=["hint"]
-# The axis is `"skin_colour_level"`, and `by` is `["hair_length_level", "gender_level"]`.
+# %% [markdown] tags=["hint", "1"]
+# `gap(images, "fairface-like")` is the first number.
+
+# %% [markdown] tags=["hint", "2", "3"]
+# The kept images are `stay`, and their complete pairs are `whole`. Hand them to `gap`.
 
 # %% [markdown]
-# ## Exercise 3. The hard images (12 minutes)
+# ## Exercise 3. The hard images (11 minutes)
 #
 # A team wants a hard test. It keeps those images that an older model gets **wrong**: the model `plantskin`, in whose
 # training faces dark skin went with men. `error_plantskin` is 1 there. Then the team tests `fairface-like` on them. In all
@@ -242,6 +247,17 @@ long_share = 100 * hard.groupby("hair_length_level")["skin_colour_level"].mean()
 easy = images[images["error_plantskin"] == 0]
 long_share = 100 * easy.groupby("skin_colour_level")["hair_length_level"].mean()
 
+# %% tags=["mistake"]
+# These are hard images among the kept ones. The team chooses from all images.
+long_share = (
+    100
+    * kept.query("error_plantskin == 1").groupby("skin_colour_level")["hair_length_level"].mean()
+)
+
+# %% tags=["mistake"]
+# You chose by what raters saw. Take the level of hair length.
+long_share = 100 * (hard["hair"] == "long").groupby(hard["skin_colour_level"]).mean()
+
 # %% [markdown] tags=["hint"]
 # `hard = images[images["error_plantskin"] == 1]`
 
@@ -252,7 +268,7 @@ long_share = 100 * easy.groupby("skin_colour_level")["hair_length_level"].mean()
 # Give `hard_gap`, the gap of `fairface-like` on the hard images. Compare it with all images in exercise 2.
 
 # %% tags=["solution"]
-# The gap is in points already.
+# `gap` gives points already.
 hard_gap = gap(hard, "fairface-like")
 print(f"all images {gap(images, 'fairface-like'):+.1f}, hard images {hard_gap:+.1f} points")
 
@@ -266,6 +282,14 @@ hard_gap = gap(images, "fairface-like")
 # %% tags=["mistake"]
 # This is the gap of `plantskin`, which errs on all of the hard images. Test `fairface-like`.
 hard_gap = gap(hard, "plantskin")
+
+# %% tags=["mistake"]
+# These are hard images among the kept ones. The team chooses from all images.
+hard_gap = gap(kept[kept["error_plantskin"] == 1], "fairface-like")
+
+# %% tags=["mistake"]
+# This is the gap in the kept images. Use the hard ones.
+hard_gap = gap(kept, "fairface-like")
 
 # %% [markdown] tags=["hint"]
 # `gap(rows, model)` takes the hard images and the name of the model.
@@ -294,6 +318,14 @@ long_gap = gap(hard[hard["hair_length_level"] == 0], "fairface-like")
 long_gap = gap(hard[hard["hair_length"] > 0.5], "fairface-like")
 
 # %% tags=["mistake"]
+# You chose by what raters saw. Take the level of hair length: `hair_length_level`.
+long_gap = gap(hard[hard["hair"] == "long"], "fairface-like")
+
+# %% tags=["mistake"]
+# These are hard images among the kept ones. The team chooses from all images.
+long_gap = gap(kept.query("error_plantskin == 1 and hair_length_level == 1"), "fairface-like")
+
+# %% tags=["mistake"]
 # This is long hair among all images. Take the hard ones.
 long_gap = gap(images[images["hair_length_level"] == 1], "fairface-like")
 
@@ -304,16 +336,31 @@ long_gap = gap(images[images["hair_length_level"] == 1], "fairface-like")
 # Pass these rows to `gap`.
 
 # %% [markdown]
-# The gap has become larger. Who is left? Count the hard images of each version: `hard[LEVELS].value_counts().sort_index()`.
-# It leaves out versions without images. Among long hair, compare light with dark skin.
+# The gap has become larger. Who is left? Give `versions`, the number of hard images of each version:
+# `hard[LEVELS].value_counts().sort_index()`. The last of the three levels is gender. Versions without images are left out.
+# Among long hair, compare light with dark skin.
 
 # %% tags=["solution"]
-# The last of the three levels is gender.
+# Look at the numbers, too: `versions` in the last line shows them.
 versions = hard[LEVELS].value_counts().sort_index()
 versions
 
+# %% tags=["check"]
+check("kept-versions", versions)
+
+# %% tags=["mistake"]
+# These are all images. Take the hard ones.
+versions = images[LEVELS].value_counts().sort_index()
+
+# %% tags=["mistake"]
+# These are hard images among the kept ones. The team chooses from all images.
+versions = kept.query("error_plantskin == 1")[LEVELS].value_counts().sort_index()
+
+# %% [markdown] tags=["hint"]
+# Copy the line from the text. Is `hard` as in `kept-hard`?
+
 # %% [markdown]
-# ## What would change your mind? (6 minutes)
+# ## What would change your mind? (8 minutes)
 #
 # Write three sentences. Holding hair equal made the gap larger, not smaller. What else differs between the light and the
 # dark images of the hard set, and why? Would it be enough to hold gender equal, too? What would you decide: which faces

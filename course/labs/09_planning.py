@@ -150,7 +150,7 @@ plt.rcdefaults()
 # Hand in its hash. It proves that the question came before the answer.
 
 # %% [markdown]
-# The table `images` holds the images of the book's experiment, a row per image. A *transect* is one face, shown in eight
+# The table `images` holds the images of an experiment with 400 faces, a row per image. A *transect* is one face, shown in eight
 # combinations of skin, hair and gender. `…_level` says which: 0 is light skin, short hair, female, and 1 is dark skin, long
 # hair, male. `error_…` is 1 where a model's answer differs from the raters' label.
 #
@@ -202,10 +202,10 @@ values = [errors[1].mean(), within]
 # Keep the base rate as a fraction: planning counts in fractions.
 values = [100 * base_rate, within]
 
-# %% [markdown] tags=["hint"]
+# %% [markdown] tags=["hint", "1"]
 # `errors[0]` is the column of light skin. Its mean is the base rate.
 
-# %% [markdown] tags=["hint"]
+# %% [markdown] tags=["hint", "2"]
 # A correlation takes two columns of `errors`: that of light skin and that of dark skin. Which method does the comment name?
 
 # %% [markdown]
@@ -223,7 +223,7 @@ print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3
 #
 # Plan for an effect of 5 points with the values of your pilot. Give `needed`, a list of three numbers of transects:
 #
-# 1. for the **average** over four cells, women and men with short and with long hair (`pairs=4`),
+# 1. for the **average** over four cells, women and men with short and with long hair (a face has four pairs: `pairs=4`),
 # 2. for **one cell** (`pairs=1`),
 # 3. for one cell **in its family**: it is one of 24 tests that are judged together. The strictest of them has the level
 #    0.05 / 24.
@@ -231,7 +231,7 @@ print(f"base rate {whole[0].mean():.3f}, correlation {whole[0].corr(whole[1]):.3
 # *Write down your guess of the third number first.*
 
 # %% tags=["solution"]
-# An effect of 5 points is a difference of 0.05.
+# An effect of 5 points is a difference of 0.05: the design of the average is `Design(0.05, base_rate, within, pairs=4)`.
 average = Design(0.05, base_rate, within, pairs=4)
 cell = Design(0.05, base_rate, within, pairs=1)
 needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
@@ -259,19 +259,156 @@ known = whole[0].mean(), whole[0].corr(whole[1])
 average, cell = (Design(0.05, *known, pairs=pairs) for pairs in (4, 1))
 needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
 
-# %% [markdown] tags=["hint"]
+# %% tags=["mistake"]
+# You took `within=0.2`. Hand over the correlation of your pilot.
+average, cell = (Design(0.05, base_rate, 0.2, pairs=pairs) for pairs in (4, 1))
+needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
+
+# %% tags=["mistake"]
+# These are designs. Hand each of them to `transects_needed`.
+needed = [average, cell, cell]
+
+# %% [markdown] tags=["hint", "1"]
+# First number: is `planning-pilot` right? The design takes both of its values, and `pairs=4`.
+
+# %% [markdown] tags=["hint", "2", "3"]
 # `Design(0.05, base_rate, within, pairs=1)` is a cell. Hand it to `transects_needed`.
 
-# %% [markdown] tags=["hint"]
+# %% [markdown] tags=["hint", "3"]
 # The third number is `transects_needed(cell, 0.05 / 24)`.
 
 # %% [markdown]
-# ## Exercise 3. What can be overlooked? (8 minutes)
+# ## Exercise 3. Faces or raters? (12 minutes)
 #
-# `power(transects, design)` gives the chance to find an effect, by one test at the level 0.05. Make `curves`, a table of the power
-# in **one cell**: a row for each of `effects`, and a column for each of `orders`. Keep your pilot's base rate. Its correlation is
-# uncertain, and so large that `power` refuses it beside a large effect. Take `within=0.2`: a smaller one is the careful side,
-# because it asks for more faces.
+# Raters judge eight attributes in each of the eight images of a transect. An answer costs 0.02, and you have 1,000. So these
+# are the most transects that you can pay with 1, 3 and 5 raters an image:
+
+# %%
+raters = [1, 3, 5]
+shares = [0.04, 0.16]  # in which a rater errs: usual, and of a hard cell
+affordable = [int(1000 / (8 * 8 * r * 0.02)) for r in raters]
+affordable
+
+# %% [markdown]
+# Three functions tell what an order is worth. Each needs what the one before it gives:
+#
+# - `label_noise(share, r)`: a rater's label is wrong in a `share` of images. So how often is the *majority* of `r` raters wrong?
+# - `noisy_design(design, noise)`: the design as it looks through such labels.
+# - `power(transects, design)`: the chance to find the effect of the design, by one test at the level 0.05.
+#
+# Here is one place of a table, for one rater who errs in 4 images of 100. Its base rate, 0.10, is invented.
+
+# %%
+example = Design(0.05, 0.10, 0.2, pairs=1)  # 5 points in one cell
+power(781, noisy_design(example, label_noise(0.04, 1)))
+
+# %% [markdown]
+# Give `chances`: the power to find 5 points in one cell, a row for 1, 3 and 5 raters, a column for each of `shares`. Take your
+# pilot's base rate. Its correlation is uncertain, so keep the 0.2 of the example. A small correlation is the careful side: it asks
+# for more faces.
+
+# %% tags=["solution"]
+# `careful` is the example with your base rate. Put the power in place of the dots. It is a power of n, r and share:
+# `[[… for share in shares] for n, r in zip(affordable, raters)]`
+careful = Design(0.05, base_rate, 0.2, pairs=1)
+chances = [
+    [power(n, noisy_design(careful, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
+
+# %% tags=["check"]
+check("planning-chances", chances)
+
+# %% tags=["mistake"]
+# You used the noise of a single rater in every row. The majority of several raters errs less.
+chances = [[power(n, noisy_design(careful, share)) for share in shares] for n in affordable]
+
+# %% tags=["mistake"]
+# You gave every row the same number of transects. More raters mean fewer faces for the same money.
+noises = [[label_noise(share, r) for share in shares] for r in raters]
+chances = [[power(affordable[0], noisy_design(careful, one)) for one in row] for row in noises]
+
+# %% tags=["mistake"]
+# There is no noise in this table: both columns are alike. Hand `noisy_design` to `power`.
+chances = [[power(n, careful)] * 2 for n in affordable]
+
+# %% tags=["mistake"]
+# These are the powers with your pilot's correlation. Use 0.2.
+chances = [
+    [power(n, noisy_design(cell, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
+
+# %% tags=["mistake"]
+# These are the powers of the average. A cell has `pairs=1`.
+of_four = Design(0.05, base_rate, 0.2)
+chances = [
+    [power(n, noisy_design(of_four, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
+
+# %% tags=["mistake"]
+# Use your pilot's base rate, not that of the whole experiment.
+of_all = Design(0.05, whole[0].mean(), 0.2, pairs=1)
+chances = [
+    [power(n, noisy_design(of_all, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
+
+# %% tags=["mistake"]
+# These are the powers of the example. Use your pilot's base rate.
+chances = [
+    [power(n, noisy_design(example, label_noise(share, r))) for share in shares]
+    for n, r in zip(affordable, raters, strict=True)
+]
+
+# %% [markdown] tags=["hint"]
+# `careful` is `Design(0.05, base_rate, 0.2, pairs=1)`.
+
+# %% [markdown] tags=["hint"]
+# One place of the table is `power(n, noisy_design(careful, label_noise(share, r)))`.
+
+# %%
+pd.DataFrame(chances, index=raters, columns=shares).round(2)
+
+# %% [markdown]
+# So power alone says: one rater, in both columns. But power is silent about a wrong size. The next table has what wrong labels
+# leave of 5 points on average.
+
+# %%
+left = [[5 * (1 - 2 * label_noise(share, r)) for share in shares] for r in raters]
+pd.DataFrame(left, index=raters, columns=shares).round(2)
+
+# %% [markdown]
+# More faces never shrink this **bias**: the interval becomes narrower around a wrong number. More raters do. In this lab's table
+# the label is always the gender that was set. In the league it is not. A single rater there errs in about 4 images of 100, and in
+# about 9 if a woman has short hair. So the bias differs between cells. If you correct the label by the gender
+# that was set, one rater is enough. If not, take at least three.
+
+# %% [markdown]
+# ## What would change your mind? (9 minutes)
+#
+# Your team has 1,000 to spend, and the label comes from the raters, as in the league. Write three sentences for a plan. The list
+# at the end of the [handout](handouts/09.html) helps.
+#
+# 1. Will you find a gap or an effect of skin? Say what changes within a pair, and what is held.
+# 2. Which of your guesses could be wrong, and would hurt the plan most?
+# 3. How many faces and how many raters do you order, and which result of a pilot would change this?
+
+# %% [markdown] tags=["instructor"]
+# Within a pair skin is set, and the face, its hair and its gender stay. So the plan finds an effect of this step of skin on made
+# faces, as far as what moves along with skin is held, too. The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many
+# faces has the most power for the same money. With poor raters the ways to spend it are nearly alike, and all have little power.
+# Power ignores the bias of wrong labels, and more faces do not mend it. So one rater is a bad order in the league, unless the team
+# corrects the label by the gender that was set. Several raters also show disagreement, and measure other attributes better. Let
+# teams argue about this before they freeze.
+
+# %% [markdown]
+# ## If you have time: what can be overlooked?
+#
+# Make `curves`, a table of the power in **one cell**: a row for each of `effects`, and a column for each of `orders`. Keep your
+# pilot's base rate, and a correlation of 0.2. The pilot's own correlation does not go with effects from 11 points on: no
+# errors with such rates correlate so.
 
 # %%
 effects = range(1, 16)  # in points
@@ -339,95 +476,6 @@ smallest = [column[column >= 0.5].index[0] for _, column in curves.items()]
 # So write "no effect of this size or larger" beside every "no effect found".
 
 # %% [markdown]
-# ## Exercise 4. Faces or raters? (9 minutes)
-#
-# Raters judge eight attributes in each of the eight images of a transect. An answer costs 0.02, and you have 1,000. So these
-# are the most transects that you can pay with 1, 3 and 5 raters an image:
-
-# %%
-raters = [1, 3, 5]
-shares = [0.04, 0.16]  # in which a rater errs: usual, and of a hard cell
-affordable = [int(1000 / (8 * 8 * r * 0.02)) for r in raters]
-affordable
-
-# %% [markdown]
-# A rater's label is wrong in a share of images. `label_noise(share, r)` is the chance that the *majority* of `r` raters is
-# wrong, and `noisy_design(design, noise)` is the design as it looks through such labels. Give `chances`: the power to find 5
-# points in one cell, a row for 1, 3 and 5 raters, a column for each of `shares`.
-
-# %% tags=["solution"]
-# `careful` is the design of 5 points in one cell, with `within=0.2`.
-# Put the power in place of the dots. It is a power of n, r and share:
-# `[[… for share in shares] for n, r in zip(affordable, raters)]`
-careful = Design(0.05, base_rate, 0.2, pairs=1)
-chances = [
-    [power(n, noisy_design(careful, label_noise(share, r))) for share in shares]
-    for n, r in zip(affordable, raters, strict=True)
-]
-
-# %% tags=["check"]
-check("planning-chances", chances)
-
-# %% tags=["mistake"]
-# You used the noise of a single rater in every row. The majority of several raters errs less.
-chances = [[power(n, noisy_design(careful, share)) for share in shares] for n in affordable]
-
-# %% tags=["mistake"]
-# You gave every row the same number of transects. More raters mean fewer faces for the same money.
-noises = [[label_noise(share, r) for share in shares] for r in raters]
-chances = [[power(affordable[0], noisy_design(careful, one)) for one in row] for row in noises]
-
-# %% tags=["mistake"]
-# There is no noise in this table: both columns are alike. Hand `noisy_design` to `power`.
-chances = [[power(n, careful)] * 2 for n in affordable]
-
-# %% tags=["mistake"]
-# These are the powers with your pilot's correlation. Use 0.2.
-chances = [
-    [power(n, noisy_design(cell, label_noise(share, r))) for share in shares]
-    for n, r in zip(affordable, raters, strict=True)
-]
-
-# %% tags=["mistake"]
-# These are the powers of the average. A cell has `pairs=1`.
-of_four = Design(0.05, base_rate, 0.2)
-chances = [
-    [power(n, noisy_design(of_four, label_noise(share, r))) for share in shares]
-    for n, r in zip(affordable, raters, strict=True)
-]
-
-# %% [markdown] tags=["hint"]
-# Three functions stand one inside the other: `label_noise` gives the noise of a majority, `noisy_design` needs it, and `power`
-# needs what `noisy_design` gives.
-
-# %% [markdown] tags=["hint"]
-# One place of the table is `power(n, noisy_design(careful, label_noise(share, r)))`. What is `careful`?
-
-# %%
-pd.DataFrame(chances, index=raters, columns=shares).round(2)
-
-# %% [markdown]
-# So power alone says: one rater, in both columns. But power is silent about a wrong size. The next table has what wrong labels
-# leave of 5 points on average.
-
-# %%
-left = [[5 * (1 - 2 * label_noise(share, r)) for share in shares] for r in raters]
-pd.DataFrame(left, index=raters, columns=shares).round(2)
-
-# %% [markdown]
-# More faces never shrink this **bias**: the interval becomes narrower around a wrong number. More raters do. In this lab's table
-# the label is always the gender that was set. In the league it is not. A single rater there errs in about 4 images of 100, and in
-# about 9 if a woman has short hair. So the bias differs between cells. If you correct the label by the gender
-# that was set, one rater is enough. If not, take at least three.
-
-# %% [markdown]
-# ## What would change your mind? (4 minutes)
-#
-# Write three sentences for a plan that may cost 1,000. The list at the end of the [handout](handouts/09.html) helps. Which of
-# your guesses could be wrong, and would hurt the plan most? What will you say if you find no effect in a cell? What do you
-# decide: how many faces, and how many raters?
-
-# %% [markdown]
 # ## Your team's order
 #
 # Your teacher gives your team a folder with `pilot/`. Without a league, write a plan
@@ -445,10 +493,3 @@ pd.DataFrame(left, index=raters, columns=shares).round(2)
 # wrong = table["label"] != table["gender_level"]
 # table["error_A"] = table["error_A"].where(~wrong, 1 - table["error_A"])
 # ```
-
-# %% [markdown] tags=["instructor"]
-# The pilot is off by chance, up or down: that is why exercise 3 takes a careful correlation. With good raters, one rater on many
-# faces has the most power for the same money. With poor raters the ways to spend it are nearly alike, and all have little power.
-# Power ignores the bias of wrong labels, and more faces do not mend it. So one rater is a bad order in the league, unless the team
-# corrects the label by the gender that was set. Several raters also show disagreement, and measure other attributes better. Let
-# teams argue about this before they freeze.

@@ -9,6 +9,7 @@ cells say what becomes of them:
 - `check`: one call of `check(name, answer)` on what the solution before it assigned.
 - `mistake`: another solution, wrong in a way that is foreseen; its first line is a comment that
   tells a student who makes it. Cells of mistakes and `hint`s follow their check.
+- `hint`: what to try next; numbers beside this tag say about which values of a list.
 - `instructor`: stands in the solution alone.
 
 All other cells are everybody's. A lab runs in this process, from its first cell to its last.
@@ -108,7 +109,8 @@ def play(source: Path) -> tuple[NotebookNode, dict[str, dict]]:
         for number, cell in enumerate(notebook.cells, 1):
             place = f"{source.name} cell {number}"
             if "hint" in tags(cell):
-                checks[last["name"]]["hints"].append(cell.source)
+                about = [int(tag) for tag in tags(cell) if tag.isdigit()]
+                checks[last["name"]]["hints"].append((cell.source, about))
             elif "mistake" in tags(cell):
                 says, _, code = cell.source.partition("\n")
                 exec(f"{code}\n{last['check']}", mistaken := dict(shell.user_ns))

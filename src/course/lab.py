@@ -16,10 +16,10 @@ import pandas as pd
 HERE = Path(__file__).resolve().parent
 FOLDERS = HERE / "tables", HERE.parents[1] / "course" / "tables"
 """Where tables lie in what students get, and in the repository."""
-DIGITS, MOST, FEW = 6, 10_000, 8
+DIGITS, DECIMALS, MOST, FEW = 6, range(5), 10_000, 8
 SLIPS = {
-    "Right, but as a share. Times 100 it is in percent, and a difference in points.": (0, 100),
-    "Right, but times 100. Leave this step out.": (0, 1 / 100),
+    "You gave a share. Times 100 it is right: in percent, or in points.": (0, 100),
+    "You multiplied by 100. Leave this step out.": (0, 1 / 100),
     "The size is right, the sign is not. Subtract the other way round.": (0, -1),
     "This is the rest, what lacks to 100 %.": (100, -1),
     "This is the rest, what lacks to 1.": (1, -1),
@@ -52,34 +52,42 @@ def told(shape: list[int]) -> str:
     return words[min(len(shape), 2)].format(*shape)
 
 
-def fingerprint(name: str, answer: object, digits: int = DIGITS) -> str:
-    """A hash of the values of an answer, numbers rounded, that is too slow to search for them."""
+def fingerprint(name: str, answer: object) -> str:
+    """A hash of the values of an answer, numbers rounded. It is slow, so guesses cost time."""
     values = np.asarray(answer).ravel().tolist()
     numeric = _numeric(answer)
-    text = [f"{value + 0.0:.{digits - 1}e}" if numeric else str(value) for value in values]
+    text = [f"{value + 0.0:.{DIGITS - 1}e}" if numeric else str(value) for value in values]
     said = json.dumps([form(answer), text]).encode()
-    return hashlib.scrypt(said, salt=name.encode(), n=2**13, r=8, p=1).hex()
+    return hashlib.scrypt(said, salt=name.encode(), n=2**11, r=8, p=1).hex()
 
 
 def _numeric(answer: object) -> bool:
     return all(isinstance(value, int | float) for value in np.asarray(answer).ravel().tolist())
 
 
-def places(name: str, answer: object) -> list[str]:
-    """A fingerprint of each value of an answer that has a few."""
+def parts(answer: object) -> list:
+    """What can be right by itself: each value of an answer that has a few, else the answer."""
     values = np.asarray(answer).ravel().tolist()
     few = 1 < len(values) <= FEW and not {*values} <= {True, False}
-    return [fingerprint(name, value) for value in values] if few else []
+    return values if few else [answer]
 
 
 def recorded(name: str, answer: object) -> dict:
-    """What `check` has to know of the right answer."""
-    return {
-        "form": form(answer),
-        "right": fingerprint(name, answer),
-        "rounded": [fingerprint(name, answer, digits) for digits in (2, 3)],
-        "places": places(name, answer),
-    }
+    """What `check` has to know of the right answer.
+
+    Returns:
+        Its form, its fingerprint, and those of its parts: as they are, and rounded to each number
+        of decimals that changes them by less than a tenth.
+    """
+    known = []
+    for part in parts(answer):
+        known.append({"unrounded": fingerprint(name, part)})
+        for decimals in DECIMALS if _numeric(part) else ():
+            values = np.asarray(part, dtype=float)
+            rounded = np.round(values, decimals)
+            if np.abs(rounded - values).sum() < 0.1 * np.abs(values).sum():
+                known[-1][f"{decimals} decimals"] = fingerprint(name, rounded)
+    return {"form": form(answer), "right": fingerprint(name, answer), "parts": known}
 
 
 def check(name: str, answer: object) -> None:
@@ -127,37 +135,35 @@ def _verdict(name: str, answer: object, known: dict) -> str:
         return f"not yet. {says}"
     if pd.isna(np.asarray(answer, dtype=object)).any():
         return "not yet. The answer holds NaN or None. Did no row pass? Is a `return` missing?"
-    if says := _slip(name, answer, known):
-        return f"not yet. {says}"
-    if shape != known["form"]:
-        return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
-    hint = known["hints"][min(_tried[name], len(known["hints"]) - 1)]
-    _tried[name] += 1
-    return f"not yet. {_partly(places(name, answer), known['places'])}Hint: {hint}"
-
-
-def _partly(mine: list[str], right: list[str]) -> str:
-    if len(mine) != len(right):
-        return ""
-    if mine and sorted(mine) == sorted(right):
-        return "Your values are right, their order is not. "
-    same = [
-        place for place, pair in enumerate(zip(mine, right, strict=True), 1) if len({*pair}) == 1
-    ]
-    return (
-        f"Of your {len(mine)} values these are right: {same}. Change the others. " if same else ""
-    )
-
-
-def _slip(name: str, answer: object, known: dict) -> str | None:
-    """What to say of a slip that any exercise can see."""
     values = np.asarray(answer)
     if values.ndim == 2 and fingerprint(name, values.T) == known["right"]:
-        return "Rows and columns have changed places. `.T` turns a table."
-    if form(answer) == known["form"] and _numeric(answer):
-        for says, (plus, factor) in SLIPS.items():
-            if fingerprint(name, plus + factor * values) == known["right"]:
-                return says
-        if any(fingerprint(name, answer, n) == known["rounded"][n - 2] for n in (2, 3)):
-            return "The first two digits are right. Did you round? If not, look for a small slip."
-    return None
+        return "not yet. Rows and columns have changed places. `.T` turns a table."
+    if shape != known["form"]:
+        return f"not yet. The answer is {told(shape)}, {told(known['form'])} was expected."
+    return f"not yet. {_next(name, answer, known)}"
+
+
+def _next(name: str, answer: object, known: dict) -> str:
+    """What to do about the parts that are wrong."""
+    many = len(known["parts"]) > 1
+    mine = np.asarray(answer).ravel().tolist() if many else [answer]
+    found = [fingerprint(name, part) for part in mine]
+    right = [part["unrounded"] for part in known["parts"]]
+    if many and sorted(found) == sorted(right):
+        return "Your values are right, their order is not."
+    fits = [one in part.values() for one, part in zip(found, known["parts"], strict=True)]
+    if all(fits):
+        return "Right, but rounded. Give all decimals, as the computer gives them."
+    same = [n for n, fit in enumerate(fits, 1) if fit]
+    others = f"Of your {len(mine)} values these are right: {same}. Change the others. "
+    some = others if same else ""
+    wrong = {n: np.asarray(part) for n, part in enumerate(mine, 1) if n not in same}
+    for says, (plus, factor) in SLIPS.items() if _numeric(answer) else ():
+        slips = (
+            fingerprint(name, plus + factor * part) == right[n - 1] for n, part in wrong.items()
+        )
+        if all(slips):
+            return some + says
+    hints = [says for says, about in known["hints"] if not about or {*about} & {*wrong}]
+    _tried[name] += 1
+    return f"{some}Hint: {hints[min(_tried[name], len(hints)) - 1]}"

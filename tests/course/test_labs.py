@@ -131,10 +131,12 @@ def test_hints_and_mistakes_are_foreseen_for_every_check():
             assert 1 <= len(known["hints"]) <= 3, name
             assert known["mistakes"], name
             assert known["right"] not in known["mistakes"], name
+            every = {*range(1, len(known["parts"]) + 1)}
+            assert every == {n for _, about in known["hints"] for n in about or every}, name
 
 
 def known_is(answer, monkeypatch, tmp_path):
-    known = lab.recorded("sum", answer) | {"mistakes": {}, "hints": ["One.", "Two."]}
+    known = lab.recorded("sum", answer) | {"mistakes": {}, "hints": [("One.", [1]), ("Two.", [])]}
     (tmp_path / "checks.bin").write_bytes(zlib.compress(json.dumps({"sum": known}).encode()))
     monkeypatch.setattr(lab, "HERE", tmp_path)
     monkeypatch.setattr(lab, "_tried", Counter())
@@ -143,17 +145,16 @@ def known_is(answer, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("right", "answer", "says"),
     [
-        (12.5, 0.125, "but as a share"),
         (0.125, 12.5, "Leave this step out"),
-        ([12.5, 3.0], [0.125, 0.03], "but as a share"),
+        ([12.5, 3.0], [12.5, 0.03], "these are right: [1]. Change the others. You gave a share"),
         (12.5, 87.5, "lacks to 100 %"),
         (12.5, -12.5, "the sign is not"),
-        (12.5432, 12.5, "Did you round?"),
+        ([12.5432, 0.0312], [13, 0.03], "Right, but rounded."),
+        ([12.5432, 0.0312], [12.52, 0.03], "these are right: [2]. Change the others. Hint: One."),
         ([[1, 2], [3, 4]], [[1, 3], [2, 4]], "have changed places"),
         ([1, 2, 3], [3, 1, 2], "their order is not"),
         ([True, False, False], [False, True, False], "sum: not yet. Hint: One."),
-        ([1, 2, 3], [1, 5, 3], "these are right: [1, 3]. Change the others. Hint: One."),
-        ([1, 2, 3], [4, 5, 6], "sum: not yet. Hint: One."),
+        ([1, 2, 3], [1, 5, 3], "these are right: [1, 3]. Change the others. Hint: Two."),
     ],
 )
 def test_a_check_knows_common_slips(right, answer, says, monkeypatch, tmp_path, capsys):
@@ -178,9 +179,8 @@ def test_a_hint_follows_another_and_the_last_one_stays(monkeypatch, tmp_path, ca
 
 
 def test_every_session_has_its_parts():
-    parts = {"handouts": ".md", "instructor": ".md"}
-    for folder, suffix in parts.items():
-        assert {path.stem for path in (editions.COURSE / folder).glob(f"*{suffix}")} == {*LABS}
+    for folder in ("handouts", "instructor"):
+        assert {path.stem for path in (editions.COURSE / folder).glob("*.md")} == {*LABS}
     assert {*quiz.questions()} == {"primer", *LABS}
     assert len(LABS) == 10
 
