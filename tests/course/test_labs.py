@@ -14,6 +14,7 @@ import browser
 import jupytext
 import matplotlib.pyplot as plt
 import nbformat
+import numpy as np
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
@@ -51,6 +52,8 @@ def test_a_check_tells_right_answers_from_mistakes_and_from_stubs(
 ):
     monkeypatch.setattr(lab, "HERE", course / "student" / "course")
     notebook, names, asked = jupytext.read(LABS[session]), {}, ""
+    quizzed = re.findall(r"\d+\.\d+", " ".join(one["ask"] for one in quiz.questions()[session]))
+    printed = {one for one in quizzed if len(one.replace(".", "").lstrip("0")) > 1}  # digits
     student = (course / "student" / f"{LABS[session].stem}.ipynb").read_text(encoding="utf-8")
     for cell in notebook.cells:
         tags, code = editions.tags(cell), cell.source
@@ -58,6 +61,8 @@ def test_a_check_tells_right_answers_from_mistakes_and_from_stubs(
             asked, name = code, re.fullmatch(r'check\("[\w-]+", (\w+)\)', code)[1]
             exec(asked, names)
             assert capsys.readouterr().out.endswith(": right.\n")
+            if (values := np.ravel(names[name])).dtype.kind in "fi":  # which the quiz gives away
+                assert printed.isdisjoint(f"{abs(v):.{d}f}" for v in values for d in (1, 2, 3))
             assert f"{name} = ..." in student or f"def {name}(" in student
             exec(asked, names | {name: ...})
             assert "no answer yet" in capsys.readouterr().out
