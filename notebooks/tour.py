@@ -149,8 +149,8 @@ claim(
 )
 
 # %% [markdown]
-# What part of this gap is due to skin? In the face world the answer can be computed. Take the same women, change only the number
-# for their skin, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
+# What part of this gap is due to skin? In the face world the answer can be computed. Take the same women, give them all the skin of
+# light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "For each of two models two intervals of the difference in error rates between dark and light skin, in points: what is counted among the portraits lies far to the right of what changing only the skin of the same women does."}, "figure": {"name": "fig-tour-gap", "caption": "Difference in error rates, dark minus light skin, among the women of the portraits: counted, and caused by skin alone. Bars are 95 % intervals."}}
 rows = {
@@ -163,7 +163,7 @@ shares = " and ".join(f"{part[name]['estimate']:.0%}" for name in BOTH)
 table = 100 * pd.DataFrame(rows).T[["estimate", "low", "high"]].astype(float)
 ax = plt.figure(figsize=(NARROW, 3.3)).gca()
 figures.forest(table, xlabel="error rate, dark − light skin, points", ax=ax)
-_ = ax.set_title(f"Skin causes {shares} of the counted gaps", fontsize=12, loc="right")
+_ = ax.set_title(f"Skin alone makes {shares} of the counted gaps", fontsize=12, loc="right")
 
 # %% tags=["remove-input"]
 share = experiment["share_on_counted"]
@@ -631,7 +631,8 @@ Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(asked, 1)))
 #
 # The whole audit was run twenty more times, each time with its own seed. The figure shows skin's effect in each of these runs. It is
 # a record, and its runs are smaller than the one behind these pages where that saves time. Their classifiers see as many
-# faces, and their experiments have as many transects. Only their true effects come from more faces.
+# faces, and their experiments have as many transects. Only their true effects come from more faces. These runs gave the counted
+# women the two skin colours of the experiment, which lie farther apart than those of the two groups.
 
 # %% tags=["remove-cell"]
 record = json.loads((RECORDS / "seeds_runs.json").read_text(encoding="utf-8"))["rows"]

@@ -499,8 +499,8 @@ pd.Series({"light-skinned women": len(light), "dark-skinned women": len(dark)}).
 # Every woman is rendered twice more: once with the skin of one of the light-skinned women, once with that of
 # one of the dark-skinned. Each donor is used equally often, and the rest of her stays. The difference of the
 # two error rates is the effect of skin colour *for these faces*. It is exact, and it makes the observer's
-# comparison: the skin of one group against the skin of the other. The [truth of the counted](estimands) in
-# [](11_who_was_right) uses the doses of the transects, and is another number. Men are rendered in the same way.
+# comparison: the skin of one group against the skin of the other. [](11_who_was_right) does the same for all women of
+# the test set. Men are rendered in the same way.
 # Both genders together give the average effect for everybody who was counted.
 
 
