@@ -121,7 +121,7 @@ def run_steps(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
         How many steps failed.
     """
     cores, seconds = os.cpu_count() or 1, plan.known_seconds(asked.profile)
-    jobs = asked.jobs or 2 + (cores > 5) + (cores > 11)
+    jobs = asked.jobs or 3 + (cores > 5) + (cores > 11)
     order, queue, running, failed = TopologicalSorter(waits), [], {}, 0
     order.prepare()
     with ThreadPoolExecutor(jobs) as pool:
