@@ -195,24 +195,22 @@ def matched_row(
     """One comparison, of the faces in one cell (`held`: axis → level; `{}` for all faces).
 
     Returns:
-        Column → value: axis, cell, held, those of `helpers.effects.matched_effects`, exact (one
-        pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete pairs),
-        faces_worse and faces_better (those with more at the high or at the low level).
+        Column → value: axis, contrast, cell, held, those of `helpers.effects.matched_effects`,
+        exact (one pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete
+        pairs), faces_worse and faces_better (those with more at the high or at the low level).
     """
     levels, place = [column for column in frame if column.endswith("_level")], f"{axis}_level"
     inside = (frame[[f"{name}_level" for name in held]] == [*held.values()]).all(axis=1)
     part = frame.loc[inside, ["unit", outcome, *levels]]
     row = matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
     exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
-    # What pairs lack has no counterpart.
     others = ["unit", *(level for level in levels if level != place)]
-    known = part[part[outcome].notna()]
-    paired = known[known.groupby(others)[place].transform("size") == 2]
-    high = paired[place] == 1
-    change = paired[outcome].where(high, -paired[outcome]).groupby(paired["unit"]).sum().round(9)
-    found = {"axis": axis, "cell": cell_name(plan["axes"], held), "held": dict(held)}
-    found |= row.to_dict() | {"exact": bool(exact)}
-    found["base_rate"] = float(paired.loc[~high, outcome].mean())
+    pairs = part.pivot_table(outcome, others, place, dropna=False).reindex(columns=[0, 1]).dropna()
+    change = (pairs[1] - pairs[0]).groupby("unit").sum().round(9)
+    low, high = (plan["axes"] | plan["placebos"])[axis]
+    found = {"axis": axis, "contrast": f"{high} instead of {low}", "held": dict(held)}
+    found |= {"cell": cell_name(plan["axes"], held), **row.to_dict(), "exact": bool(exact)}
+    found["base_rate"] = float(pairs[0].mean())
     return found | {"faces_worse": (change > 0).sum(), "faces_better": (change < 0).sum()}
 
 

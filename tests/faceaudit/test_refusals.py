@@ -85,9 +85,9 @@ OWN = Specification(**OF_TABLE)
 # A change of the table's text, and what is told.
 FAULTS_OF_A_TABLE = [
     ("label,score", "label,p", "no column 'score'; it has image_id, unit, skin"),
-    ("5-dark-male,5,dark,male,", "5-dark-male,5,da\n", "row 25 has 3 cells, 6 were expected"),
-    ("1-dark-male,", '"1-dark-male,', "no table of comma-separated values in UTF-8 (unexpected"),
-    (",", ";", "columns are separated by ';', commas were expected"),
+    ("5-dark-male,5,dark,male,", "5-dark-male,5,da\n", "row 25: expected a comma-separated table"),
+    ("1-dark-male,", '"1-dark-male,', "the whole file: expected a comma-separated table"),
+    (",", ";", "no column 'image_id', 'unit', 'skin', 'gender', 'label', 'score'; it has image"),
     ("1-dark-male,", "0-dark-male,", "'image_id', row 9 is '0-dark-male', an image once; remove"),
     ("1-dark-male,1,dark,", "1-dark-male,1,medium,", "9 is 'medium', 'light' (0) or 'dark' (1)"),
     ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,woman", "9 is 'woman', a label, 'fe"),
