@@ -58,7 +58,6 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
         averages=ordered(report.averages),
         figures=_figures(report, ordered([*report.averages, *effects])),
         worst=_worst(report),
-        held=[_held(rows, report.tolerance) for rows in (report.effects, report.averages)],
         largest=_largest,
         place=partial(_place, report),
         contrasts={row.axis: row.contrast for row in report.effects},
@@ -185,19 +184,3 @@ def _worst(report: Report) -> Row | None:
     beyond = [row for row in report.judged if row.verdict == EXCEEDS]
     worse = [row for row in beyond if (row.estimate or 0) > 0]
     return _largest(worse if report.kind == "verification" and worse else beyond)
-
-
-def _held(rows: Sequence[Effect], tolerance: float) -> dict[str, Any]:
-    """How many intervals hold the truth, and by verdict how often it is beyond the tolerance."""
-    known = [row for row in rows if row.truth is not None and row.low is not None]
-    beyond = {verdict: [] for verdict in (EXCEEDS, INCONCLUSIVE, WITHIN)}
-    for row in known:
-        # What was found beyond the tolerance is confirmed by a truth on the same side only.
-        same = row.verdict != EXCEEDS or row.truth * row.estimate > 0
-        beyond[row.verdict].append(abs(row.truth) > tolerance and same)
-    return {
-        "n": len(known),
-        "held": sum(row.low <= row.truth <= row.high for row in known),
-        "se": max((row.truth_se or 0 for row in known), default=0),
-        "beyond": [(one, sum(true), len(true)) for one, true in beyond.items() if true],
-    }
