@@ -84,9 +84,6 @@ class Reading:
 
     def _score(self, rows: np.ndarray, name: str) -> np.ndarray:
         classes = rows.shape[1]
-        if self.activation == "softmax" and classes < 2:
-            one = "one number an image, which softmax always makes 1"
-            raise ValueError(f"{name}: {one}; set output.activation to sigmoid")
         index = 0 if self.index is None and classes == 1 else self.index
         if index is None or not 0 <= index < classes:
             raise fault("no_index", name, index, classes)
