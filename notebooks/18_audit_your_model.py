@@ -32,7 +32,7 @@ import facerender
 from faceaudit import Specification, analyse, analyse_pairs, build_report, from_table
 from faceaudit import gate, own_generator, read_specification, write_card, write_json
 from faceaudit.examples import write_faces, write_onnx
-from faceaudit.faces import World, render_faces, simulated_answers
+from faceaudit.faces import World, simulated_answers
 from faceaudit.models import ask, check_model, model_of
 from faceaudit.pairs import ask_recogniser
 from faceaudit.people import Said, hidden_names, said_of
@@ -50,6 +50,7 @@ from helpers.generators import load_generator, realism
 from helpers.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from helpers.scorecard import truth as known_truth
 from helpers.verification.pairs import image_index
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell", "study"]
 profile = "laptop"
@@ -249,7 +250,7 @@ Markdown(
 # %%
 made = World.of(spec)
 index, parameters = made.faces(sizes["units"])
-images = render_faces(parameters, spec.size, stage.folder)
+images = render_to_store(parameters, spec.size, stage.folder / "images.npy")
 labelled = simulated_answers(index, parameters, spec)
 
 # %% [markdown]
@@ -624,7 +625,7 @@ checks
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else own.generator.binary
+cut = {} if own.calibration else own_generator.BINARY
 halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
 for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 

@@ -3,7 +3,6 @@
 python -m faceaudit plan audits/mine.yml      write the plan, before any model is asked
 python -m faceaudit run audits/mine.yml       go through the audit, to the report
 python -m faceaudit gate report.json          fail a build where the report says so
-python -m faceaudit schema                    the JSON schema of report.json
 
 Files to copy: audits/example.yml (a classifier), audits/verification.yml (a recogniser),
 audits/table.yml (answers that are there already), audits/portraits.yml (found portraits).
@@ -24,7 +23,7 @@ from collections.abc import Sequence
 
 from faceaudit import run
 from faceaudit.people import PeopleNeeded
-from faceaudit.report import BROKEN, PASSED, STATES, gate, schema, warnings_of
+from faceaudit.report import BROKEN, PASSED, STATES, gate, warnings_of
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,8 +31,8 @@ def parser() -> argparse.ArgumentParser:
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
     top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    names = ("plan", "run", "gate", "schema")
-    plan, run, gates, _ = (commands.add_parser(name, **form) for name in names)
+    names = ("plan", "run", "gate")
+    plan, run, gates = (commands.add_parser(name, **form) for name in names)
     for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
     run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
@@ -64,8 +63,6 @@ def main(arguments: Sequence[str]) -> int:
 def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
         return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    if chosen.command == "schema":
-        return PASSED, [schema().rstrip("\n")]
     if chosen.command == "plan":
         run.plan_audit(chosen.file)
         return PASSED, []

@@ -37,7 +37,7 @@ from helpers.scorecard import truth
 from helpers.world.batches import render_to_store
 
 DOSES = (0.2, 0.8)
-"""Of an axis, on its scale from 0 to 1, unless the audit file has others."""
+"""Of every axis, on its scale from 0 to 1."""
 STAGE = "audit"
 Say, Score = Callable[[str], None], Callable[[np.ndarray], np.ndarray]
 """What is told the user; images → a score of each, NaN where there is no answer."""
@@ -77,7 +77,7 @@ class World:
             "seed": specification.design.seed,
         }
         planes = Hyperplanes(names, *generator.exact_hyperplanes(names))
-        return cls(generator, planes, {n: source.doses.get(n, DOSES) for n in axes}, recipe)
+        return cls(generator, planes, dict.fromkeys(axes, DOSES), recipe)
 
     def base(self, n: int, stage: str) -> np.ndarray:
         """Latent codes of n base faces (n, D)."""
@@ -111,11 +111,6 @@ class World:
         # Without an answer there is neither an error nor a true rate of errors.
         wrong[np.isnan(given[0]).reshape(wrong.shape)] = np.nan
         return truth.effects(wrong, axes)
-
-
-def render_faces(parameters: torch.Tensor, size: int, folder: Path) -> np.ndarray:
-    """Images of faces (n, P), rendered once and kept in a folder: uint8 (n, 3, size, size)."""
-    return render_to_store(parameters, size, folder / "images.npy")
 
 
 def simulated_answers(
@@ -169,7 +164,7 @@ def show(
     if isinstance(source, KnownTruth):
         world, name, card = World.of(specification), "the known-truth face world", None
         index, parameters = world.faces(units)
-        images = render_faces(parameters, specification.size, folder)
+        images = render_to_store(parameters, specification.size, folder / "images.npy")
         shown = f"{units} faces, {specification.size} pixels wide"
     else:
         index, found = open_images(specification)
@@ -184,7 +179,7 @@ def show(
         return Shown(labelled, images, name, world)
     seen = images
     if world is not None and isinstance(people, Export):
-        seen = render_faces(parameters, people.size, folder / "people")
+        seen = render_to_store(parameters, people.size, folder / "people" / "images.npy")
     said = said_of(specification, seen, specification.asked, folder, model, say, device=device)
     about = [said.about | {"stage": "matched images"}]
     more = {"people": about, "generator": card, "told": said.limits}

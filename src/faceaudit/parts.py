@@ -72,7 +72,6 @@ class KnownTruth(Strict):
     """Faces of the book's own world, in which every effect is known."""
 
     kind: Literal["known-truth"] = "known-truth"
-    doses: dict[str, tuple[float, float]] = {}  # of an axis, if other than 0.2 and 0.8
     held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
     adult: float = Field(0.45, ge=0, le=1)  # least age of a face that takes part
     base_faces: int = Field(400, ge=20)  # of the truth, by intervention
@@ -86,8 +85,6 @@ class _Found(Strict):
     # of the samples' decision values: the levels
     quantiles: Rising = (0.1, 0.9)
     levels: dict[str, Ends] = {}  # of an axis: low and high decision value, in place of quantiles
-    binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
-    # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
     held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
     # where they were asked about and are no axis: quantiles of the same, equal for all faces
     adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about

@@ -146,8 +146,11 @@ class Specification(parts.Strict):
         require(bool(axes) and n <= MOST_AXES, "axes", f"of {n} attributes", expected)
         own = axes.keys().isdisjoint(self.placebos)
         require(own, "placebos", "also an axis", "other attributes")
-        both = {"score", "decision"} <= self.columns.model_fields_set
-        require(not both, "columns.decision", "given besides columns.score", "one of the two")
+        said = {"score", "decision", "error"} & self.columns.model_fields_set
+        given = [*sorted(f"columns.{one}" for one in said)]
+        given += ["a model"] * (self.model.kind != "table")
+        if len(given) > 1:
+            raise ValueError(f"{given[0]} is given besides {given[1]}, one of them was expected")
         for name in self.target.by if self.target else []:
             require(name in axes, "target.by", repr(name), "one of the axes")
 
@@ -157,10 +160,6 @@ class Specification(parts.Strict):
         every = [*self.axes, *self.covariates, *OWN]
         expected = f"names that differ from each other and from {', '.join(OWN)}"
         require(len({*every}) == len(every), "axes or covariates", "a name twice", expected)
-        given = {"score", "decision", "error"} & self.columns.model_fields_set
-        asked, field = self.model.kind != "table", f"columns.{min(given, default='')}"
-        require(not given or not asked, field, "given besides a model", "one of the two")
-        require(len(given) < 2, field, f"one of {len(given)}", "score, decision or error alone")
 
     def _people_fit(self) -> None:
         """Raise ValueError where these people cannot say what the audit needs."""
@@ -177,16 +176,12 @@ class Specification(parts.Strict):
             require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
         for name in source.levels if sampled else []:
             require(name in self.axes, "generator.levels", name, f"one of {', '.join(self.axes)}")
-        more = keys & {"binary"} | self.model_fields_set & {"calibration"} if ready else []
-        found = f"given besides {', '.join(more)}"
-        require(not more, "generator.hyperplanes", found, "one or the other")
         if given := self.calibration:
+            require(not ready, "calibration", "given besides hyperplanes", "one or the other")
             found = f"given with generator {source.kind}"
             require(sampled, "calibration", found, "stylegan2, eg3d or python")
             several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
             require(several, "people", found, "two or more who answer about each image")
-            cut = "binary" in keys
-            require(not cut, "generator.binary", "given besides calibration", "one of the two")
             fits = given.crop is None or parts.ON_CROPS in asked
             require(fits, "calibration.crop", "given", "gender among what is asked")
         for name in asked:

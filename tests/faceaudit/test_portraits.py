@@ -177,7 +177,7 @@ def test_missing_columns_and_errors_that_are_none_are_named(portraits):
     [
         ({"images": None}, "images is missing, the table of portraits"),
         ({"covariates": ["skin"]}, "axes or covariates is a name twice"),
-        ({"columns": {"score": "a", "error": "b"}}, "score, decision or error alone"),
+        ({"columns": {"score": "a", "error": "b"}}, "columns.error is given besides columns.score"),
         ({"model": ASKED}, "columns.score is given besides a model"),
         ({"axes": {}}, "axes is of 0 attributes"),
     ],

@@ -50,7 +50,6 @@ FAULTS_OF_A_CALIBRATION = """
 calibration: {crop: [0.3, 0.3, 0.2, 0.8]} | calibration.crop is [0.3, 0.3, 0.2, 0.8], left, top
 calibration: {readers: [{kind: onnx, paht: x}]} | calibration.readers.0.paht is no key here (did you
 {attribute: age, axes: [age], calibration: {crop: [0, 0, 1, 1]}} | calibration.crop is given, gender
-generator: {kind: eg3d, weights: f, binary: {}} | generator.binary is given besides calibration, one
 people: {kind: page, raters: 1} | people is page with calibration, two or more who answer about each
 """
 FAULTS_OF_A_RECOGNISER = """
