@@ -24,7 +24,7 @@ from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
 from helpers import effects
 from helpers.effects import holm, paired_interval
-from helpers.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
+from helpers.effects.contrasts import outcome_grid
 from helpers.effects.matched import matched_effects
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.verification import disparities, vertex_bootstrap
@@ -170,15 +170,11 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         complete faces.
     """
     every = [*plan["axes"], *plan["placebos"]]
-    grid = outcome_grid(frame, "error", every, "unit")
-    contrasts = factorial_contrasts(every, [2])
-    # Where no face is complete there is no value, and no shape of one.
-    empty = pd.DataFrame(columns=contrasts.index)
-    values = contrast_values(grid, contrasts) if len(grid) else empty
-    rows = []
+    grid, rows = outcome_grid(frame, "error", every, "unit"), []
     for first, second in combinations(plan["axes"], 2):
-        name = f"{first} × {second}".replace("_", " ")
-        value = values[name, "average" if len(every) > 2 else ""]
+        effect = np.diff(grid, axis=1 + every.index(first))
+        differ = np.diff(effect, axis=1 + every.index(second))
+        value = differ.mean(axis=tuple(range(1, grid.ndim)))  # over all other axes, for each face
         low = high = p = np.nan
         if len(value) > 1 and value.std() > 0:
             found = DescrStatsW(value)

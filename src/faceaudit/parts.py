@@ -168,21 +168,12 @@ class Preparation(Strict):
             pixels = functional.interpolate(pixels, (self.size, self.size), **how).clamp(0, 255)
         if self.channels == "bgr":
             pixels = pixels.flip(1)
-        scale, *ends = self._scaling()
-        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in ends)
-        ready = (pixels * scale - mean) / std
+        low, high = self.range
+        after = (np.asarray(self.mean, float) - low).tolist(), self.std
+        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in after)
+        ready = (pixels * ((high - low) / 255) - mean) / std
         ready = ready.permute(0, 2, 3, 1) if self.layout == "nhwc" else ready
         return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
-
-    def ends(self) -> np.ndarray:
-        """What pixels of 0 and of 255 become, (2, 3): a row for each, a column per channel."""
-        scale, mean, std = self._scaling()
-        return np.broadcast_to((np.array([[0.0], [255.0]]) * scale - mean) / std, (2, 3))
-
-    def _scaling(self) -> tuple[float, Any, Any]:
-        """What pixels of 0 to 255 are multiplied by, what is subtracted then, and what divides."""
-        low, high = self.range
-        return (high - low) / 255, (np.asarray(self.mean, float) - low).tolist(), self.std
 
 
 class Output(Strict):

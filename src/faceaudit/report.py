@@ -570,13 +570,10 @@ def _rows_told(
     """Rows of a part of the report with their sentences, of a macro."""
     found = _rows(name, table)
     for row in found:
-        row.sentence = wording.told(macro, row, plan["tolerance"], _together(table), *more)[0]
+        # Of how many comparisons that are adjusted together this is one.
+        n = int(table["together"].iloc[0]) if "together" in table else len(table)
+        row.sentence = wording.told(macro, row, plan["tolerance"], n, *more)[0]
     return found
-
-
-def _together(table: pd.DataFrame) -> int:
-    """Of how many comparisons that are adjusted together these are."""
-    return int(table["together"].iloc[0]) if "together" in table else len(table)
 
 
 def _truth(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | None]:

@@ -76,8 +76,8 @@ def contact_sheet(
     shown, and a place without one stays white.
     """
     places = [f"{axis}_level" for axis in axes]
-    first = index.assign(row=range(len(index))).drop_duplicates(["unit", *places])
-    table = first.pivot_table("row", "unit", places).reindex(index["unit"].unique()[:ROWS])
+    table = index.assign(row=range(len(index))).pivot_table("row", "unit", places, aggfunc="first")
+    table = table.reindex(index["unit"].unique()[:ROWS])
     sheet = np.full((*table.shape, SIDE + GAP, SIDE + GAP, 3), 255, np.uint8)
     for place, row in np.ndenumerate(table):
         if not np.isnan(row):
