@@ -22,11 +22,11 @@ from faceaudit import own_generator as own
 from faceaudit.answers import BlackBox
 from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
-from faceaudit.people import said_of
+from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, matched
 from faceaudit.wording import fault, told
-from helpers import errors, transects
+from helpers import transects
 from helpers.annotations.crowd import annotate, mean_scores, perceived
 from helpers.artifacts.lineage import file_hash
 from helpers.directions import Hyperplanes
@@ -124,8 +124,7 @@ def simulated_answers(
     wanted, seed = specification.asked, specification.design.seed
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
-    label = errors.majority(scores[specification.attribute])
-    return index.assign(label=label, **scores[specification.annotated])
+    return Said(scores).labelled(index, specification)
 
 
 # --- the images of an audit
@@ -249,7 +248,7 @@ def _asked_directions(
     check_model(model, samples)
     measures = views.measured(samples)  # before people answer: a reader may fail
     _, first = views.look(samples, "samples", specification.asked_of_samples)
-    views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
+    views.about[0].setdefault("readers", {one.name: one.hash for one in views.readers})
     found = own.find_directions(codes, first.scores, specification, measures)
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")

@@ -138,7 +138,7 @@ def _read_off(
     for name, reader in readers.items():
         scale = [0, specification.people.models[name].cut, 1]
         scores[name] = np.interp(ask(reader, images, kept), scale, [0, 0.5, 1])
-    about = {"kind": "reader", "models": {name: one.card() for name, one in readers.items()}}
+    about = {"kind": "reader", "readers": {name: one.hash for name, one in readers.items()}}
     return Said(pd.DataFrame(scores), about, wording.told("read_off", [*readers]))
 
 

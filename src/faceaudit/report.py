@@ -202,7 +202,8 @@ class Agreement(
 class Answers(
     _row(
         "kind: str, stage: str, people: Count = None, answers: Count = None, wanted: Count = None, "
-        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}"
+        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}, "
+        "readers: Hashes = {}"
     )
 ):
     """Who said what the images show, at one stage of the audit."""
@@ -352,11 +353,6 @@ def build_report(
     departures = plans.departures(plan, now, _made(tables, plan, now))
     kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
     versions = {package: metadata.version(package) for package in PACKAGES}
-    readers = {
-        f"{name} ({one['stage']})": card["hash"]
-        for one in people
-        for name, card in one.get("models", {}).items()
-    }
     provenance = {"versions": {"python": platform.python_version(), **versions}}
     provenance |= {"inputs": now["inputs"], "seed": now["seed"], "model": model or None}
     doubts = [
@@ -370,10 +366,10 @@ def build_report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         doubts=doubts,
         limits=[*told, *limits],
-        people=[{name: one[name] for name in one if name != "models"} for one in people],
+        people=[*people],
         calibration=gate,
         plan=kept | {name: plan[name] for name in ("sha256", "made")},
-        provenance=provenance | {"generator": generator or None, "readers": readers},
+        provenance=provenance | {"generator": generator or None},
     )
 
 

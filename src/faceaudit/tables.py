@@ -226,12 +226,7 @@ def require_complete(
             place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
             raise fault(macro, source, unit, place, bad.groupby(level=0).any().sum())
 
-    for axis, place in zip(axes, places, strict=True):
-        if images[place].nunique() < 2:
-            raise fault("one_level", source, axis)
     refuse(counts > 1, "doubled")
-    if len(units) < 2:
-        raise ValueError(f"{source}: one unit only; an audit compares at least two matched faces")
     if len(units) == len(images):
         raise fault("one_image", source)
     if incomplete == "refuse":

@@ -49,7 +49,6 @@ reference: a | reference is given, a classification takes name, kind
 FAULTS_OF_A_CALIBRATION = """
 calibration: {crop: [0.3, 0.3, 0.2, 0.8]} | calibration.crop is [0.3, 0.3, 0.2, 0.8], left, top
 calibration: {readers: [{kind: onnx, paht: x}]} | calibration.readers.0.paht is no key here (did you
-{attribute: age, axes: [age], calibration: {crop: [0, 0, 1, 1]}} | calibration.crop is given, gender
 people: {kind: page, raters: 1} | people is page with calibration, two or more who answer about each
 """
 FAULTS_OF_A_RECOGNISER = """
@@ -120,8 +119,6 @@ def written(path, content):
 @pytest.mark.parametrize(
     ("refused", "told"),
     [
-        (lambda _: from_table(TABLE.assign(skin="dark"), OWN), "column 'skin' has one level only"),
-        (lambda _: from_table(TABLE[TABLE["unit"] == 0], OWN), "one unit only"),
         (lambda _: from_table(TABLE.assign(unit=TABLE["image_id"]), OWN), "every unit has one"),
         (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
         (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
