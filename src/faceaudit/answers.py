@@ -22,8 +22,9 @@ from faceaudit.parts import Preparation
 from faceaudit.wording import fault
 
 Gives = Literal["probability", "embedding", "measures"]
-Wanted, Done = dict[str, int], Callable[[int], Any]
-"""Row of every image by its key; what is told how many more of them have an answer."""
+Wanted, Done, Say = dict[str, int], Callable[[int], Any], Callable[[str], None]
+"""Row of every image by its key; what is told how many more of them have an answer; what takes a
+sentence for the user."""
 
 NO_FACE = "no face found"
 """The reason of a missing answer that is an outcome; any other reason is a failed call."""

@@ -19,7 +19,7 @@ import torch
 
 import facerender
 from faceaudit import own_generator as own
-from faceaudit.answers import BlackBox
+from faceaudit.answers import BlackBox, Say
 from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
 from faceaudit.people import Said, said_of
@@ -39,8 +39,8 @@ from helpers.world.batches import render_to_store
 DOSES = (0.2, 0.8)
 """Of every axis, on its scale from 0 to 1."""
 STAGE = "audit"
-Say, Score = Callable[[str], None], Callable[[np.ndarray], np.ndarray]
-"""What is told the user; images → a score of each, NaN where there is no answer."""
+Score = Callable[[np.ndarray], np.ndarray]
+"""Images → a score of each, NaN where there is no answer."""
 
 
 # --- the face world

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from faceaudit import answers
-from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
+from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Say, Wanted
 from faceaudit.model_http import RemoteModel
 from faceaudit.parts import Http, Model, Onnx, PythonModel
+from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.wording import fault
 from helpers.artifacts.lineage import file_hash
@@ -203,6 +205,27 @@ def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     score, _ = answers.ask_and_keep(model, images, folder)
     answers.require_answers(score, model.name)
     return score
+
+
+def examine(
+    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
+) -> tuple[Answers, dict[str, Any]]:
+    """Answers of the model under audit about all images, and what the report says of it.
+
+    Args:
+        model: that was tried by `check_model`.
+        images: uint8 (n, 3, height, width).
+        groups: (n,) as of `faceaudit.plausibility.doubts_of_preparation`.
+        folder: of the audit, which keeps the answers.
+        say: takes a sentence on how many answers there are.
+        seed: of the audit.
+    """
+    found = answers.ask_and_keep(model, images, folder / "answers")
+    answers.require_answers(found.values, model.name)
+    silent = int((found.reasons != "").sum())
+    say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
+    doubts = doubts_of_preparation(model, images, groups, seed)
+    return found, {"model": model.card(), "doubts": [*doubts]}
 
 
 def check_model(model: BlackBox, images: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import pandas as pd
 from PIL import Image
 
 from faceaudit import wording
-from faceaudit.answers import BlackBox
+from faceaudit.answers import BlackBox, Say
 from faceaudit.models import ask, model_of
 from faceaudit.parts import Export, InTable, Reader
 from faceaudit.plan import write_text
@@ -83,7 +83,7 @@ def said_of(
     attributes: Sequence[str],
     folder: Path,
     model: BlackBox,
-    say: Callable[[str], None],
+    say: Say,
     stage: str = "",
     device: str = "cpu",
 ) -> Said:

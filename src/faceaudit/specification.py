@@ -260,8 +260,6 @@ def read_specification(path: str | Path) -> Specification:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""
         raise ValueError(f"{path}{line}: this is no YAML that can be read") from None
-    if not isinstance(content, dict):
-        raise ValueError(f"{path}: holds {content!r}, keys and values were expected")
     try:
         found = Specification.model_validate(content)
     except ValidationError as error:
@@ -288,4 +286,4 @@ def in_words(error: ValidationError) -> str:
     expected = EXPECTED.get(kind, expected)
     if kind == "too_long" and field.startswith(("axes", "placebos")):
         expected = "two of the levels (write one audit for each pair of them)"
-    return f"{field} is {fault['input']!r}, {expected} was expected"
+    return f"{field or 'the file'} is {fault['input']!r}, {expected} was expected"
