@@ -30,7 +30,7 @@ from myst_nb import glue
 
 import facerender
 from faceaudit import Specification, analyse, analyse_pairs, build_report, from_table
-from faceaudit import gate, own_generator, read_specification, write_card, write_json
+from faceaudit import gate, own_generator, read_specification, run, write_card, write_json
 from faceaudit.examples import write_faces, write_onnx
 from faceaudit.faces import World, simulated_answers
 from faceaudit.models import ask, check_model, model_of
@@ -39,7 +39,6 @@ from faceaudit.people import Said, hidden_names, said_of
 from faceaudit.plan import departures, keep_plan, make_plan
 from faceaudit.plausibility import better_preparation, check_preparation
 from faceaudit.report_page import write_html
-from faceaudit.run import folders
 from faceaudit.tables import judged
 from faceaudit.wording import spaced
 from helpers import annotations, directions, effects, errors, figures, models, orthogonalization
@@ -548,7 +547,7 @@ if study == EXAMPLE:
 # %% tags=["remove-input", "study"]
 own = read_specification(file)
 if study != EXAMPLE:
-    folder, _ = folders(own)
+    folder, _ = run.folders(own)
 folder.mkdir(parents=True, exist_ok=True)
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
 own_generator.require_questions(own)

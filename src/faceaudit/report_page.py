@@ -5,7 +5,6 @@ limits, then the plan and what departed from it. The words stand in `templates`.
 """
 
 import io
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -56,7 +55,7 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
         axes=axes,
         rows=ordered(effects),
         averages=ordered(report.averages),
-        figures=_figures(report, ordered([*report.averages, *effects])),
+        figure=_figure(report, ordered([*report.averages, *effects])),
         worst=_worst(report),
         largest=_largest,
         place=partial(_place, report),
@@ -122,27 +121,14 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
     return figure
 
 
-def _figures(report: Report, rows: Sequence[Row]) -> dict[str, Markup]:
-    drawn = {"forest": (rows, "error rate")}
-    if apart := report.failures_to_enrol or report.no_answer or _gaps(report, of_answers=True):
-        drawn["apart"] = apart, "share without an answer"
-    figures = {}
+def _figure(report: Report, rows: Sequence[Row]) -> Markup:
+    """The forest as a part of the page, which scales it and says what it is."""
+    names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
+    what, text = "difference" if report.gaps else "change", io.StringIO()
     with mpl.rc_context(LOOK):
-        for name, (rows, of) in drawn.items():
-            names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
-            change = "difference" if report.gaps else "change"
-            figure = forest(rows, names, report.tolerance, f"{change} of the {of} (points)")
-            figures[name] = _svg(figure, name)
-    return figures
-
-
-def _svg(figure: Figure, name: str) -> Markup:
-    """The figure as a part of a page, which scales it and says what it is; its ids are its own."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    _, _, content = text.getvalue().partition("<svg")
-    content = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", content)
-    return Markup(f'<svg aria-hidden="true"{content}')
+        figure = forest(rows, names, report.tolerance, f"{what} of the error rate (points)")
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return Markup(f'<svg aria-hidden="true"{text.getvalue().partition("<svg")[2]}')
 
 
 # --- what the page says first
