@@ -18,13 +18,14 @@ import pandas as pd
 from torch import Tensor
 
 import facerender
-from faceaudit.faces import World, render_faces
+from faceaudit.faces import World
 from faceaudit.models import ask, model_of
 from faceaudit.specification import Specification
 from helpers.annotations.crowd import annotate, perceived
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import atomic
 from helpers.effects.labels import LEVEL_NAMES
+from helpers.world.batches import render_to_store
 
 UNITS, RATERS, SEED, DARKEST = 100, 3, 7, 0.03
 AXES = ["skin_colour", "hair_length", "gender"]
@@ -47,7 +48,7 @@ def make_example_table(path: Path) -> Path:
     )
     index, parameters = World.of(specification).faces(UNITS)
     with tempfile.TemporaryDirectory() as folder:
-        images = render_faces(parameters, specification.size, Path(folder))
+        images = render_to_store(parameters, specification.size, Path(folder) / "images.npy")
         score = ask(model_of(specification), np.asarray(images), Path(folder))
         brightness = np.asarray(images).mean((1, 2, 3)) / 255
     table = pd.DataFrame({"image_id": index["image_id"], "face": index["unit"]})

@@ -29,17 +29,16 @@ from IPython.display import Markdown, display
 from myst_nb import glue
 
 import facerender
-from faceaudit import Specification, analyse, analyse_pairs, build_report, compare, from_table
-from faceaudit import gate, own_generator, read_specification, write_card, write_json
+from faceaudit import Specification, analyse, analyse_pairs, build_report, from_table
+from faceaudit import gate, own_generator, read_specification, run, write_card, write_json
 from faceaudit.examples import write_faces, write_onnx
-from faceaudit.faces import World, render_faces, simulated_answers
+from faceaudit.faces import World, simulated_answers
 from faceaudit.models import ask, check_model, model_of
 from faceaudit.pairs import ask_recogniser
 from faceaudit.people import Said, hidden_names, said_of
 from faceaudit.plan import departures, keep_plan, make_plan
 from faceaudit.plausibility import better_preparation, check_preparation
 from faceaudit.report_page import write_html
-from faceaudit.run import folders
 from faceaudit.tables import judged
 from faceaudit.wording import spaced
 from helpers import annotations, directions, effects, errors, figures, models, orthogonalization
@@ -50,6 +49,7 @@ from helpers.generators import load_generator, realism
 from helpers.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from helpers.scorecard import truth as known_truth
 from helpers.verification.pairs import image_index
+from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell", "study"]
 profile = "laptop"
@@ -249,7 +249,7 @@ Markdown(
 # %%
 made = World.of(spec)
 index, parameters = made.faces(sizes["units"])
-images = render_faces(parameters, spec.size, stage.folder)
+images = render_to_store(parameters, spec.size, stage.folder / "images.npy")
 labelled = simulated_answers(index, parameters, spec)
 
 # %% [markdown]
@@ -409,21 +409,26 @@ print(*departures(plan, moved_plan, {}), sep="\n")
 #
 # The makers train a second model on a balanced collection. Both models answer on the same images, so we
 # compare their errors image by image. This removes what is hard about a face, and finds smaller changes than
-# two separate audits.
+# two separate audits. The version takes the place of an axis: the two images of a pair are one image, asked twice.
 
 # %%
 path = stage.folder / f"{after}.onnx"
 second = spec.model_copy(update={"model": spec.model.model_copy(update={"path": path})})
 retrained = labelled.assign(score=ask(model_of(second), images, stage.folder / "answers"))
-changed = compare(data, judged(retrained, plan["threshold"], True, after), plan)["errors"]
+frames = [data.frame, judged(retrained, plan["threshold"], True, after).frame]
+
+# %%
+both = pd.concat(frames, keys=(0, 1), names=["version_level"]).reset_index("version_level")
+of_version, in_groups = (both, "error", "version_level"), [f"{name}_level" for name in spec.axes]
+whole = effects.matched_effects(*of_version, [], "unit").iloc[0]
+by_group = effects.matched_effects(*of_version, in_groups, "unit")
 
 # %% tags=["remove-input"]
-whole = changed[changed["cell"] == "all images"].iloc[0]
-words = changed[changed["cell"] != "all images"]["verdict"].value_counts()
+sure = by_group[by_group["p_holm"] < plan["level"]]
 Markdown(
     f"On all images the error rate changes by {in_points(whole['estimate'])} points "
     f"({in_points(whole['low'])} to {in_points(whole['high'])}). The second model is better in "
-    f"{words.get('better', 0)} groups and worse in {words.get('worse', 0)}."
+    f"{(sure['estimate'] < 0).sum()} groups and worse in {(sure['estimate'] > 0).sum()}."
 )
 
 # %% tags=["remove-cell"]
@@ -434,7 +439,7 @@ results |= {
     "intervals_with_truth": intervals_held,
     "placebo": placebo.estimate,
     "gate": code,
-    "retrained": {row.cell: row.estimate for row in changed.itertuples()},
+    "retrained": {"all images": whole["estimate"]},
     "table": table_report.verdict,
 }
 
@@ -542,7 +547,7 @@ if study == EXAMPLE:
 # %% tags=["remove-input", "study"]
 own = read_specification(file)
 if study != EXAMPLE:
-    folder, _ = folders(own)
+    folder, _ = run.folders(own)
 folder.mkdir(parents=True, exist_ok=True)
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
 own_generator.require_questions(own)
@@ -619,7 +624,7 @@ checks
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else own.generator.binary
+cut = {} if own.calibration else own_generator.BINARY
 halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
 for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 

@@ -1,6 +1,6 @@
 """Audit a model of one's own: one file in, one report out."""
 
-from faceaudit.analysis import analyse, analyse_pairs, compare
+from faceaudit.analysis import analyse, analyse_pairs
 from faceaudit.pairs import Pairs, from_pairs
 from faceaudit.people import PeopleNeeded
 from faceaudit.plan import departures, keep_plan, make_plan

@@ -3,8 +3,6 @@
 python -m faceaudit plan audits/mine.yml      write the plan, before any model is asked
 python -m faceaudit run audits/mine.yml       go through the audit, to the report
 python -m faceaudit gate report.json          fail a build where the report says so
-python -m faceaudit compare old.yml new.yml   two versions of a model, on the same images
-python -m faceaudit schema                    the JSON schema of report.json
 
 Files to copy: audits/example.yml (a classifier), audits/verification.yml (a recogniser),
 audits/table.yml (answers that are there already), audits/portraits.yml (found portraits).
@@ -23,13 +21,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from faceaudit import run, wording
-from faceaudit.analysis import compare
+from faceaudit import run
 from faceaudit.people import PeopleNeeded
-from faceaudit.plan import make_plan
-from faceaudit.report import BROKEN, PASSED, STATES, gate, schema, warnings_of
-from faceaudit.specification import CLASSIFICATION, read_specification
-from faceaudit.tables import from_table
+from faceaudit.report import BROKEN, PASSED, STATES, gate, warnings_of
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,16 +31,14 @@ def parser() -> argparse.ArgumentParser:
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
     top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    names = ("plan", "run", "gate", "compare", "schema")
-    plan, run, gates, both, _ = (commands.add_parser(name, **form) for name in names)
+    names = ("plan", "run", "gate")
+    plan, run, gates = (commands.add_parser(name, **form) for name in names)
     for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
     run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
     gates.add_argument("report", help="a report.json")
     gates.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
     gates.add_argument("--allow-departures", action="store_true", help="pass, and say so")
-    both.add_argument("before", help="audit file of the old version, with a table of images")
-    both.add_argument("after", help="audit file of the new version, with one of the same images")
     return top
 
 
@@ -71,24 +63,11 @@ def main(arguments: Sequence[str]) -> int:
 def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
     if chosen.command == "gate":
         return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    if chosen.command == "schema":
-        return PASSED, [schema().rstrip("\n")]
-    if chosen.command == "compare":
-        return PASSED, _compare(chosen.before, chosen.after)
     if chosen.command == "plan":
         run.plan_audit(chosen.file)
         return PASSED, []
     report = run.run_audit(chosen.file, device=chosen.device)
     return PASSED, [*warnings_of(report), report.answer]
-
-
-def _compare(before: str, after: str) -> list[str]:
-    files = [read_specification(path) for path in (before, after)]
-    if any(one.route != CLASSIFICATION or one.images is None for one in files):
-        raise ValueError("compare takes two audit files of classifiers with tables (images)")
-    old, new = (from_table(one.beside(one.images), one) for one in files)
-    plan = make_plan(files[0], old.frame["unit"].nunique())
-    return wording.told("versions", compare(old, new, plan), plan["tolerance"])
 
 
 if __name__ == "__main__":

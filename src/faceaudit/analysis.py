@@ -1,4 +1,4 @@
-"""All tables of a report: images matched by face, pairs of pictures, and two versions of a model.
+"""All tables of a report: images matched by face, and pairs of pictures.
 
 An effect *exceeds* the tolerance where the hypothesis that it does not is rejected after Holm's
 adjustment; it is *within* where the two one-sided tests of equivalence reject at the level (claims
@@ -22,18 +22,17 @@ from faceaudit import plan as plans
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
-from faceaudit.wording import fault
 from helpers import effects
 from helpers.effects import holm, paired_interval
-from helpers.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
+from helpers.effects.contrasts import outcome_grid
 from helpers.effects.matched import matched_effects
-from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN, max_t_intervals
+from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.verification import disparities, vertex_bootstrap
 from helpers.verification.curves import by_group
 
 PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
 """Similarity, whether it is one person, group, and both identities of every pair."""
-RESAMPLES, OF_VERSIONS = 1000, 2000
+RESAMPLES = 1000
 ALIKE = 0.5
 """Between the similarity of an image to itself with an embedding, 1, and without, 0."""
 
@@ -171,15 +170,11 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         complete faces.
     """
     every = [*plan["axes"], *plan["placebos"]]
-    grid = outcome_grid(frame, "error", every, "unit")
-    contrasts = factorial_contrasts(every, [2])
-    # Where no face is complete there is no value, and no shape of one.
-    empty = pd.DataFrame(columns=contrasts.index)
-    values = contrast_values(grid, contrasts) if len(grid) else empty
-    rows = []
+    grid, rows = outcome_grid(frame, "error", every, "unit"), []
     for first, second in combinations(plan["axes"], 2):
-        name = f"{first} × {second}".replace("_", " ")
-        value = values[name, "average" if len(every) > 2 else ""]
+        effect = np.diff(grid, axis=1 + every.index(first))
+        differ = np.diff(effect, axis=1 + every.index(second))
+        value = differ.mean(axis=tuple(range(1, grid.ndim)))  # over all other axes, for each face
         low = high = p = np.nan
         if len(value) > 1 and value.std() > 0:
             found = DescrStatsW(value)
@@ -196,24 +191,22 @@ def matched_row(
     """One comparison, of the faces in one cell (`held`: axis → level; `{}` for all faces).
 
     Returns:
-        Column → value: axis, cell, held, those of `helpers.effects.matched_effects`, exact (one
-        pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete pairs),
-        faces_worse and faces_better (those with more at the high or at the low level).
+        Column → value: axis, contrast, cell, held, those of `helpers.effects.matched_effects`,
+        exact (one pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete
+        pairs), faces_worse and faces_better (those with more at the high or at the low level).
     """
     levels, place = [column for column in frame if column.endswith("_level")], f"{axis}_level"
     inside = (frame[[f"{name}_level" for name in held]] == [*held.values()]).all(axis=1)
     part = frame.loc[inside, ["unit", outcome, *levels]]
     row = matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
     exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
-    # What pairs lack has no counterpart.
     others = ["unit", *(level for level in levels if level != place)]
-    known = part[part[outcome].notna()]
-    paired = known[known.groupby(others)[place].transform("size") == 2]
-    high = paired[place] == 1
-    change = paired[outcome].where(high, -paired[outcome]).groupby(paired["unit"]).sum().round(9)
-    found = {"axis": axis, "cell": cell_name(plan["axes"], held), "held": dict(held)}
-    found |= row.to_dict() | {"exact": bool(exact)}
-    found["base_rate"] = float(paired.loc[~high, outcome].mean())
+    pairs = part.pivot_table(outcome, others, place, dropna=False).reindex(columns=[0, 1]).dropna()
+    change = (pairs[1] - pairs[0]).groupby("unit").sum().round(9)
+    low, high = (plan["axes"] | plan["placebos"])[axis]
+    found = {"axis": axis, "contrast": f"{high} instead of {low}", "held": dict(held)}
+    found |= {"cell": cell_name(plan["axes"], held), **row.to_dict(), "exact": bool(exact)}
+    found["base_rate"] = float(pairs[0].mean())
     return found | {"faces_worse": (change > 0).sum(), "faces_better": (change < 0).sum()}
 
 
@@ -459,80 +452,3 @@ def _compared(
     table = disparities(*pairs, threshold=threshold, **settings)
     table = table[table["measure"].isin(measures)].reset_index(drop=True)
     return rates, with_p_values(table, plan)
-
-
-def compare(before: Audited, after: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
-    """Compare two versions of a model on the same images with the same labels.
-
-    Error rates are compared image by image (matched pairs, with matched faces as units); the
-    intervals of the table are alone, its p-values adjusted by Holm. Effects are compared by
-    differences of differences, one value per face; those intervals hold for all cells at once
-    (`helpers.effects.verdicts`).
-
-    Args:
-        before, after: of `from_table`, of the two versions.
-        plan: of the audit.
-
-    Returns:
-        "errors": a row per combination of levels and for all images: cell, before, after (error
-        rates), estimate (after minus before), low, high, p, p_holm, n (images both answered),
-        verdict ("better", "worse" or "no clear change"); "effects": a row per axis and cell: axis,
-        cell, before, after (effects), estimate (after minus before, of faces that both answered in
-        all images), low, high, n.
-
-    Raises:
-        ValueError: other images, units, levels or labels in the one than in the other.
-    """
-    images = _joined(before, after)
-    return {"errors": _changed_errors(images, plan), "effects": _changed_effects(images, plan)}
-
-
-def _joined(before: Audited, after: Audited) -> pd.DataFrame:
-    """One row per image, with both models' errors."""
-    left, right = (data.frame.set_index("image_id").sort_index() for data in (before, after))
-    if len(other := left.index.symmetric_difference(right.index)):
-        raise fault("other_images", after.source, before.source, [*other])
-    for name in ["unit", "label", *(name for name in left if name.endswith("_level"))]:
-        differs = left[name].ne(right[name]) & (left[name].notna() | right[name].notna())
-        if differs.any():
-            told = f"column {name!r} of image {left.index[differs][0]!r}"
-            raise ValueError(f"{after.source}: {told} is not that of {before.source}")
-    return left.assign(before=left["error"], after=right["error"]).reset_index()
-
-
-def _changed_errors(images: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    axes, parts, rows = plan["axes"], {"all images": images}, []
-    for held, part in images.groupby([f"{axis}_level" for axis in axes]):
-        parts[cell_name(axes, dict(zip(axes, held, strict=True)))] = part
-    for cell, part in parts.items():
-        known = part.dropna(subset=["before", "after"])
-        # The version takes the place of an axis: two images of a pair are one image, asked twice.
-        asked = known[["unit", "image_id"]].rename(columns={"image_id": "image_level"})
-        versions = [known["before"], known["after"]]
-        long = pd.concat([asked.assign(version_level=k, error=versions[k]) for k in (0, 1)])
-        row = matched_effects(long, "error", "version_level", [], "unit", plan["tolerance"]).iloc[0]
-        own = {"cell": cell, **known[["before", "after"]].mean()}
-        rows.append(own | row[["estimate", "low", "high", "p", "n"]].to_dict())
-    table = pd.DataFrame(rows).assign(p_holm=lambda found: holm(found["p"]))
-    sure = table["p_holm"] < plan["level"]
-    states = [sure & (table["estimate"] < 0), sure & (table["estimate"] > 0)]
-    return table.assign(verdict=np.select(states, ["better", "worse"], "no clear change"))
-
-
-def _changed_effects(images: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    axes, values, rows = plan["axes"], {}, []
-    levels = [name for name in images if name.endswith("_level")]
-    errors = images.set_index(["unit", *levels])[["before", "after"]]
-    for axis in axes:
-        for held in held_levels(axes, axis):
-            names = [f"{name}_level" for name in (axis, *held)]
-            low, high = (errors.xs((k, *held.values()), level=names) for k in (0, 1))
-            gap, cell = (high - low).groupby("unit").mean(), cell_name(axes, held)
-            values[axis, cell] = gap["after"] - gap["before"]
-            rows.append({"axis": axis, "cell": cell, **gap.mean().to_dict()})
-    changes = pd.DataFrame(values).dropna()
-    # Two more or fewer misread images change a value by 2 at most, by 1 as a rule.
-    settings = {"n_boot": OF_VERSIONS, "seed": plan["seed"], "stage": "audit/compare"}
-    found = max_t_intervals(changes, 1, **settings)
-    found = found[["estimate", "low", "high"]].reset_index(drop=True)
-    return pd.DataFrame(rows).join(found).assign(n=len(changes))

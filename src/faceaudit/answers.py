@@ -22,8 +22,9 @@ from faceaudit.parts import Preparation
 from faceaudit.wording import fault
 
 Gives = Literal["probability", "embedding", "measures"]
-Wanted, Done = dict[str, int], Callable[[int], Any]
-"""Row of every image by its key; what is told how many more of them have an answer."""
+Wanted, Done, Say = dict[str, int], Callable[[int], Any], Callable[[str], None]
+"""Row of every image by its key; what is told how many more of them have an answer; what takes a
+sentence for the user."""
 
 NO_FACE = "no face found"
 """The reason of a missing answer that is an outcome; any other reason is a failed call."""
@@ -84,9 +85,6 @@ class Reading:
 
     def _score(self, rows: np.ndarray, name: str) -> np.ndarray:
         classes = rows.shape[1]
-        if self.activation == "softmax" and classes < 2:
-            one = "one number an image, which softmax always makes 1"
-            raise ValueError(f"{name}: {one}; set output.activation to sigmoid")
         index = 0 if self.index is None and classes == 1 else self.index
         if index is None or not 0 <= index < classes:
             raise fault("no_index", name, index, classes)

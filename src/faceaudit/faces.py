@@ -19,14 +19,14 @@ import torch
 
 import facerender
 from faceaudit import own_generator as own
-from faceaudit.answers import BlackBox
+from faceaudit.answers import BlackBox, Say
 from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
-from faceaudit.people import said_of
+from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, matched
 from faceaudit.wording import fault, told
-from helpers import errors, transects
+from helpers import transects
 from helpers.annotations.crowd import annotate, mean_scores, perceived
 from helpers.artifacts.lineage import file_hash
 from helpers.directions import Hyperplanes
@@ -37,10 +37,10 @@ from helpers.scorecard import truth
 from helpers.world.batches import render_to_store
 
 DOSES = (0.2, 0.8)
-"""Of an axis, on its scale from 0 to 1, unless the audit file has others."""
+"""Of every axis, on its scale from 0 to 1."""
 STAGE = "audit"
-Say, Score = Callable[[str], None], Callable[[np.ndarray], np.ndarray]
-"""What is told the user; images → a score of each, NaN where there is no answer."""
+Score = Callable[[np.ndarray], np.ndarray]
+"""Images → a score of each, NaN where there is no answer."""
 
 
 # --- the face world
@@ -77,7 +77,7 @@ class World:
             "seed": specification.design.seed,
         }
         planes = Hyperplanes(names, *generator.exact_hyperplanes(names))
-        return cls(generator, planes, {n: source.doses.get(n, DOSES) for n in axes}, recipe)
+        return cls(generator, planes, dict.fromkeys(axes, DOSES), recipe)
 
     def base(self, n: int, stage: str) -> np.ndarray:
         """Latent codes of n base faces (n, D)."""
@@ -113,11 +113,6 @@ class World:
         return truth.effects(wrong, axes)
 
 
-def render_faces(parameters: torch.Tensor, size: int, folder: Path) -> np.ndarray:
-    """Images of faces (n, P), rendered once and kept in a folder: uint8 (n, 3, size, size)."""
-    return render_to_store(parameters, size, folder / "images.npy")
-
-
 def simulated_answers(
     index: pd.DataFrame, parameters: torch.Tensor, specification: Specification
 ) -> pd.DataFrame:
@@ -129,8 +124,7 @@ def simulated_answers(
     wanted, seed = specification.asked, specification.design.seed
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
-    label = errors.majority(scores[specification.attribute])
-    return index.assign(label=label, **scores[specification.annotated])
+    return Said(scores).labelled(index, specification)
 
 
 # --- the images of an audit
@@ -169,7 +163,7 @@ def show(
     if isinstance(source, KnownTruth):
         world, name, card = World.of(specification), "the known-truth face world", None
         index, parameters = world.faces(units)
-        images = render_faces(parameters, specification.size, folder)
+        images = render_to_store(parameters, specification.size, folder / "images.npy")
         shown = f"{units} faces, {specification.size} pixels wide"
     else:
         index, found = open_images(specification)
@@ -184,7 +178,7 @@ def show(
         return Shown(labelled, images, name, world)
     seen = images
     if world is not None and isinstance(people, Export):
-        seen = render_faces(parameters, people.size, folder / "people")
+        seen = render_to_store(parameters, people.size, folder / "people" / "images.npy")
     said = said_of(specification, seen, specification.asked, folder, model, say, device=device)
     about = [said.about | {"stage": "matched images"}]
     more = {"people": about, "generator": card, "told": said.limits}
@@ -254,7 +248,7 @@ def _asked_directions(
     check_model(model, samples)
     measures = views.measured(samples)  # before people answer: a reader may fail
     _, first = views.look(samples, "samples", specification.asked_of_samples)
-    views.about[0].setdefault("models", {one.name: one.card() for one in views.readers})
+    views.about[0].setdefault("readers", {one.name: one.hash for one in views.readers})
     found = own.find_directions(codes, first.scores, specification, measures)
     (listed,) = told("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")

@@ -6,7 +6,7 @@ stands for everything that its answers depend on. onnxruntime computes on one pr
 same way every time, or on a GPU; its files are checked before any image is shown.
 """
 
-import importlib
+import pkgutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from faceaudit import answers
-from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
+from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Say, Wanted
 from faceaudit.model_http import RemoteModel
-from faceaudit.parts import Http, Model, Onnx, Preparation, PythonModel
+from faceaudit.parts import Http, Model, Onnx, PythonModel
+from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.wording import fault
 from helpers.artifacts.lineage import file_hash
@@ -71,14 +73,6 @@ class OnnxNetwork:
             told = f"no output {output!r}; output.name must be one of {', '.join(names)}"
             raise ValueError(f"{path}: {told}")
 
-    def check_input(self, preparation: Preparation) -> None:
-        """Raise ValueError if the network wants images of another shape than it gets."""
-        shape, size = self.input.shape, preparation.size
-        gets = ["n", 3, size, size] if preparation.layout == "nchw" else ["n", size, size, 3]
-        known = [(k, wanted) for k, wanted in enumerate(shape) if k and isinstance(wanted, int)]
-        if len(shape) != 4 or any(wanted != gets[k] for k, wanted in known):
-            raise fault("other_shape", self._name, self.input.name, shape, gets)
-
     def __call__(self, ready: np.ndarray) -> np.ndarray:
         ready = ready.astype(_TYPES[self.input.type])
         # Some files want so many images at a time: the last batch is filled up with its last image.
@@ -88,8 +82,8 @@ class OnnxNetwork:
         try:
             raw = [self._session.run([self.output], {self.input.name: one})[0] for one in batches]
         except Exception as error:  # as above
-            told = f"failed on images of the shape {list(ready.shape)} ({_first_line(error)})"
-            raise ValueError(f"{self._name}: {told}") from None
+            shapes = self.input.shape, [*ready.shape]
+            raise fault("no_answers", self._name, *shapes, _first_line(error)) from None
         return np.concatenate(raw)[: len(ready)]
 
 
@@ -159,7 +153,7 @@ def local_model(
     path = folder / given.path
     make_example(path)
     network = OnnxNetwork(path, given.output.name, device)
-    network.check_input(given.input)
+    network(given.input(np.zeros((1, 3, 1, 1), np.uint8)))  # which fails where shapes differ
     said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}
     if device != "cpu":  # answers of another device differ in their last digits
         said["device"] = device
@@ -171,18 +165,15 @@ def local_model(
 
 def imported(path: str, field: str) -> Any:
     """What "module:name" names."""
-    module, _, name = path.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        return pkgutil.resolve_name(path)
     except (ImportError, AttributeError) as error:
-        raise fault("no_import", field, path, error, module) from error
+        raise fault("no_import", field, path, error, path.partition(":")[0]) from error
 
 
 def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
     """The function that "module:function" names, and the SHA-256 of the module's file."""
     found = imported(path, "model.function")
-    if not callable(found):
-        raise ValueError(f"model.function {path!r} is a {type(found).__name__}, no function")
 
     def call(images: np.ndarray) -> np.ndarray:
         try:
@@ -214,6 +205,27 @@ def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     score, _ = answers.ask_and_keep(model, images, folder)
     answers.require_answers(score, model.name)
     return score
+
+
+def examine(
+    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
+) -> tuple[Answers, dict[str, Any]]:
+    """Answers of the model under audit about all images, and what the report says of it.
+
+    Args:
+        model: that was tried by `check_model`.
+        images: uint8 (n, 3, height, width).
+        groups: (n,) as of `faceaudit.plausibility.doubts_of_preparation`.
+        folder: of the audit, which keeps the answers.
+        say: takes a sentence on how many answers there are.
+        seed: of the audit.
+    """
+    found = answers.ask_and_keep(model, images, folder / "answers")
+    answers.require_answers(found.values, model.name)
+    silent = int((found.reasons != "").sum())
+    say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
+    doubts = doubts_of_preparation(model, images, groups, seed)
+    return found, {"model": model.card(), "doubts": [*doubts]}
 
 
 def check_model(model: BlackBox, images: np.ndarray) -> None:

@@ -46,6 +46,9 @@ from helpers.utils.checks import require_shape
 from helpers.utils.parallel import on_one_thread
 
 AGE = "age"
+BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
+"""Attributes that are fitted as two classes, cut there, as in chapter 03; others by ridge
+regression, and in a calibration all by logits."""
 SAMPLES, BASES = "audit/samples", "audit/bases"
 """Draws of codes: those that directions are found from, and those of the transects."""
 CANDIDATES = 10
@@ -250,20 +253,20 @@ def find_directions(
     Args:
         codes: of the sampled images (n, D).
         scores: a row per image, a column per attribute, in [0, 1]; rows with NaN are left out.
-        specification: of the audit, whose generator has the quantiles and the cuts.
+        specification: of the audit, whose generator has the quantiles.
         measures: of the same images, which are held too.
 
     Returns:
         What was found.
     """
-    source, asked = specification.generator, [*scores]
+    asked = [*scores]
     scores = scores if measures is None else scores.join(measures.set_axis(scores.index))
     known = scores.notna().all(axis=1).to_numpy()
     codes, scores = codes[known].astype(np.float64), scores[known]
     for name in scores:
         if scores[name].nunique() < 2:
             raise fault("alike", specification.path, name)
-    cuts = {} if specification.calibration else source.binary
+    cuts = {} if specification.calibration else BINARY
     binary = {name: cut for name, cut in cuts.items() if name in scores}
     continuous = [name for name in scores if name not in binary]
     unit = scores.std()
@@ -357,13 +360,13 @@ def base_codes(
     values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
     if keeps_age:
         ages = found.planes.select([AGE]).decision_values(codes)[:, 0]
-        # The middle of the scale has the value zero; an attribute cut in two has its cut there.
-        youngest = 0.0 if AGE in source.binary else source.adult - 0.5
-        youngest = logit(source.adult) if specification.calibration else youngest
+        # The middle of the scale has the value zero.
+        adult = source.adult
+        youngest = logit(adult) if specification.calibration else adult - 0.5
         adults = np.flatnonzero(ages >= youngest)
         if len(adults) < units:
             counts = len(adults), len(codes), units
-            raise fault("few_adults", specification.path, counts, source.adult)
+            raise fault("few_adults", specification.path, counts, adult)
         codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)

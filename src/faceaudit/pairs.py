@@ -4,7 +4,6 @@ Which pairs are compared follows from the table of images, the cap and the seed,
 before the model is asked.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.answers import NO_FACE, Answers, ask_and_keep, require_answers
-from faceaudit.models import check_model, model_of
+from faceaudit.answers import NO_FACE, Answers, Say, require_answers
+from faceaudit.models import check_model, examine, model_of
 from faceaudit.people import people_compared
-from faceaudit.plausibility import doubts_of_preparation, require_alike
+from faceaudit.plausibility import require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
 from helpers.utils import seeding
@@ -111,7 +110,7 @@ def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
 
 
 def ask_recogniser(
-    specification: Specification, folder: Path, say: Callable[[str], None], device: str = "cpu"
+    specification: Specification, folder: Path, say: Say, device: str = "cpu"
 ) -> tuple[Pairs, dict[str, Any]]:
     """Ask the recogniser of an audit file about its images, and pair them.
 
@@ -133,15 +132,10 @@ def ask_recogniser(
         drawn = drawn.dropna().astype({"same": int})
         say(f"people: {said['people']} people gave {said['answers']:,} answers about pairs")
         more["people"] = [said]
-    answers = ask_and_keep(model, pixels, folder / "answers")
-    require_answers(answers.values, model.name)
-    silent = int((answers.reasons != "").sum())
-    say(f"model: {len(frame) - silent:,} embeddings, {silent:,} images without one")
+    answers, told = examine(model, pixels, frame["identity"], folder, say, design.seed)
     data = from_embeddings(answers, frame, drawn, specification)
     say(f"pairs: {len(data.frame):,}, and {data.left_out:,} left out for want of an embedding")
-    doubts = doubts_of_preparation(model, pixels, frame["identity"], design.seed)
-    more |= {"model": model.card(), "generator": pictures.card, "doubts": doubts}
-    return data, more
+    return data, more | told | {"generator": pictures.card}
 
 
 def from_embeddings(

@@ -72,7 +72,6 @@ class KnownTruth(Strict):
     """Faces of the book's own world, in which every effect is known."""
 
     kind: Literal["known-truth"] = "known-truth"
-    doses: dict[str, tuple[float, float]] = {}  # of an axis, if other than 0.2 and 0.8
     held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
     adult: float = Field(0.45, ge=0, le=1)  # least age of a face that takes part
     base_faces: int = Field(400, ge=20)  # of the truth, by intervention
@@ -86,8 +85,6 @@ class _Found(Strict):
     # of the samples' decision values: the levels
     quantiles: Rising = (0.1, 0.9)
     levels: dict[str, Ends] = {}  # of an axis: low and high decision value, in place of quantiles
-    binary: dict[str, float] = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
-    # attributes fitted as two classes, cut there; the others by ridge regression (chapter 03)
     held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
     # where they were asked about and are no axis: quantiles of the same, equal for all faces
     adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about
@@ -171,21 +168,12 @@ class Preparation(Strict):
             pixels = functional.interpolate(pixels, (self.size, self.size), **how).clamp(0, 255)
         if self.channels == "bgr":
             pixels = pixels.flip(1)
-        scale, *ends = self._scaling()
-        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in ends)
-        ready = (pixels * scale - mean) / std
+        low, high = self.range
+        after = (np.asarray(self.mean, float) - low).tolist(), self.std
+        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in after)
+        ready = (pixels * ((high - low) / 255) - mean) / std
         ready = ready.permute(0, 2, 3, 1) if self.layout == "nhwc" else ready
         return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
-
-    def ends(self) -> np.ndarray:
-        """What pixels of 0 and of 255 become, (2, 3): a row for each, a column per channel."""
-        scale, mean, std = self._scaling()
-        return np.broadcast_to((np.array([[0.0], [255.0]]) * scale - mean) / std, (2, 3))
-
-    def _scaling(self) -> tuple[float, Any, Any]:
-        """What pixels of 0 to 255 are multiplied by, what is subtracted then, and what divides."""
-        low, high = self.range
-        return (high - low) / 255, (np.asarray(self.mean, float) - low).tolist(), self.std
 
 
 class Output(Strict):

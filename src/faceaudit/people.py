@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import pandas as pd
 from PIL import Image
 
 from faceaudit import wording
-from faceaudit.answers import BlackBox
+from faceaudit.answers import BlackBox, Say
 from faceaudit.models import ask, model_of
 from faceaudit.parts import Export, InTable, Reader
 from faceaudit.plan import write_text
@@ -83,7 +83,7 @@ def said_of(
     attributes: Sequence[str],
     folder: Path,
     model: BlackBox,
-    say: Callable[[str], None],
+    say: Say,
     stage: str = "",
     device: str = "cpu",
 ) -> Said:
@@ -138,11 +138,49 @@ def _read_off(
     for name, reader in readers.items():
         scale = [0, specification.people.models[name].cut, 1]
         scores[name] = np.interp(ask(reader, images, kept), scale, [0, 0.5, 1])
-    about = {"kind": "reader", "models": {name: one.card() for name, one in readers.items()}}
+    about = {"kind": "reader", "readers": {name: one.hash for name, one in readers.items()}}
     return Said(pd.DataFrame(scores), about, wording.told("read_off", [*readers]))
 
 
 # --- people's answers
+
+
+class Asked:
+    """What people are asked about images (n, 3, height, width), and the place of their answers.
+
+    Attributes:
+        names: of the images.
+        files: of the export; none where there is none yet.
+    """
+
+    def __init__(
+        self, images: np.ndarray, asks: Questions, audit: Specification, folder: Path, stage: str
+    ) -> None:
+        self.people, self._images, self._questions = audit.people, images, asks
+        self._own = folder / "people" / stage
+        self._place, self.names = self._own / "answers", hidden_names(images)
+        if self.people.export is not None:
+            self._place = Path(os.path.normpath(audit.beside(self.people.export))) / stage
+        self.files = _exports(self.people.kind, self._place, {*self.names})
+
+    def require(self, silent: np.ndarray, *what: str) -> None:
+        """Stop with tasks for what has no answer (n,), where that is too much.
+
+        `what` says what they are, and what is asked about.
+        """
+        if silent.mean() <= UNANSWERED:
+            return
+        people, place, tasks = self.people, self._place, self._own / "tasks"
+        if people.export is None:
+            place.mkdir(parents=True, exist_ok=True)
+        # An export of one file is of all images.
+        single = people.kind == "ground-truth" or not place.is_dir()
+        rows = np.arange(len(silent)) if single else np.flatnonzero(silent)
+        names = [self.names[row] for row in rows]
+        todo = write_tasks(self._images[rows], names, self._questions, people, tasks)
+        counts = int(silent.sum()), len(silent), *what
+        old = single and self.files
+        raise PeopleNeeded(*wording.told("people_needed", counts, tasks, todo, place, old))
 
 
 def people_said(
@@ -156,29 +194,26 @@ def people_said(
         PeopleNeeded: there is no export yet, or too many images have no answer in it.
         ValueError: an export that is none, in one sentence.
     """
-    people, own = audit.people, folder / "people" / stage
-    place, names = own / "answers", hidden_names(images)
-    if people.export is not None:
-        place = Path(os.path.normpath(audit.beside(people.export))) / stage
+    questions = {one: ATTRIBUTES[one] for one in attributes}
+    asked = Asked(images, questions, audit, folder, stage)
+    kind, names, files = audit.people.kind, asked.names, asked.files
     scores = pd.DataFrame(index=names, columns=[*attributes])
-    if files := _exports(people.kind, place, {*names}):
-        read = READ.get(people.kind, annotations.read_label_studio)
-        source = files[0] if people.kind == "ground-truth" else files
-        ingest = read(source, known_images=names)
+    if files:
+        read = READ.get(kind, annotations.read_label_studio)
+        ingest = read(files[0] if kind == "ground-truth" else files, known_images=names)
         frame = ingest.frame[ingest.frame["attribute"].isin(attributes)]
         scores = annotations.scores(frame).reindex(index=names, columns=[*attributes])
     silent = scores.isna()
     worst = silent.mean().idxmax()
-    questions = {one: ATTRIBUTES[one] for one in attributes}
-    what = "images", worst
-    _require_answers(images, names, silent[worst], what, questions, people, place, own)
+    asked.require(silent[worst].to_numpy(), "images", worst)
     limits = wording.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
     answered, counts = annotations.count_tensor(frame)
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
     error = pd.DataFrame(squared, answered).reindex(names)
     columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
     agreement = annotations.agreement_table(counts)[columns].reset_index().to_dict("records")
-    about = _about(people, ingest.report, frame["annotator_id"].nunique(), len(frame), files)
+    number = frame["annotator_id"].nunique()
+    about = _about(audit.people, ingest.report, number, len(frame), files)
     return Said(scores, about | {"agreement": agreement}, limits, error)
 
 
@@ -206,49 +241,18 @@ def people_compared(
     """
     from helpers.annotations.pairs import PAIR_SCALES, read_pair_export, side_by_side  # with torch
 
-    people, own = audit.people, folder / "people"
-    place = own / "answers" if people.export is None else audit.beside(people.export)
-    shown = side_by_side(images, drawn)
-    names = hidden_names(shown)
+    people, asked = audit.people, Asked(side_by_side(images, drawn), PAIR_SCALES, audit, folder, "")
+    names, files = asked.names, asked.files
     meant = pd.Series(np.where(drawn["same"] == 1, "positive", "negative"), names)
     same, about = np.full(len(names), np.nan), {}
-    if files := _exports(people.kind, place, {*names}):
+    if files:
         table = meant[~meant.index.duplicated()].to_frame("kind")
         ratings, report, answered = read_pair_export(files, table, people.raters, people.kind)
         found = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
         same = found.astype(float).reindex(names).to_numpy()
         about = _about(people, report, answered, ratings.size, files)
-    what = "pairs", "the two faces"
-    _require_answers(shown, names, np.isnan(same), what, PAIR_SCALES, people, place, own)
+    asked.require(np.isnan(same), "pairs", "the two faces")
     return same, about | {"stage": "pairs of images"}
-
-
-def _require_answers(
-    images: np.ndarray,
-    names: list[str],
-    silent: np.ndarray | pd.Series,
-    what: tuple[str, str],
-    questions: Questions,
-    people: Export,
-    place: Path,
-    own: Path,
-) -> None:
-    """Stop with tasks for what has no answer, where that is too much.
-
-    Args:
-        silent: whether each has no answer.
-        what: they are, and is asked about.
-    """
-    if silent.mean() <= UNANSWERED:
-        return
-    if people.export is None:
-        place.mkdir(parents=True, exist_ok=True)
-    single = people.kind == "ground-truth" or not place.is_dir()  # an export is of all images
-    rows, tasks = range(len(names)) if single else np.flatnonzero(silent), own / "tasks"
-    todo = write_tasks(images[[*rows]], [names[row] for row in rows], questions, people, tasks)
-    old = single and _exports(people.kind, place, {*names})
-    counts = int(silent.sum()), len(names), *what
-    raise PeopleNeeded(*wording.told("people_needed", counts, tasks, todo, place, old))
 
 
 def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:

@@ -21,8 +21,6 @@ from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
 from faceaudit.wording import fault
 from helpers import effects
-from helpers.annotations.crowd import MEDIAN_SECONDS
-from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.effects.audit_plan import digest
@@ -40,8 +38,6 @@ LEAK, SPREAD = 0.15, 0.03
 may lie apart within a level, in scores: upper limits of a calibration's gate."""
 RATERS_OF_NEUTRAL, SPARE = 30, 1.25
 """People who see each neutral face; faces that they see, for each that is needed."""
-SECONDS, PRICE = MEDIAN_SECONDS / len(ATTRIBUTES), 0.02
-"""Of an answer, for the sizes only: what the simulated crowd takes, and a fee without a source."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
 GAPS, GAPS_BY_CELL = "differences between levels", "differences by cell"
 UNANSWERED = "differences in having no answer"
@@ -227,9 +223,8 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     # Holm's first step, where every image has an answer.
     each = LEVEL / (2 if len(axes) > 1 else 1) / cells
     pairs = partial(effects.Design, base_rate=base, within=0, pairs=1)
-    possible, needed, detectable, most = base + design.tolerance < 1, None, None, 0.99 - base
-    if possible or not (units or design.transects):
-        needed = effects.transects_needed(pairs(design.tolerance), each, design.power)
+    detectable, most = None, 0.99 - base
+    needed = effects.transects_needed(pairs(design.tolerance), each, design.power)
     units = units or design.transects or needed
 
     def power(difference: float) -> float:
@@ -241,9 +236,8 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     found = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
     found |= {"expected error": base, "needed": needed}
     if answers := _answers(specification, units, images):
-        total = sum(answers.values())
-        found |= {"answers": answers, "hours": total * SECONDS / 3600, "money": total * PRICE}
-    return found | {"power at the tolerance": power(design.tolerance) if possible else None}
+        found["answers"] = answers
+    return found | {"power at the tolerance": power(design.tolerance)}
 
 
 def _answers(own: Specification, units: int, images: int) -> dict[str, int]:

@@ -33,6 +33,7 @@ TRIED = 200
 """Images on which other preparations are tried."""
 RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
 """The usual ones, to which pixels are brought."""
+BLACK_AND_WHITE = np.array([0, 255], np.uint8).reshape(2, 1, 1, 1).repeat(3, 1)
 FALSE_ALARMS = 0.01
 """How often a right preparation is warned of, at most, over all that are tried."""
 Doubts = Iterator[tuple[str, str]]
@@ -163,7 +164,7 @@ def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
     for one in both:
         for name, ends in RANGES.items():
             tried = one.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
-            if not np.allclose(tried.ends(), one.ends()):
+            if not np.allclose(tried(BLACK_AND_WHITE), one(BLACK_AND_WHITE)):
                 yield name, tried
 
 

@@ -6,7 +6,7 @@ adjustment for covariates. How much of a difference is an effect, an audit with 
 its effects are carried over to the portraits' mix, and held against the difference.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,9 @@ import pandas as pd
 
 from faceaudit import plan as plans
 from faceaudit.analysis import settle_together, with_p_values
-from faceaudit.models import ask, check_model, model_of
+from faceaudit.answers import Say
+from faceaudit.models import check_model, examine, model_of
 from faceaudit.plan import Plan, cell_name, held_levels
-from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, judged, scores
 from faceaudit.wording import fault
@@ -117,7 +117,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
 
 
 def ask_about_portraits(
-    specification: Specification, folder: Path, say: Callable[[str], None], device: str = "cpu"
+    specification: Specification, folder: Path, say: Say, device: str = "cpu"
 ) -> tuple[Portraits, dict[str, Any]]:
     """Ask the model of an audit file about the portraits; what the report says of the model.
 
@@ -133,11 +133,8 @@ def ask_about_portraits(
     say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")
     model = model_of(own, device=device)
     check_model(model, pixels)
-    score = ask(model, pixels, folder / "answers")
-    say(f"model: answers about {np.isfinite(score).sum():,} of {len(score):,} portraits")
-    doubts = doubts_of_preparation(model, pixels, found.frame["label"], own.design.seed)
-    more = {"model": model.card(), "generator": images.card, "doubts": doubts}
-    return _answered(found, score, own), more
+    answers, told = examine(model, pixels, found.frame["label"], folder, say, own.design.seed)
+    return _answered(found, answers.values, own), told | {"generator": images.card}
 
 
 def _read_transects(own: Specification) -> pd.DataFrame:

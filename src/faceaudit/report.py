@@ -36,6 +36,9 @@ STATES = ("exceeds", "inconclusive")
 """Verdicts on which a gate may be told to fail."""
 JUDGED = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol", "gaps")
 """Parts of a report whose comparisons decide whether a model passes."""
+EFFECTS = {"effects": plans.CELLS, "averages": plans.AVERAGES}
+EFFECTS |= {"no_answer": plans.NO_ANSWER, "placebos": plans.PLACEBOS}
+"""Parts of a report about matched images that have sentences → their families."""
 Tables = Mapping[str, pd.DataFrame]
 
 
@@ -199,7 +202,8 @@ class Agreement(
 class Answers(
     _row(
         "kind: str, stage: str, people: Count = None, answers: Count = None, wanted: Count = None, "
-        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}"
+        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}, "
+        "readers: Hashes = {}"
     )
 ):
     """Who said what the images show, at one stage of the audit."""
@@ -349,11 +353,6 @@ def build_report(
     departures = plans.departures(plan, now, _made(tables, plan, now))
     kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
     versions = {package: metadata.version(package) for package in PACKAGES}
-    readers = {
-        f"{name} ({one['stage']})": card["hash"]
-        for one in people
-        for name, card in one.get("models", {}).items()
-    }
     provenance = {"versions": {"python": platform.python_version(), **versions}}
     provenance |= {"inputs": now["inputs"], "seed": now["seed"], "model": model or None}
     doubts = [
@@ -367,10 +366,10 @@ def build_report(
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         doubts=doubts,
         limits=[*told, *limits],
-        people=[{name: one[name] for name in one if name != "models"} for one in people],
+        people=[*people],
         calibration=gate,
         plan=kept | {name: plan[name] for name in ("sha256", "made")},
-        provenance=provenance | {"generator": generator or None, "readers": readers},
+        provenance=provenance | {"generator": generator or None},
     )
 
 
@@ -502,26 +501,18 @@ def _of_images(
 ) -> tuple[dict[str, Any], list[str]]:
     """The parts of a report that a classification has, and its limits."""
     frame, made_by = data.frame, plan.get("generator", {}).get("kind")
-    counts = {"images": len(frame), "units": frame["unit"].nunique()}
-    counts |= {"no_answer": int(frame["no_answer"].sum())}
-    counts |= {"no_label": int(frame["label"].isna().sum()), "target": plan.get("target")}
-    counts |= {"error_rate": _finite(frame["error"].mean()), "source": Path(data.source).name}
-    counts |= {"tells": plan["attribute"], "answers": " or ".join(plan["classes"])}
-    counts |= {"labelled_by": plan.get("people", "table"), "made_by": made_by}
-    counts["units_needed"] = plan["sizes"]["needed"]
-    silent = tables[plans.NO_ANSWER] if counts["no_answer"] else None
-    parts = {
-        "threshold": plan["threshold"],
-        "data": counts,
-        "effects": _effects(tables[plans.CELLS], plan, truth),
-        "averages": _effects(tables.get(plans.AVERAGES), plan, truth),
-        "no_answer": _effects(silent, plan, does="gives no answer on"),
-        "placebos": _effects(tables.get(plans.PLACEBOS), plan),
-        # Scores are no errors, and have no verdict: no sentence speaks of them.
-        "scores": _effects(tables.get("scores"), plan, does=""),
-    }
-    for name in ("interactions", "thresholds", "rates", "target", "manipulation", "leakage"):
-        parts[name] = _rows(name, tables.get(name))
+    counts = _counts(data, plan) | {"units": frame["unit"].nunique(), "made_by": made_by}
+    counts |= {"target": plan.get("target"), "units_needed": plan["sizes"]["needed"]}
+    does, shown = {"no_answer": "gives no answer on"}, wording.shown_as(made_by)
+    parts = {"threshold": plan["threshold"], "data": counts}
+    for name, family in EFFECTS.items():
+        table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
+        parts[name] = _rows_told(name, "effect", table, plan, does.get(name, "errs on"), shown)
+    for row in [*parts["effects"], *parts["averages"]] if truth is not None else ():
+        row.truth, row.truth_se = _truth(truth, row)
+    # Scores are no errors, and have no verdict: no sentence speaks of them.
+    rest = ("scores", "interactions", "thresholds", "rates", "target", "manipulation", "leakage")
+    parts |= {name: _rows(name, tables.get(name)) for name in rest}
     one_class = frame["label"].nunique() < 2
     return parts, wording.told("limits_of_images", parts, counts, plan, one_class)
 
@@ -547,52 +538,38 @@ def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], 
 
 def _of_found(data: Portraits, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
     """The parts of a report that found portraits have, and its limits."""
-    frame = data.frame.assign(label=data.frame.get("label", 0))
-    counts = {"images": len(frame), "identities": frame["identity"].nunique()}
-    counts |= {"no_answer": int(frame["no_answer"].sum()), "source": Path(data.source).name}
-    counts |= {"no_label": int(frame["label"].isna().sum()), "labelled_by": "table", "tells": None}
-    counts |= {"answers": " or ".join(plan["classes"]), "error_rate": frame["error"].mean()}
+    counts = _counts(data, plan) | {"identities": data.frame["identity"].nunique()}
     # Without a missing answer there is no difference in having none.
     made = [name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED]
     gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index("family")
     gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
     parts = {"threshold": plan["threshold"], "data": counts}
     parts["gaps"] = _rows_told("gaps", "gap", gaps, plan)
-    for name in ("rates", "adjusted", "carried"):
-        parts[name] = _rows(name, tables.get(name))
+    parts |= {name: _rows(name, tables.get(name)) for name in ("rates", "adjusted", "carried")}
     parts["left_out"] = _rows("left_out", data.left_out)
     return parts, wording.told("limits_of_portraits", parts, counts, plan)
 
 
-def _effects(
-    table: pd.DataFrame | None, plan: Plan, truth: pd.DataFrame | None = None, does: str = "errs on"
-) -> list[Effect]:
-    """Comparisons with their sentences; `does` is what the rates count, "" of no rates."""
-    axes = {**plan["axes"], **plan["placebos"]}
-    shown = wording.shown_as(plan.get("generator", {}).get("kind"))
-    found = _rows("effects", table, contrast="")
-    for row in found:
-        levels = axes[row.axis]
-        row.contrast = f"{levels[1]} instead of {levels[0]}"
-        if truth is not None:
-            row.truth, row.truth_se = _truth(truth, row)
-        if does:
-            said = row, levels, plan["tolerance"], _together(table), does, shown
-            row.sentence = wording.told("effect", *said)[0]
-    return found
+def _counts(data: Audited | Portraits, plan: Plan) -> dict[str, Any]:
+    """What is counted of matched images and of found ones."""
+    frame = data.frame.assign(label=data.frame.get("label", 0))
+    counts = {"images": len(frame), "error_rate": _finite(frame["error"].mean())}
+    counts |= {"no_answer": int(frame["no_answer"].sum()), "tells": plan.get("attribute")}
+    counts |= {"no_label": int(frame["label"].isna().sum()), "source": Path(data.source).name}
+    named = {"labelled_by": plan.get("people", "table"), "answers": " or ".join(plan["classes"])}
+    return counts | named
 
 
-def _rows_told(name: str, macro: str, table: pd.DataFrame | None, plan: Plan) -> list[Any]:
+def _rows_told(
+    name: str, macro: str, table: pd.DataFrame | None, plan: Plan, *more: str
+) -> list[Any]:
     """Rows of a part of the report with their sentences, of a macro."""
     found = _rows(name, table)
     for row in found:
-        row.sentence = wording.told(macro, row, plan["tolerance"], _together(table))[0]
+        # Of how many comparisons that are adjusted together this is one.
+        n = int(table["together"].iloc[0]) if "together" in table else len(table)
+        row.sentence = wording.told(macro, row, plan["tolerance"], n, *more)[0]
     return found
-
-
-def _together(table: pd.DataFrame) -> int:
-    """Of how many comparisons that are adjusted together these are."""
-    return int(table["together"].iloc[0]) if "together" in table else len(table)
 
 
 def _truth(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | None]:
@@ -624,13 +601,13 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     return {"verdict": verdict, "answer": "\n".join(lines)}
 
 
-def _rows(name: str, table: pd.DataFrame | None, **more: Any) -> list[Any]:
+def _rows(name: str, table: pd.DataFrame | None) -> list[Any]:
     """Rows of a table as the report's part of this name has them."""
     if table is None or table.empty:
         return []
     (kind,) = get_args(Report.model_fields[name].annotation)
     table = table.rename(columns={"transects": "units"}).filter([*kind.model_fields])
-    return [kind(**row, **more) for row in table.to_dict("records")]
+    return [kind(**row) for row in table.to_dict("records")]
 
 
 def _made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:

@@ -5,7 +5,6 @@ limits, then the plan and what departed from it. The words stand in `templates`.
 """
 
 import io
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -56,9 +55,8 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
         axes=axes,
         rows=ordered(effects),
         averages=ordered(report.averages),
-        figures=_figures(report, ordered([*report.averages, *effects])),
+        figure=_figure(report, ordered([*report.averages, *effects])),
         worst=_worst(report),
-        held=[_held(rows, report.tolerance) for rows in (report.effects, report.averages)],
         largest=_largest,
         place=partial(_place, report),
         contrasts={row.axis: row.contrast for row in report.effects},
@@ -77,8 +75,8 @@ def contact_sheet(
     shown, and a place without one stays white.
     """
     places = [f"{axis}_level" for axis in axes]
-    first = index.assign(row=range(len(index))).drop_duplicates(["unit", *places])
-    table = first.pivot_table("row", "unit", places).reindex(index["unit"].unique()[:ROWS])
+    table = index.assign(row=range(len(index))).pivot_table("row", "unit", places, aggfunc="first")
+    table = table.reindex(index["unit"].unique()[:ROWS])
     sheet = np.full((*table.shape, SIDE + GAP, SIDE + GAP, 3), 255, np.uint8)
     for place, row in np.ndenumerate(table):
         if not np.isnan(row):
@@ -123,27 +121,14 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
     return figure
 
 
-def _figures(report: Report, rows: Sequence[Row]) -> dict[str, Markup]:
-    drawn = {"forest": (rows, "error rate")}
-    if apart := report.failures_to_enrol or report.no_answer or _gaps(report, of_answers=True):
-        drawn["apart"] = apart, "share without an answer"
-    figures = {}
+def _figure(report: Report, rows: Sequence[Row]) -> Markup:
+    """The forest as a part of the page, which scales it and says what it is."""
+    names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
+    what, text = "difference" if report.gaps else "change", io.StringIO()
     with mpl.rc_context(LOOK):
-        for name, (rows, of) in drawn.items():
-            names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
-            change = "difference" if report.gaps else "change"
-            figure = forest(rows, names, report.tolerance, f"{change} of the {of} (points)")
-            figures[name] = _svg(figure, name)
-    return figures
-
-
-def _svg(figure: Figure, name: str) -> Markup:
-    """The figure as a part of a page, which scales it and says what it is; its ids are its own."""
-    text = io.StringIO()
-    figure.savefig(text, format="svg", metadata={"Date": None})
-    _, _, content = text.getvalue().partition("<svg")
-    content = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{name}-", content)
-    return Markup(f'<svg aria-hidden="true"{content}')
+        figure = forest(rows, names, report.tolerance, f"{what} of the error rate (points)")
+        figure.savefig(text, format="svg", metadata={"Date": None})
+    return Markup(f'<svg aria-hidden="true"{text.getvalue().partition("<svg")[2]}')
 
 
 # --- what the page says first
@@ -185,19 +170,3 @@ def _worst(report: Report) -> Row | None:
     beyond = [row for row in report.judged if row.verdict == EXCEEDS]
     worse = [row for row in beyond if (row.estimate or 0) > 0]
     return _largest(worse if report.kind == "verification" and worse else beyond)
-
-
-def _held(rows: Sequence[Effect], tolerance: float) -> dict[str, Any]:
-    """How many intervals hold the truth, and by verdict how often it is beyond the tolerance."""
-    known = [row for row in rows if row.truth is not None and row.low is not None]
-    beyond = {verdict: [] for verdict in (EXCEEDS, INCONCLUSIVE, WITHIN)}
-    for row in known:
-        # What was found beyond the tolerance is confirmed by a truth on the same side only.
-        same = row.verdict != EXCEEDS or row.truth * row.estimate > 0
-        beyond[row.verdict].append(abs(row.truth) > tolerance and same)
-    return {
-        "n": len(known),
-        "held": sum(row.low <= row.truth <= row.high for row in known),
-        "se": max((row.truth_se or 0 for row in known), default=0),
-        "beyond": [(one, sum(true), len(true)) for one, true in beyond.items() if true],
-    }

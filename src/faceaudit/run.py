@@ -4,22 +4,20 @@ What was planned, rendered and answered lies in `artifacts/audits/<name>/` and i
 the audit runs again; the report lies in `build/audits/<name>/`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import numpy as np
-
 from faceaudit import wording
 from faceaudit.analysis import analyse, analyse_pairs
+from faceaudit.answers import Say
 from faceaudit.model_http import FROM_ENVIRONMENT
-from faceaudit.models import ask, model_of
+from faceaudit.models import ask, examine, model_of
 from faceaudit.pairs import Pairs, ask_recogniser, from_pairs, open_faces
 from faceaudit.parts import Http, Images
 from faceaudit.plan import keep_plan, make_plan, write_text
-from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.portraits import Portraits, analyse_portraits, ask_about_portraits, from_portraits
 from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import contact_sheet, write_html
@@ -29,7 +27,6 @@ from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT
 from helpers.utils.parallel import alone
 
-Say = Callable[[str], None]
 WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
 REPORTED = "reported"
 """Mark in an audit's folder that a run ended."""
@@ -141,16 +138,14 @@ def _with_a_model(
 
     kept, threshold = folders(specification)[0], plan["threshold"]
     model = model_of(specification, device=device)
-    asked = partial(ask, model, folder=kept / "answers")
     shown = show(specification, plan, kept, model, say, device)
-    images, labelled, more = shown.images, shown.labelled, shown.more | {"model": model.card()}
-    doubts = doubts_of_preparation(model, images, labelled["label"], plan["seed"])
-    more["doubts"] = [*more.get("doubts", ()), *doubts]
-    score = asked(images)
-    silent = int(np.isnan(score).sum())
-    say(f"model: {len(score) - silent:,} answers, {silent:,} images without one")
-    data = judged(labelled.assign(score=score), threshold, True, shown.source)
+    images, labelled = shown.images, shown.labelled
+    answers, told = examine(model, images, labelled["label"], kept, say, plan["seed"])
+    doubts = [*shown.more.get("doubts", ()), *told["doubts"]]
+    more = shown.more | told | {"doubts": doubts}
+    data = judged(labelled.assign(score=answers.values), threshold, True, shown.source)
     if shown.world is not None:
+        asked = partial(ask, model, folder=kept / "answers")
         more["truth"] = shown.world.truth(asked, threshold, specification, kept / "truth.npy")
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)

@@ -6,7 +6,6 @@ score is no fault: the model gave no answer ("no face found"), which is an outco
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from faceaudit.plausibility import require_decided
 from faceaudit.specification import Specification
 from faceaudit.wording import fault
 from helpers import effects
+from helpers.annotations.ingest import read_table
 
 # --- any table
 
@@ -34,17 +34,17 @@ class Rows:
     def read(cls, table: str | Path | pd.DataFrame) -> Rows:
         """A `.csv` (as text, None for an empty cell), a `.parquet` file or a frame."""
         if isinstance(table, pd.DataFrame):
-            source, frame = "the table", table.set_axis(range(2, len(table) + 2))
+            source, frame = "the table", table
         elif not (path := Path(source := str(table))).is_file():
             raise ValueError(f"{source}: no such table; the path is relative to the audit file")
         elif path.suffix == ".parquet":
-            frame = pd.read_parquet(path).pipe(lambda own: own.set_axis(range(2, len(own) + 2)))
-        else:
-            frame = _comma_separated(path)
+            frame = pd.read_parquet(path)
+        else:  # a column without a name, such as one of row numbers, is of no use
+            cells = read_table(path, "a comma-separated table").drop(columns="", errors="ignore")
+            frame = cells.astype(object).apply(lambda own: own.str.strip()).replace("", None)
+        frame = frame.set_axis(range(2, len(frame) + 2)).dropna(how="all")
         if frame.empty:
             raise ValueError(f"{source}: the table has no rows")
-        if doubled := [*frame.columns[frame.columns.duplicated()]]:
-            raise ValueError(f"{source}: two columns are named {doubled[0]!r}; rename one")
         return cls(frame, source)
 
     def require(self, columns: Iterable[str]) -> None:
@@ -113,27 +113,6 @@ class Rows:
         for name, values in found.items():
             self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
         return {name: values.astype(float) for name, values in found.items()}
-
-
-def _comma_separated(path: Path) -> pd.DataFrame:
-    """A table as text, None where a cell is empty; rows that are cut short are refused."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [[cell.strip() for cell in row] for row in csv.reader(file, strict=True)]
-    except (csv.Error, UnicodeDecodeError) as error:
-        told = f"{path}: no table of comma-separated values in UTF-8 ({error})"
-        raise ValueError(told) from None
-    header, *rows = rows or [[]]
-    if other := [one for one in ";\t" if len(header) == 1 and one in header[0]]:
-        raise ValueError(f"{path}: columns are separated by {other[0]!r}, commas were expected")
-    filled = {number: row for number, row in enumerate(rows, 2) if any(row)}
-    for number, row in filled.items():
-        if len(row) != (width := len(header)):
-            told = f"row {number} has {len(row)} cells, {width} were expected"
-            raise ValueError(f"{path}: {told}")
-    # A column without a name, such as one of row numbers, is of no use.
-    frame = pd.DataFrame([*filled.values()], [*filled], header, dtype=object).replace("", None)
-    return frame.loc[:, [name != "" for name in header]]
 
 
 # --- images with answers
@@ -247,12 +226,7 @@ def require_complete(
             place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
             raise fault(macro, source, unit, place, bad.groupby(level=0).any().sum())
 
-    for axis, place in zip(axes, places, strict=True):
-        if images[place].nunique() < 2:
-            raise fault("one_level", source, axis)
     refuse(counts > 1, "doubled")
-    if len(units) < 2:
-        raise ValueError(f"{source}: one unit only; an audit compares at least two matched faces")
     if len(units) == len(images):
         raise fault("one_image", source)
     if incomplete == "refuse":

@@ -6,7 +6,6 @@ from functools import cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from scipy.stats import binom
 
 from helpers.annotations.schema import heading
 from helpers.claims import in_points, with_minus
@@ -27,8 +26,6 @@ RATES = {
     "FTE": "rate of failures to enrol",
 }
 """Measure of a verification → how a page says it."""
-MISSES = 0.05
-"""Share of 95 % intervals that miss the truth."""
 
 
 def spaced(name: str) -> str:
@@ -112,17 +109,6 @@ def fault(macro: str, *values: Any) -> ValueError:
     return ValueError("\n".join(told(macro, *values, of="faults.j2")))
 
 
-def by_chance(misses: int, n: int) -> str:
-    """Whether so many of n 95 % intervals of one audit may miss the truth by chance.
-
-    The intervals share faces, so that a binomial count is a guide only. Whatever the dependence,
-    Markov's inequality bounds the chance of so many misses by their expected number over theirs.
-    """
-    expected, independent = n * MISSES, float(binom.sf(misses - 1, n, MISSES))
-    most = min(expected / misses, 1.0) if misses else 1.0
-    return told("by_chance", misses, n, expected, independent, most)[0]
-
-
 _NUMBERS = (hundredths, number, p_value, percent, points, tolerated)
 
 
@@ -140,6 +126,6 @@ def _environment(autoescape: bool) -> Environment:
         environment.filters[function.__name__] = function
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
     environment.globals |= {"WORDS": WORDS, "RATES": RATES, "ORDER": ORDER}
-    for function in (by_chance, shown_as, told, undecided):
+    for function in (shown_as, told, undecided):
         environment.globals[function.__name__] = function
     return environment

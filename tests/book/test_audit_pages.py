@@ -1,9 +1,11 @@
 """What the pages on audits tell people to write is an audit file; what they tell to run, runs."""
 
+import json
 import re
 import shlex
 
 import yaml
+from pretended_audits import OF_TABLE, pretended_table
 
 from faceaudit import Specification
 from faceaudit.__main__ import parser
@@ -36,9 +38,24 @@ def test_every_file_shown_is_an_audit_file(repository):
 def test_every_command_shown_is_one(repository):
     text = "\n".join(blocks(repository, "sh"))
     commands = re.findall(r"python -m faceaudit (.*)", text)
-    assert {command.split()[0] for command in commands} == {"run", "gate", "compare"}
+    assert {command.split()[0] for command in commands} == {"run", "gate"}
     for command in commands:
         parser().parse_args(shlex.split(command, comments=True))
     makefile = (repository / "Makefile").read_text(encoding="utf-8")
     targets = re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)
     assert targets and all(f"\n{target}:" in makefile for target in targets)
+
+
+def test_the_lines_on_retraining_find_whom_it_helped(repository, tmp_path, monkeypatch):
+    (lines,) = [k for k in blocks(repository, "python", ["audit-a-table"]) if "version" in k]
+    (tmp_path / "audits").mkdir()
+    (tmp_path / "audits/mine.yml").write_text(json.dumps(OF_TABLE), encoding="utf-8")
+    for name, effect in {"old": 0.3, "new": 0.0}.items():
+        table = pretended_table(250, effect, seed=1)
+        table.to_csv(tmp_path / f"audits/{name}.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(lines, names)
+    changed = names["changed"]
+    assert changed.index[changed["p_holm"] < 0.05].tolist() == [(1, 0)]  # dark, female
+    assert changed.loc[(1, 0), "low"] < -0.3 < changed.loc[(1, 0), "high"]

@@ -218,7 +218,7 @@ def test_a_calibration_asks_in_parts_and_its_gate_stands_before_the_model(write,
     done, report = until_it_ends(write(more + model("red"), 24), people, drift=0.5)
     assert {"round-2", "transects"} <= {*done} and "round-1" not in done
     assert doubts(report).keys() == {"gate"} and not report.calibration.passed
-    assert report.calibration.measures == 1 == len(report.provenance["readers"])
+    assert report.calibration.measures == 1 == len(report.people[0].readers)
 
 
 def test_an_open_gate_and_what_was_not_measured(write, home, monkeypatch):

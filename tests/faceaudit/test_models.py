@@ -121,7 +121,7 @@ FILES = [
     (
         lambda path: means(path, RED, shape=("n", 3, 112, 112)),
         {},
-        r"takes \['n', 3, 112, 112\], but .*\['n', 3, 16, 16\]; change input.size",
+        r"takes \['n', 3, 112, 112\], and failed on .* \[1, 3, 16, 16\] .* change input.size",
     ),
     (lambda path: means(path, RED, kind=2), {}, r"images of tensor\(uint8\); one input of"),
 ]
@@ -163,7 +163,7 @@ chance = np.random.default_rng(1)
 REFUSED = [
     (lambda x: 9 * red(x), Reading(), "answers from .* to sigmoid or softmax"),
     (lambda x: np.ones((len(x), 2)), Reading(), "output.index is missing, but there are 2"),
-    (red, Reading(activation="softmax"), "softmax always makes 1; set output.activation"),
+    (red, Reading(activation="softmax"), "is 1 for every image; a constant"),
     (lambda x: ["male"] * len(x), Reading(), "the answers are no numbers"),
     (lambda x: 1 / 0, Reading(), "failed on images .*ZeroDivisionError"),
     (red, VECTORS, "one number an image is no vector"),

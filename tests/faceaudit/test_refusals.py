@@ -7,7 +7,6 @@ import pytest
 import yaml
 from pretended_audits import OF_TABLE, pretend, pretended_table
 
-import faceaudit
 from faceaudit.plan import keep_plan
 from faceaudit.plausibility import require_decided
 from faceaudit.report import gate, read_json
@@ -50,8 +49,6 @@ reference: a | reference is given, a classification takes name, kind
 FAULTS_OF_A_CALIBRATION = """
 calibration: {crop: [0.3, 0.3, 0.2, 0.8]} | calibration.crop is [0.3, 0.3, 0.2, 0.8], left, top
 calibration: {readers: [{kind: onnx, paht: x}]} | calibration.readers.0.paht is no key here (did you
-{attribute: age, axes: [age], calibration: {crop: [0, 0, 1, 1]}} | calibration.crop is given, gender
-generator: {kind: eg3d, weights: f, binary: {}} | generator.binary is given besides calibration, one
 people: {kind: page, raters: 1} | people is page with calibration, two or more who answer about each
 """
 FAULTS_OF_A_RECOGNISER = """
@@ -86,9 +83,9 @@ OWN = Specification(**OF_TABLE)
 # A change of the table's text, and what is told.
 FAULTS_OF_A_TABLE = [
     ("label,score", "label,p", "no column 'score'; it has image_id, unit, skin"),
-    ("5-dark-male,5,dark,male,", "5-dark-male,5,da\n", "row 25 has 3 cells, 6 were expected"),
-    ("1-dark-male,", '"1-dark-male,', "no table of comma-separated values in UTF-8 (unexpected"),
-    (",", ";", "columns are separated by ';', commas were expected"),
+    ("5-dark-male,5,dark,male,", "5-dark-male,5,da\n", "row 25: expected a comma-separated table"),
+    ("1-dark-male,", '"1-dark-male,', "the whole file: expected a comma-separated table"),
+    (",", ";", "no column 'image_id', 'unit', 'skin', 'gender', 'label', 'score'; it has image"),
     ("1-dark-male,", "0-dark-male,", "'image_id', row 9 is '0-dark-male', an image once; remove"),
     ("1-dark-male,1,dark,", "1-dark-male,1,medium,", "9 is 'medium', 'light' (0) or 'dark' (1)"),
     ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,woman", "9 is 'woman', a label, 'fe"),
@@ -114,12 +111,6 @@ OLD, PLAN = pretend(8, 0.3, seed=1)
 TABLE = pretended_table(6, 0.3, seed=1)
 
 
-def changed(**columns):
-    return faceaudit.Audited(
-        OLD.frame.iloc[columns.pop("start", 0) :].assign(**columns), True, "new"
-    )
-
-
 def written(path, content):
     path.write_text(content, encoding="utf-8")
     return path
@@ -128,8 +119,6 @@ def written(path, content):
 @pytest.mark.parametrize(
     ("refused", "told"),
     [
-        (lambda _: from_table(TABLE.assign(skin="dark"), OWN), "column 'skin' has one level only"),
-        (lambda _: from_table(TABLE[TABLE["unit"] == 0], OWN), "one unit only"),
         (lambda _: from_table(TABLE.assign(unit=TABLE["image_id"]), OWN), "every unit has one"),
         (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
         (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
@@ -140,14 +129,6 @@ def written(path, content):
         (
             lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),
             "the plan is damaged or was changed after it was made",
-        ),
-        (
-            lambda _: faceaudit.compare(OLD, changed(start=4), PLAN),
-            "new: other images than in the table (4, such as '0-",
-        ),
-        (
-            lambda _: faceaudit.compare(OLD, changed(label=1 - OLD.frame["label"]), PLAN),
-            "new: column 'label' of image '0-dark-female' is not that of the table",
         ),
         (
             lambda _: require_decided(OLD.frame.assign(score=0.7), 0.5, "a.csv"),

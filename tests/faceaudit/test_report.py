@@ -16,7 +16,7 @@ from helpers.artifacts.lineage import ROOT
 
 def test_a_report_obeys_the_published_schema_and_reads_back(report, tmp_path):
     published = (ROOT / "audits" / "report.schema.json").read_text(encoding="utf-8")
-    assert published == schema(), "python -m faceaudit schema > audits/report.schema.json"
+    assert published == schema(), "write faceaudit.schema() to audits/report.schema.json"
     path = write_json(report, tmp_path / "report.json")
     content = json.loads(path.read_text(encoding="utf-8"))
     Draft202012Validator(json.loads(published)).validate(content)
