@@ -21,6 +21,8 @@ from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
 from faceaudit.wording import fault
 from helpers import effects
+from helpers.annotations.crowd import MEDIAN_SECONDS
+from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import atomic
 from helpers.artifacts.lineage import file_hash
 from helpers.effects.audit_plan import digest
@@ -38,6 +40,8 @@ LEAK, SPREAD = 0.15, 0.03
 may lie apart within a level, in scores: upper limits of a calibration's gate."""
 RATERS_OF_NEUTRAL, SPARE = 30, 1.25
 """People who see each neutral face; faces that they see, for each that is needed."""
+SECONDS, PRICE = MEDIAN_SECONDS / len(ATTRIBUTES), 0.02
+"""Of an answer, for the sizes only: what the simulated crowd takes, and a fee without a source."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
 GAPS, GAPS_BY_CELL = "differences between levels", "differences by cell"
 UNANSWERED = "differences in having no answer"
@@ -236,7 +240,8 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     found = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
     found |= {"expected error": base, "needed": needed}
     if answers := _answers(specification, units, images):
-        found["answers"] = answers
+        total = sum(answers.values())
+        found |= {"answers": answers, "hours": total * SECONDS / 3600, "money": total * PRICE}
     return found | {"power at the tolerance": power(design.tolerance)}
 
 
