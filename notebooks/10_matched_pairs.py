@@ -155,7 +155,6 @@ print(f"change in the error rate: {in_points(change.mean())} points, from {len(c
 #
 # The interval comes from {cite:t}`tango`. {term}`Tango's interval` counts only pairs that change sides, and
 # it keeps a width when all pairs agree. A test of {cite:t}`mid-p` for the same pairs gives the p-value.
-# One function does this for all cells of a model, and for averages over cells.
 
 # %%
 plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
@@ -261,6 +260,14 @@ judged = cells[cells["model"].isin(AUDITED) & (cells["attribute"] != "gender")]
 words = judged["verdict"].value_counts()
 words = words.reindex(["exceeds", "within", "inconclusive"], fill_value=0)
 
+# %% tags=["remove-input"]
+clear = (judged["low"] > 0) | (judged["high"] < 0)
+unflagged = int((clear & (judged["p_holm"] >= plan.level)).sum())
+Markdown(
+    "Verdicts and intervals judge each cell alone, without Holm's adjustment. In "
+    f"{unflagged} of these {len(judged)} cells the interval excludes zero, and the cell has no flag."
+)
+
 
 # %% tags=["hide-cell"]
 def draw_cells(ax, part: pd.DataFrame) -> None:
@@ -322,8 +329,8 @@ for model, part in of_skin.groupby("model", sort=False):
 Markdown("\n".join(lines))
 
 # %% [markdown]
-# An effect as large as the {term}`minimum detectable effect` is found in four of five such experiments. A
-# cell with a large one says little when it finds no effect.
+# If an effect is as large as the {term}`minimum detectable effect`, its interval, taken alone, excludes zero in about four
+# of five such experiments. A flag needs more. A cell with a large minimum says little when it finds no effect.
 # [Note N10](n10_direct_effects) adds intervals that hold for all cells together, and compares women with men.
 
 # %% [markdown]
@@ -402,7 +409,7 @@ claim(
 #
 # A cell can hide opposite effects as well. Its effect is the share of harmed faces minus the share of
 # helped faces. If both shares are equal, the effect is zero. Matched pairs show both shares, because each
-# face has an answer with light and with dark skin. Two different groups of people can never show them.
+# face has an answer with light and with dark skin.
 #
 # Two things besides skin can add to both shares. Raters may see another gender in the second picture, and
 # that changes an error too. A direction may also move more than skin, which [](12_hidden_attributes)
@@ -458,9 +465,16 @@ Markdown(
 
 # %% [markdown]
 # A trained network always gives one picture the same answer, so it adds no such chance. Raters' noise adds
-# to both shares alike and cancels in their difference.
+# to both shares alike, and cancels in their difference, if raters err as often with dark skin as with light.
 # [Note N7](n07_beyond_error_rates) compares both shares with the truth and follows them along doses and
 # thresholds.
+
+# %% tags=["remove-input"]
+flips = int((audit["label"] != audit["gender_level"]).sum())
+Markdown(
+    f"In this run the majority of raters named another gender than was meant in {flips:,} of "
+    f"{len(audit):,} images."
+)
 
 # %% tags=["remove-input"]
 states, overall = of_skin["verdict"], direction(main.loc["plantskin"])

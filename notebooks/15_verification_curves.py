@@ -90,7 +90,7 @@ n_boot = 1000
 # ## Four rules before counting
 #
 # Each network keeps its threshold from [](14_verification_measures): one pair in a hundred of held-out people
-# passed it. More pairs of this audit pass, because both people of a pair belong to one group. Groups are compared with European-looking men. A difference up to the tolerance is
+# passed it. More pairs of this audit pass: both people of a pair belong to one group, and all pictures show one scene. Groups are compared with European-looking men. A difference up to the tolerance is
 # accepted. The crowd's consensus says which pairs show one person.
 
 # %% tags=["hide-cell"]

@@ -467,6 +467,7 @@ Markdown(
 
 # %% [markdown]
 # Prices are assumptions, so change them: a fee per answer, in your currency, and the median time per answer of the simulated crowd.
+# Our fee is above what the transects paper paid, which chapter 5 uses. It leaves room for a platform's share.
 # Making the faces is free here. We plan with the audit's own values: its correlations, and the share of images that pruning left.
 
 # %%
