@@ -63,7 +63,7 @@ c.CourseDirectory.course_id = "audit"
 c.ClearSolutions.code_stub = {"python": ""}  # the dots above a solution are its stub
 """
 OTTER_CONFIG = {
-    "files": ["course", "handouts", "helpers"],
+    "files": ["course", "handouts", "helpers", "teams.md"],
     "requirements": "requirements.txt",
     "strip_solutions_from_all_cells": True,
     "init_cell": False,
