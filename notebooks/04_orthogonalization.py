@@ -531,8 +531,8 @@ cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 
 # %% tags=["remove-input"]
 Markdown(
-    "Exact planes can move earrings even more than fitted ones do. A part of the fitted normal of gender is noise. A step spends "
-    f"some of its length on this noise, so less of it reaches earrings. Without it, the dual basis of the fitted planes changes them by {with_minus(f'{cleaned:.2f}')}."
+    "Exact planes can move earrings even more than fitted ones do. A part of the fitted normal of gender is noise. If we take it out, "
+    f"the dual basis of the fitted planes changes earrings by {with_minus(f'{cleaned:.2f}')}."
 )
 
 # %% [markdown]

@@ -684,11 +684,11 @@ LEAK, SPREAD = 0.15, 0.03  # limits: of leaks in standard deviations, of doses i
 
 # %% tags=["remove-input"]
 Markdown(
-    "There are two truths. In the first, other faces of the same population have the doses that the transects really got. In "
-    f"{runs} such runs, intervals of effects held it in {cells_held['calibrated']} cells, and by the paper's recipe in {cells_held['papers']}. In the second, all faces have "
-    f"the doses that were meant, and these counts are {at_intended['calibrated']} and {at_intended['papers']}. The "
-    "benchmark's goals are the scores of faces set to these doses, which an auditor of a real generator lacks. The truth of the tour and of chapter 11 is of the second "
-    "kind: all faces have one dose, the median of what they got."
+    "How good are the effects that such an arm gives? The benchmark compares them with two truths. In the first, other faces of the same population get the doses "
+    f"of the transects, which differ a little from face to face. In {runs} runs, intervals of effects held it in {cells_held['calibrated']} cells, and by the paper's recipe in "
+    f"{cells_held['papers']}. In the second, all faces get one dose, the goal, and these counts are {at_intended['calibrated']} and {at_intended['papers']}. The "
+    "benchmark's goals are the scores of faces set to these doses, which an auditor of a real generator lacks. The truth of the tour and of chapter 11 has one dose for "
+    "all faces, too: the median of what they got."
 )
 
 # %% [markdown]
@@ -1074,7 +1074,7 @@ answer = (
     f"the faces arrive, and we correct the neutral points and, in {len(GAINS)} rounds, the steps.** So the faces of one level are more alike "
     "than by the paper's recipe. On the scale of gender, from zero to one, their standard deviations are "
     f"{narrow[0]:.2f} (female) and {narrow[1]:.2f} (male) instead of {wide[0]:.2f} and {wide[1]:.2f} in this run. Before any model is "
-    "asked, a test called the *gate* looks whether other attributes moved and whether levels were met, and this run "
+    "asked, a test called the *gate* looks whether other attributes moved and whether the faces of one level are alike, and this run "
     f"{'passes' if passed else 'does not pass'} it."
 )
 glue("answer", Markdown(answer), display=False)

@@ -875,8 +875,8 @@ Markdown(
 #
 # A real auditor has only the counted gap and the found effect. The plan fixed a rule for them. It divides
 # the found effect on women by the counted gap and looks at the interval of this share. The interval of the
-# effect is first made wider by the typical error of the instrument, if this error can be seen: all steps after *base faces*. An auditor
-# takes this number from a world with a known truth.
+# effect is first made wider by the typical error of the instrument: what doses, leakage and raters add, if it is larger than chance.
+# An auditor takes this number from a world with a known truth.
 
 # %% tags=["hide-cell"]
 added_in_all = pd.concat(

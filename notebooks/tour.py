@@ -369,7 +369,7 @@ Markdown(
     "**And real pairs?** The pairs of our experiment have fitted directions and raters who err. "
     f"Three attributes, four cells and three trained models make {cells} effects. Their intervals hold the truth of {cells - unpruned} ({1 - unpruned / cells:.1%}) here, and of "
     f"{in_other_runs:.1f} of {cells} on average over the [twenty other runs](#twenty-other-seeds). Intervals that cover would hold it in about {GOAL * cells:.1f}. "
-    f"So real pairs hold the truth {often} ideal pairs. Made faces do not get exactly the [dose](glossary.html#term-dose) that was meant, and "
+    f"So real pairs hold the truth {often} ideal pairs. Made faces of one level do not all get the same [dose](glossary.html#term-dose), and "
     "[chapter 5](05_transect_generation.html) counts how much this matters. In a single run luck can matter more: "
     "cells of one model share their faces and are often missed together (chapter 11).\n\n"
     f"A missed truth can be near or far. The estimates of our real pairs typically lie {off_by:.1f} points from the truth, and those by adjustment {adjusted_off_by:.1f} points "
@@ -587,7 +587,7 @@ def asked_of_beards(name):
     errors = drawn["errors_counted"][name]
     n = max(errors["faces"], 1)
     return told(
-        "The {name} model errs on {n} base faces with a woman's shape, and {k} of these {n} have a beard ({part:percent} %).",
+        "Among such faces the {name} model errs on {n}, and {k} of these {n} have a beard ({part:percent} %).",
         margin=errors["faces_with_beard"] / n - share,
         error=np.sqrt(share * (1 - share) / n),
         part=errors["faces_with_beard"] / n,
@@ -619,8 +619,9 @@ asked = [
     + " ".join(map(off_truth, BOTH)),
     faces_matter.data,
     moved_along.data,
-    "**Are beards more frequent where a model errs?** If beards are left as drawn, "
-    f"{100 * share:.1f} % of all base faces with a woman's shape have a visible one. {' '.join(map(asked_of_beards, BOTH))}",
+    "**Are beards more frequent where a model errs?** The experiment takes beards off. Without this step, "
+    f"{100 * share:.1f} % of the faces made with a woman's shape would have a visible one ([chapter 5](05_transect_generation.html)). "
+    f"{' '.join(map(asked_of_beards, BOTH))}",
     pruning_breaks.data,
 ]
 Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(asked, 1)))
