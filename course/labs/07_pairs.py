@@ -237,6 +237,10 @@ turned = [pairs[1].sum(), pairs[0].sum()]
 # These are shares. Give numbers of faces.
 turned = [(change == 1).mean(), (change == -1).mean()]
 
+# %% tags=["mistake"]
+# The second number counts faces. It has no minus.
+turned = [(change == 1).sum(), -(change == -1).sum()]
+
 # %% [markdown] tags=["hint"]
 # `pairs[1]` is the column of dark skin, and `pairs[0]` that of light skin. Subtract one from the other.
 

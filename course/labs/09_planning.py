@@ -265,6 +265,10 @@ average, cell = (Design(0.05, base_rate, 0.2, pairs=pairs) for pairs in (4, 1))
 needed = [transects_needed(average), transects_needed(cell), transects_needed(cell, 0.05 / 24)]
 
 # %% tags=["mistake"]
+# The third number has a level of its own. Hand it over as the second argument.
+needed = [transects_needed(average), transects_needed(cell), transects_needed(cell)]
+
+# %% tags=["mistake"]
 # These are designs. Hand each of them to `transects_needed`.
 needed = [average, cell, cell]
 
