@@ -277,6 +277,8 @@ class TestPages:
                 visit.page.add_style_tag(content="* { transition: none !important; }")
                 visit.page.evaluate("document.documentElement.dataset.theme = 'dark'")
                 found += self.barriers(visit, code, runOnly=["color-contrast"])
+                visit.page.emulate_media(media="print")
+                found += ["prints a solution"] * visit.page.locator(".solution:visible").count()
                 problems += [f"{name}: {what}" for what in found]
         assert problems == []
 
