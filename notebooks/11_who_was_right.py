@@ -339,7 +339,7 @@ _ = ax.set_title(title, fontsize=12)
 #
 # - **draw of faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
 #   the experiment,
-# - **base faces**: those that the fitted directions select,
+# - **base faces**: those that the fitted directions select, with a luck of their own,
 # - **doses**: those that each made image really got,
 # - **{term}`leakage`**: the made faces themselves, whose other parameters move along,
 # - **raters' noise**: raters who look at the shape of the face, and make mistakes,
@@ -709,8 +709,8 @@ Markdown(told_versions)
 # ## The women who were counted
 #
 # Chapter 1 counted other women: portraits with the hair, age and light that come with each skin colour.
-# So we intervene on them too. Each counted woman gets the skin of a light-skinned and of a dark-skinned one, all of whom
-# give theirs equally often. Everything else stays, also the raters' label.
+# So we intervene on them too. Each counted woman gets the skin of a light-skinned and of a dark-skinned one. Each skin is
+# used equally often. Everything else stays, also the raters' label.
 
 # %%
 ppb = stage.load("01_observational_audit", "ppb.parquet")
@@ -1009,7 +1009,8 @@ glue(
         "experiment contain the true effect of their cell (95 % would be "
         f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together). Between truth and "
         f"found effect, the largest step is the *{largest_step}*: {moved_by.max():.1f} points (root mean "
-        "square over the cells). Steps cancel in part."
+        "square over the cells). Steps cancel in part, so found effects lie "
+        f"{100 * distance_of['C crowd']:.1f} points from their truth."
     ),
     display=False,
 )

@@ -188,7 +188,7 @@ raised = sum(same[name]["estimate"] > 0 for name in BOTH)
 # %% tags=["remove-input"]
 Markdown(
     f"So dark skin itself adds errors for {raised} of {len(BOTH)} models. A regression on the portraits that adjusts for the "
-    f"true length of hair has the wrong sign for {astray} of {len(BOTH)}, and [chapter 11](11_who_was_right.html) counts one cause."
+    f"true length of hair has the wrong sign for {astray} of {len(BOTH)}, and [chapter 11](11_who_was_right.html) counts one reason for it."
 )
 
 # %% [markdown]
@@ -538,8 +538,8 @@ squares = [
 ]
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
 faces_matter = told(
-    "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. If we take off the size that "
-    "chance explains, {faces:.1f} points of this movement are left (root mean square over the cells of three models).",
+    "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Is the movement larger than "
+    "chance explains? What chance leaves over is {faces:.1f} points here (root mean square over the cells of three models), and a small one may hide in it.",
     margin=np.mean(faces),
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
@@ -587,7 +587,7 @@ def asked_of_beards(name):
     errors = drawn["errors_counted"][name]
     n = max(errors["faces"], 1)
     return told(
-        "Among such faces the {name} model errs on {n}, and {k} of these {n} have a beard ({part:percent} %).",
+        "Among all of these faces, with or without a beard, the {name} model errs on {n}, and {k} of these {n} have a beard ({part:percent} %).",
         margin=errors["faces_with_beard"] / n - share,
         error=np.sqrt(share * (1 - share) / n),
         part=errors["faces_with_beard"] / n,
@@ -601,8 +601,8 @@ def asked_of_beards(name):
 transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
 pruning_breaks = told(
-    "**Do fewer than half of the kept images belong to complete transects?** Pruning drops unclear images and faces that look under age one by "
-    "one, and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent} % of the kept images.",
+    "**Do fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
+    "and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent} % of the kept images.",
     margin=0.5 - whole,
     error=8 * np.sqrt(complete * (1 - complete / transects)) / pruned["kept_adults"],
     kept=pruned["kept_adults"],
