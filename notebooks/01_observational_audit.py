@@ -357,7 +357,7 @@ Markdown(
 
 # %% [markdown]
 # The errors of the null control are independent of the face, so any difference there is chance. It is our yardstick: an interval above zero
-# in the other rows invites a conclusion: *the model is worse because of the skin*. Then one would collect more dark-skinned
+# in the other rows tempts a reader to conclude: *the model is worse because of the skin*. Then one would collect more dark-skinned
 # faces for training. Look at the first figure again before you spend the money.
 
 # %% [markdown]

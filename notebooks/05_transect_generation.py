@@ -754,8 +754,8 @@ before_gate = sum(answers.values()) - answers["gate"]
 before_gate = round(before_gate * smallest["dollars"] / smallest["answers"], -2)
 Markdown(
     f"**In this run** the main arm {'passes' if passed else 'does **not** pass'} the gate: its largest upper "
-    f"limit of a leak is {leaked['upper'].max():.3f} standard deviations, that of a spread of doses "
-    f"{spread['upper'].max():.3f}."
+    f"limit of a leak is {leaked['upper'].max():.3f} standard deviations ({LEAK:.2f} is allowed), that of a spread of doses "
+    f"{spread['upper'].max():.3f} ({SPREAD:.2f} is allowed)."
 )
 
 # %% tags=["remove-input"]
@@ -775,6 +775,11 @@ Markdown(
 # and prints the result.
 
 # %% tags=["remove-input"]
+step = {
+    "fitted": (steps[CELLS["skin_colour"] == 1] - steps[CELLS["skin_colour"] == 0]).mean(axis=0),
+    "papers": np.ptp(DISTANCES["skin_colour"]) * dual.loc["skin_colour"],
+}
+step = {arm: np.linalg.norm(one) for arm, one in step.items()}
 switched = {}
 for arm in ("fitted", "papers"):
     style = facerender.to_frame(parameters[arm])["hair_style"].to_numpy()
@@ -782,7 +787,8 @@ for arm in ("fitted", "papers"):
     switched[arm] = (light != dark).mean()
 Markdown(
     f"In {switched['fitted']:.1%} of the main arm's pairs that differ in the level of skin, the two images wear another style of hair. By the "
-    f"paper's recipe it is {switched['papers']:.1%}."
+    f"paper's recipe it is {switched['papers']:.1%}. A direction that keeps more attributes takes longer steps: from light to dark skin "
+    f"a code moves {step['fitted']:.1f} units here, and {step['papers']:.1f} by the paper's recipe. So attributes that it does not keep can move more."
 )
 
 # %% [markdown]

@@ -924,7 +924,8 @@ for effect, gap, word in [
 # %% [markdown]
 # *Misplaced blame* means that the share is below one fifth. *Partly right* means that dark skin raises
 # errors, by less than the gap. A small share above zero fits both. *Undecided* asks for a larger audit.
-# The rule takes an interval to be as wide on either side of its estimate, so it is careful near zero.
+# The rule takes an interval to be as wide below its estimate as above. Where it is narrower below, the
+# rule can say *undecided* although the interval leaves out zero.
 # [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
 
 # %% tags=["remove-cell"]

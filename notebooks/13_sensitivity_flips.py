@@ -206,7 +206,8 @@ read = [generator.encode(torch.from_numpy(one.copy()).float() / 255) for one in 
 codes = torch.cat(read).cpu().numpy()
 
 # %% [markdown]
-# For every attribute we take codes of faces with and without it. A linear classifier separates them.
+# For every attribute we take codes of faces with and without it. Attributes are named as in the paper's data
+# set, such as *Young* or *No Beard*. A linear classifier separates the codes.
 # The {term}`attribute vector` is orthogonal to its boundary and has length one. Four fifths of the codes
 # train it, as in the paper, and the others test it.
 #

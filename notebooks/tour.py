@@ -485,7 +485,7 @@ fewer = [row["estimate"] < 0 for row in clear if row["measure"] == "FNMR"]
 claim(
     "One trained network does not prove what its data caused. So networks were trained many times: on skewed sets, in which some groups are rare, and on balanced ones. "
     "With {fewer} of {n} skewed sets more pairs of one person are rejected than with balanced sets. These rejections rise less in the rare groups than in the groups that "
-    "fill the set. In false matches, no skewed set shows a clear difference between rare and frequent groups. So the book does not claim that rare groups are harmed more, as a single network may suggest.",
+    "fill the set. Among pairs of two people, the mistake is a *false match*: they are accepted as one person. In false matches no skewed set shows a clear difference between rare and frequent groups. So the book does not claim that rare groups are harmed more, as a single network may suggest.",
     holds=sum(fewer) > 0
     and not any(more)
     and len(fewer) + len(more) == sum(fewer)
