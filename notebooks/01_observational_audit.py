@@ -135,7 +135,7 @@ for name, score in CUT.items():
 # %% [markdown]
 # ## Four models answer
 #
-# The book audits four models. The first two are ordinary classifiers, one trained on CelebA-like and one
+# The book has four models. The first two are ordinary classifiers, one trained on CelebA-like and one
 # on FairFace-like faces. The third, `plantskin`, has a bias that we planted. The last is a {term}`null control`:
 # it errs at random, so an audit should find no effect in it.
 
@@ -356,8 +356,8 @@ Markdown(
 )
 
 # %% [markdown]
-# The errors of the null control are independent of the face, so any difference there is chance. It is our yardstick: an interval above zero
-# in the other rows tempts a reader to conclude: *the model is worse because of the skin*. Then one would collect more dark-skinned
+# The errors of the null control do not depend on how a face looks, so any difference there is chance. Compare the other rows with it. An
+# interval above zero there tempts a reader to say that *skin makes the model worse*. Then one would collect more dark-skinned
 # faces for training. Look at the first figure again before you spend the money.
 
 # %% [markdown]
@@ -377,7 +377,7 @@ assert share["female", "dark"] > share["female", "light"] + 0.3
 Markdown(
     f"Raters call {percent(share['female', 'dark'], 0)} of the dark-skinned women short-haired, and "
     f"{percent(share['female', 'light'], 0)} of the light-skinned ones. Of the men, it is "
-    f"{percent(share['male', 'dark'], 0)} and {percent(share['male', 'light'], 0)}."
+    f"{percent(share['male', 'dark'], 0)} with dark and {percent(share['male', 'light'], 0)} with light skin."
 )
 
 # %% [markdown]
@@ -548,7 +548,7 @@ _ = axes[1].set_xlabel(
 
 # %% [markdown]
 # Read each panel from top to bottom. Over the first three rows hair is measured better and better, so hair can take a larger part of the gap. What
-# hair does not explain can fall to skin. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
+# is left over counts as skin's. The last two rows use the length itself. The data give no warning: all rows look equally trustworthy.
 
 # %% tags=["remove-input"]
 SAY = {
@@ -564,7 +564,7 @@ def said_of(name):
     first, last = moved[name]
     return with_minus(
         f"- **{name}**: with the true length, the coefficient {SAY[int(signs[name])]}, from {first:+z.2f} to {last:+z.2f}. "
-        f"As a difference of error rates this is {before:+.1f} points before, and {after:+.1f} points at equal hair."
+        f"In error rates that the fit predicts, this is {before:+.1f} points before, and {after:+.1f} points at equal hair."
     )
 
 
@@ -574,7 +574,7 @@ Markdown("\n".join(map(said_of, LEADING)))
 # %% [markdown]
 # A negative coefficient says that dark skin goes with *fewer* errors at equal length. Is that true, or did the
 # adjustment take away too much? The regression cannot tell. Chapter 11 will compare its sign with the sign of the true effect, after the
-# chapters before it have built the tools. One reason for doubt can be counted here.
+# chapters before it have built the tools. One possible cause of a wrong sign can be counted here.
 
 # %% tags=["remove-input"]
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
@@ -627,7 +627,7 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# The trap needs two facts. Women of the two skin colours wear their hair differently in the test set, and errors
+# Two facts make a count mislead. Women of the two skin colours wear their hair differently in the test set, and errors
 # depend on hair. The first is shown above. The second is a claim about causes, and counting cannot prove it.
 # [](10_matched_pairs) tests it by experiment.
 

@@ -23,7 +23,7 @@
 # :alt: Four rows of five faces of the same person. In the first row hair grows from left to right along the raw normal and the face becomes more feminine; in the second, along the dual vector, hair grows while the face stays more alike. In the third and fourth row the skin darkens; along the raw normal the hair becomes shorter as well, along the dual vector it keeps its length. Hair colour changes along both; at the end of the second row the hair turns wavy.
 #
 # One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
-# colour. Above the faces: their signed distance from the plane. In the title: the change of true gender between both
+# colour. Above the faces: their signed distance from the plane. In the title: how far the shape of the face moves in gender between both
 # ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
 # ```
 
@@ -249,7 +249,7 @@ widgets.side_by_side(
 # ### The price is a longer step
 #
 # A dual vector uses only the part of its normal that the other normals do not share. So it must go
-# further for the same change. The table says how many times as far as along the normal: the square root of the
+# further for the same change. The table has this factor, compared with a step along the normal. It is the square root of the
 # {term}`variance inflation factor <VIF>` (VIF), which is known from regression. Long steps lead away from the faces that the
 # generator knows.
 
@@ -455,8 +455,8 @@ claim(
 
 # %% [markdown]
 # Should an audit keep perception or shape? That depends on its question, and algebra cannot decide it. The second source shows
-# with age. Children wear neither beards nor makeup in this world. So a walk towards a younger age takes both
-# away: a linear direction cannot separate a cause from its effect.
+# with age. Children wear neither beards nor makeup in this world. So a walk towards a younger age keeps the decision values, and takes both
+# away in the faces: a linear direction cannot separate a cause from its effect.
 
 # %% [markdown]
 # ## Attributes without a plane still move
@@ -531,8 +531,8 @@ cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 
 # %% tags=["remove-input"]
 Markdown(
-    "Exact planes can move earrings even more than fitted ones do. A part of the fitted normal of gender is noise. If we take it out, "
-    f"the dual basis of the fitted planes changes earrings by {with_minus(f'{cleaned:.2f}')}."
+    "Exact planes can move earrings even more than fitted ones do. Noise turns the fitted normal of gender away from all that goes with gender, also from earrings. Without this "
+    f"noise, the dual basis of the fitted planes changes earrings by {with_minus(f'{cleaned:.2f}')}."
 )
 
 # %% [markdown]
@@ -564,7 +564,7 @@ glue(
         "**Walk along the dual basis: each of its vectors changes one decision value and keeps the others exactly.** "
         f"Scales of attributes run from zero to one. For each unit that a walk changes its own attribute, other annotated attributes change by {off['raw'].mean:.3f} units on average along "
         f"raw normals, by {off['printed'].mean:.3f} by the algorithm as the paper prints it, in the order of our list, and by {off['dual'].mean:.3f} along "
-        f"the dual basis. The price is a longer step, at most {price['step length'].max():.1f} times here. Attributes that "
+        f"the dual basis. The price is a step that is up to {price['step length'].max():.1f} times as long as along a normal. Attributes that "
         "raters were not asked about, such as earrings, still move."
     ),
     display=False,
@@ -672,8 +672,8 @@ f"cosine of the printed and the dual vector: {cosine:.3f}"
 #
 # - A normal shows where an attribute grows fastest. A dual vector changes it alone.
 # - The dual basis is exact and independent of the order. Algorithm 2 as printed is Gram–Schmidt.
-# - The price is step length, $\sqrt{\mathrm{VIF}}$. Leaks remain where planes are inexact, where attributes cause each other, and
-#   where attributes have no plane.
+# - The price is step length, $\sqrt{\mathrm{VIF}}$. Leaks remain where planes are inexact, where attributes cause each other,
+#   where raters use cues, and where attributes have no plane.
 #
 # **Next:** chapter 5 walks along these vectors and makes grids of matched faces.
 

@@ -126,8 +126,8 @@ assert X.shape[1] == 17
 
 # %% [markdown]
 # We fit one logistic regression for each model. Like the paper's, it has a {term}`penalty` that pulls
-# coefficients towards zero. Two bootstraps follow. The first one resamples images, as the paper
-# probably does. The second one resamples whole transects, and a later section says why.
+# coefficients towards zero. A *bootstrap* fits again and again to resampled data, and takes the spread of the results as the error. The first
+# of two resamples images, as the paper probably does. The second one resamples whole transects, and a later section says why.
 
 # %%
 by_image, by_transect = {}, {}
@@ -213,10 +213,10 @@ claim(
 # (erratum-logit)=
 # ## A coefficient is half of an effect
 #
-# The paper calls a coefficient the change in log odds for one unit of its covariate. The model has
+# The paper calls a coefficient the change in log odds for one unit of its covariate. The regression has
 # *both* levels of an attribute, so an image that leaves one level enters the other. The penalty makes
-# the two coefficients equal in size and opposite in sign, because opposite numbers have the smallest squares of all pairs
-# with one difference. Each is half of the {term}`log odds ratio`.
+# the two coefficients equal in size and opposite in sign, because of all pairs with the same difference
+# opposite numbers have the smallest squares. Each is half of the {term}`log odds ratio`.
 # Let us plant a log odds ratio of one and look.
 
 # %%
@@ -235,7 +235,7 @@ Markdown(
 
 # %% [markdown]
 # The difference of the two coefficients gives back the planted value. One alone gives half of it. The
-# audit behaves in the same way: for each attribute of two levels the coefficients sum to zero, and
+# regression of the *fairface-like* model behaves in the same way: for each attribute of two levels the coefficients sum to zero, and
 # their difference is the log odds ratio, a little shrunken by the penalty.
 
 # %%
@@ -296,9 +296,9 @@ Markdown(
 # (erratum-main-effects)=
 # ## Two opposing effects, one coefficient
 #
-# Read for groups, the same coefficient can mislead. This is the most serious problem. Suppose that dark skin makes a model answer "male" more often. Then
+# Read for groups, the same coefficient can mislead. This is the most serious problem of the paper's regression. Suppose that dark skin makes a model answer "male" more often. Then
 # it causes errors on women and prevents errors on men. The regression has *one* coefficient of dark
-# skin, for all faces. **One coefficient mixes both effects. If they cancel in points, it is zero.** So a biased model can pass with a small coefficient, or with the wrong sign for the
+# skin, for all faces. **One coefficient mixes both effects. It follows the change of the error rate of all faces together, and if that is zero, it is about zero.** So a biased model can pass with a small coefficient, or with the wrong sign for the
 # people whom it harms.
 
 # %% [markdown]
@@ -368,7 +368,7 @@ told = told.pivot_table("ratio", "model", "group", "first", sort=False)
 told[["main effects", "Female", "Male"]].rename(columns=names)
 
 # %% [markdown]
-# Interactions separate women from men. They do not separate short from long hair. The model still assumes that
+# Interactions separate women from men. They do not separate short from long hair. The regression still assumes that
 # skin adds the same log odds for short and for long hair, and its effects are hard to translate into
 # errors. A regression with *all* interactions would be a table of cells. [](10_matched_pairs) looks at
 # the cells themselves.
@@ -466,7 +466,7 @@ worded = [
     for model, row in ratio.iterrows()
 ]
 Markdown(
-    "For an audited model we can compare the two bootstraps, without any truth. Here is the paper's bar divided by the bar "
+    "For each model we can compare the two bootstraps, without any truth. Here is the paper's bar divided by the bar "
     "from transects, on average over levels:\n\n"
     + "\n".join(worded)
     + "\n\nFor the trained models "
@@ -608,7 +608,7 @@ Markdown(
 # - The two coefficients of an attribute mirror each other. Their difference is the log odds ratio.
 # - Resample transects, since eight images show one face. Let the solver converge.
 #
-# **Next:** [chapter 10](10_matched_pairs) compares matched images cell by cell, and reads the interactions of this chapter.
+# **Next:** [chapter 10](10_matched_pairs) compares matched images cell by cell, beside the one coefficient of this chapter.
 
 # %% tags=["remove-cell"]
 main, female, male = (

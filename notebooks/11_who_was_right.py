@@ -120,7 +120,7 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 # ## Question
 #
 # Counting and the experiment give different numbers for the same models. Which number is true, and for
-# whom? And where a found effect misses the truth, which step of the experiment moved it?
+# whom? And where a found effect misses the truth, which part of the experiment moved it?
 #
 # ```{glue:md} answer
 # :format: myst
@@ -196,7 +196,7 @@ for name, wrong in wrong_under_do.items():
 # %% tags=["remove-input"]
 typical = true_effects.query("scope == 'cell' and model != 'null'")["se"].median()
 Markdown(
-    f"We ask each model about {len(base):,} faces. The truth is uncertain only because these "
+    f"We ask each model about {len(base):,} faces, each at all eight combinations. The truth is uncertain only because these "
     "faces were drawn by "
     f"chance. Its standard error is {100 * typical:.1f} points in a typical cell. The null model "
     "errs by chance, so "
@@ -252,13 +252,13 @@ axes[1].set_xlabel("true effect (points)")
 _ = panels.legend_above(figure)
 
 # %% [markdown]
-# The typical distance is a root mean square over all cells, and most of the difference comes from *plantskin*. The regression gives one sign to all four
+# The typical distance in the titles is a root mean square, and most of the difference comes from *plantskin*. The regression gives one sign to all four
 # cells of an attribute, so it cannot follow effects that change with gender, as those of *plantskin* do. The
 # pairs can. [Note N1](n01_truth_scorecard) judges more estimators in hundreds of audits.
 #
-# The table counts cells of skin colour. The first column is the reading of the paper's figure: the sign
+# The table is about the four cells of skin colour. The first column is the reading of the paper's figure: the sign
 # of the one coefficient. The columns *found* count cells that pass the adjusted test. The columns *true* count
-# cells whose true effect is clear of its own error. The test overlooks some small effects.
+# cells whose true effect is about two of its standard errors from zero, or more. The test overlooks some small effects.
 
 
 # %% tags=["hide-input"]
@@ -338,8 +338,8 @@ _ = ax.set_title(title, fontsize=12)
 # takes one more step from the ideal to the real experiment:
 #
 # - **draw of faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
-#   the experiment,
-# - **base faces**: those that the fitted directions select, with a luck of their own,
+#   the experiment, drawn by chance,
+# - **base faces**: the experiment's own faces replace these, with other luck,
 # - **doses**: those that each made image really got,
 # - **{term}`leakage`**: the made faces themselves, whose other parameters move along,
 # - **raters' noise**: raters who look at the shape of the face, and make mistakes,
@@ -583,7 +583,7 @@ _ = figure.suptitle(title, fontsize=12)
 # Red steps move the estimate up, blue steps move it down. Large steps
 # may cancel, and then a small one decides. So we report contributions and name no single cause. The lower
 # panel shows where effort would pay: more faces for the first step, better directions for the next three,
-# and better raters for the last two, if these steps have a size.
+# and better raters for the last two, if their bars pass the black lines.
 
 # %% tags=["remove-input"]
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
@@ -599,13 +599,13 @@ Markdown(
 
 # %% [markdown]
 # Base faces and doses mean that the experiment describes slightly other faces and other steps of skin.
-# Leakage is a bias. [Note N10](n10_direct_effects) measures it for this instrument and for the paper's.
+# Leakage is a bias. [Note N10](n10_direct_effects) measures it for these transects and for the paper's.
 
 # %% [markdown]
-# In which cell do most models miss, and why? We choose this cell for its misses, so chance has a part in what we find there.
-# The truth takes the median dose, and made faces vary around it. If errors rise faster above the median than they fall below, this
-# spread raises the average. So we intervene in that cell: only the hair of the base faces gets the lengths
-# of the made faces.
+# In which cell do most intervals miss, and why? We choose this cell for its misses, so chance has a part in what we find there.
+# The truth takes the median length of hair, and made faces vary around it. Skin's effect may change with the length, and faster on one side of the median
+# than on the other. Then this spread moves the average effect. So we intervene in that cell: the base faces get the hair lengths
+# of the made faces, and keep the rest.
 
 # %% tags=["hide-cell"]
 worst = of_cells.groupby(["attribute", "cell"], sort=False)["contained"].sum().idxmin()
@@ -627,7 +627,7 @@ by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
 
 # %% tags=["remove-input"]
 told(
-    "{missing} of {n} models miss the effect *{effect}* of *{cell}*. One answer moves this effect by {step:.2f} points, so "
+    "The cell is *{effect}* of *{cell}*, where {missing} of {n} intervals miss. One answer moves this effect by {step:.2f} points, so "
     "few faces decide. Does the spread of hair lengths move the effect up, from the second row of the table to the third?",
     margin=by_hair.mean(),
     error=by_hair.sem(),
@@ -781,7 +781,7 @@ draw_numbers(ROWS, title.format(*share))
 # %% [markdown]
 # The first two rows are about the same women. If we change only these women's skin, their
 # error rate changes by less than the counted gap. The rest of the gap comes with other things in the
-# portraits, such as short hair. As a share of the gap, the effect needs an interval, because both numbers
+# portraits, such as short hair and faces that divide the raters. As a share of the gap, the effect needs an interval, because both numbers
 # are uncertain. Both also come from the same women, so they rise and fall together. The first function
 # measures how much, as a covariance. {term}`Fieller's interval` {cite:p}`fieller` for a share uses it.
 
@@ -834,7 +834,7 @@ Markdown(
 )
 
 # %% [markdown]
-# One cause of a wrong sign can be counted here. The *women* are faces that raters perceive so, and some of these faces
+# Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. The *women* are faces that raters perceive so, and some of these faces
 # were drawn as men. We repeat the regression without them.
 
 # %% tags=["hide-cell"]
@@ -864,8 +864,8 @@ lines = [
 ]
 Markdown(
     with_minus(
-        f"Of the counted women {len(men)} were drawn as men. Few light-skinned women have short hair here, so among those "
-        f"with short hair the share is {as_men['light']:.1%} with light skin and {as_men['dark']:.1%} with dark skin. "
+        f"Of the {len(counted_women):,} counted women {len(men)} were drawn as men. Among women with short hair their share is {as_men['light']:.1%} with light skin and "
+        f"{as_men['dark']:.1%} with dark skin, because few light-skinned women have short hair. "
         f"{' '.join(lines)}"
     )
 )
@@ -922,8 +922,8 @@ for effect, gap, word in [
     assert weigh_blame(effect, gap) == word, (effect, gap)
 
 # %% [markdown]
-# *Misplaced blame* means that the share is below one fifth. *Partly right* means that dark skin raises
-# errors, by less than the gap. A small share above zero fits both. *Undecided* asks for a larger audit.
+# The rule looks at the whole interval of the share. If it lies below one fifth, the word is *misplaced blame*. If it lies above four
+# fifths, the word is *the blame is right*. Any other interval between zero and one is *partly right*. The rest is *undecided*, which asks for a larger audit.
 # The rule takes an interval to be as wide below its estimate as above. Where it is narrower below, the
 # rule can say *undecided* although the interval leaves out zero.
 # [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.
@@ -950,8 +950,9 @@ for model in AUDITED:
 in_one_cell = 100 * (signed["hair varies"] - signed["at medians"]).mean()
 lines += [
     "",
-    f"The found shares are about the made faces. There the true effects are {true_shares['made']} of the counted gap. "
-    f"On the counted women they are {true_shares['counted']}. So the verdicts are about the made faces too.",
+    "The rule divides an effect on made faces by a gap among portraits, as if the faces were the same. They are not: the true effects are "
+    f"{true_shares['made']} of the counted gap on the made faces, and {true_shares['counted']} on the counted women. So the verdicts are about made faces, "
+    "and do not say which part of the counted gap skin causes. A real auditor has no better share, and must say so.",
     "",
     "How much wider did the instrument's error make the intervals? Doses, leakage and raters move an average "
     f"over two cells, such as all women, by {moved:.2f} points (root mean square). Chance alone explains "
@@ -1019,9 +1020,9 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# - Misses in this *and* in most repeated ideal experiments would be a fault of the estimator
+# - Misses in most repeated ideal experiments would show a fault of the estimator
 #   ([note N10](n10_direct_effects) repeats them).
-# - Misses in several cells of the null model would do so too.
+# - So would misses in several cells of the null model.
 # - A true effect on the counted women as large as the gap would mean that counting was right about skin.
 # - Other networks, trained anew, may have other effects. [](tour) shows twenty.
 
@@ -1102,7 +1103,7 @@ for model in AUDITED:
 # ## Takeaways
 #
 # - Every true effect belongs to a population. Name the faces before you compare two numbers.
-# - A found effect is the truth plus a staircase of steps. More faces make only the sampling steps smaller.
+# - A found effect is the truth plus a staircase of steps. More faces make only the luck of the draw smaller.
 # - In this run, the skin of the counted women explains a part of the counted gap. The rest comes with other
 #   things in the portraits.
 #

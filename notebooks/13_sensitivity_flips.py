@@ -91,8 +91,8 @@ def with_interval(table, form, missing="no codes"):
 # :alt: One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit with the learned generator, an open diamond for the change that is made by hand. A word beside each row with an effect in the audit says whether the change by hand has the same sign, is open, or shows that the effect is invented.
 #
 # Change of the smile score, with 95 % intervals over faces. A word marks each effect of the audit. *Same sign*: the
-# interval by hand lies on the same side of zero. If not, *open*: it includes the audit's estimate. *Invented*: it excludes this
-# estimate.
+# interval by hand lies on the same side of zero as the dot. If not, *open*: it includes the dot. *Invented*: it excludes the
+# dot.
 # ```
 
 # %% [markdown]
@@ -130,7 +130,7 @@ def with_interval(table, form, missing="no codes"):
 # vector of that attribute, and so do we. Such a vector would pack clothes, hair, makeup and beards
 # into one switch and call the bundle gender. We use perceived gender only to balance samples.
 #
-# Smiling was chosen with care too. A smile is an expression, and the emotion behind it may differ. The
+# Smiling was chosen with care too. A smile can be seen, and we claim no emotion behind it. The
 # faces are made, so a flip says nothing about a person. An audit that finds few flips is still no
 # licence to deploy {cite}`sensitivity`.
 
@@ -156,7 +156,7 @@ classifier = models.train(renders[seen], smiles[seen], path, architecture=archit
 # %% [markdown]
 # A score of one half or more counts as a smile, here and everywhere below. We tuned this threshold on no
 # data. How often is the classifier right on faces that it has never seen? The paper's Table 1 asks the same
-# by attribute. [Note N9](n09_replication_gallery) has that table, with [an error in it](#erratum-male).
+# by attribute. [Note N9](n09_replication_gallery) repeats that table, and shows [an error](#erratum-male) in the paper's.
 
 # %%
 SMILES = 0.5
@@ -195,7 +195,7 @@ Markdown(
 # %% [markdown]
 # ## Find a vector for each attribute
 #
-# The learned {term}`generator` $G$ turns 128 normal numbers, the {term}`latent code`, into a face. It saw
+# The learned {term}`generator` $G$ turns 128 random numbers, the {term}`latent code`, into a face. It saw
 # pixels only, so we must find out what its codes mean. A second network, the {term}`encoder`, reads codes off the renders.
 # There we know the attributes. [Note N5](n05_learned_generator) shows both networks at work.
 
@@ -245,7 +245,7 @@ Markdown(
     f"{accuracy['estimate'].min():.0%} to {accuracy['estimate'].max():.0%} of cases. "
     + (
         f"For {listed(blind)} the interval holds one half, which is chance. Such a vector may be no better than a "
-        "random direction, and the first figure says so in its row."
+        "random direction. The first figure marks the attributes that it shows *vector at chance*."
         if len(blind)
         else "Every interval lies above one half, which is chance."
     )
@@ -281,8 +281,8 @@ _ = gallery.suptitle(title + ", ".join(told), fontsize=10.5)
 #
 # The generator had to pass a gate, and the limits of the gate were fixed in advance. First, codes must tell smiling
 # renders from others, because the vector of smiling is made from them. Second, samples must have two eyes and a
-# mouth. A second network counts these parts. [Note N5](n05_learned_generator) shows how we checked that network too. The boundary of the gate is
-# fitted to more codes than the one above, so this is the share to believe.
+# mouth. A second network counts these parts. [Note N5](n05_learned_generator) shows how we checked that network too. The gate fits its own boundary of smiling,
+# to more codes than above, so believe its share.
 
 # %%
 ACCURACY, ACCURACY_LOW, PARTS_FOUND = 0.65, 0.6, 0.95
@@ -296,7 +296,7 @@ measures = {
     "codes on the right side of the smiling boundary": told_apart,
     "samples with two eyes and a mouth": whole,
 }
-asked = [f"above {ACCURACY:.0%}, all of it above {ACCURACY_LOW:.0%}", f"at least {PARTS_FOUND:.0%}"]
+asked = [f"above {ACCURACY:.0%}, interval above {ACCURACY_LOW:.0%}", f"at least {PARTS_FOUND:.0%}"]
 gates = pd.DataFrame(measures).T
 shares = with_interval(gates, ".1%").rename("share").to_frame()
 shares.assign(n=gates["n"].astype(int), gate=asked)
@@ -313,7 +313,7 @@ claims.claim(
 # ## Walk, and ask again
 #
 # Every code takes steps along every vector, up to one unit in both directions. The classifier scores each
-# image. The {term}`score sensitivity` is the mean change of its score over the $n$ codes,
+# image. The {term}`score sensitivity` is the mean change of its score over the $n$ random codes,
 #
 # $$S(\lambda) = \frac{1}{n} \sum_{i=1}^{n} \bigl[f(G(z_i + \lambda d)) - f(G(z_i))\bigr].$$
 #
@@ -585,8 +585,8 @@ Markdown(
 #
 # In the face world we know the truth. $\mathrm{do}(\cdot)$ sets one parameter of a face and leaves all
 # others alone. We choose which parameter each attribute is about, and in which direction. The change is one
-# standard deviation of that attribute. Age alone has consequences here, since children grow no beards
-# and wear no makeup. Its effect is the total one. Lipstick has no parameter of its own, so it cannot be set. [Note
+# standard deviation of that attribute. Age is an exception: beard and makeup follow it, since children have neither, and
+# its effect includes theirs. Lipstick has no parameter of its own, so it cannot be set. [Note
 # N4](n04_remedies) uses the attributes below that the audit lacks.
 
 # %%
@@ -754,7 +754,7 @@ Markdown(
 # This is a weak test of the method. The audit has fewer codes than the first one, and a wide interval holds the truth
 # easily. Still, the same steps and tests give another picture if the codes carry the attributes. [Note
 # N4](n04_remedies) tries further remedies. It balances samples, asks raters what a vector changes, and takes the
-# part that is due to the smile out of the score. It also has the paper's other measures: stability, doses, and codes near
+# part that is due to the smile out of the score. It also has the paper's other measures: the mean absolute change, steps of several lengths, and codes near
 # the boundary.
 
 # %% [markdown]
@@ -853,7 +853,7 @@ answer += (
     f"clearly flip one way for {len(significant) or 'no'} attribute{'s' * (len(significant) > 1)}. The change by hand sorts the effects "
     f"on the score: {', '.join(sorted_by_hand)}. "
     f"With the face world's own generator, whose codes carry every attribute, {int(compared['holds'].sum())} of "
-    f"{len(compared)} intervals hold the truth, a weak test, because they are {wider:.1f} times as wide."
+    f"{len(compared)} intervals hold the truth. This test is weak, because they are {wider:.1f} times as wide as in the first audit."
 )
 glue("answer", Markdown(claims.with_minus(answer)), display=False)
 

@@ -222,7 +222,7 @@ strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 leak = projection["leakage_mean"]
 claim(
     "Scores are estimates, so in the faces the other attributes still move a little. Along the dual basis they move by {dual:percent} % of the intended change, on "
-    "average over the annotated attributes. By the paper's formula it is {printed:percent} %, over twice as much, and along the raw directions it is {raw:percent} %. "
+    "average over the annotated attributes. By the paper's formula it is {printed:percent} %, and along the raw directions it is {raw:percent} %. "
     "An attribute that raters were not asked about may move along all three.",
     holds=leak["dual"] < leak["printed"] / 2 < leak["raw"] / 2,
     title="The dual basis leaks least",
@@ -232,7 +232,7 @@ claim(
 # %% [markdown]
 # The transects are then made and checked ([](05_transect_generation)), five raters look at each image
 # ([](06_annotation_ingestion)), and unclear images can be dropped ([](07_pruning)). What we call the {term}`paper's recipe` uses the
-# dual basis of the paper's seven attributes. So four attributes besides the three of the experiment stay fixed. An *arm* is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
+# dual basis, not the printed formula, for the paper's seven attributes. So four attributes besides the three of the experiment stay fixed. An *arm* is one version of the experiment. The {term}`main arm`, the version of this page, also keeps
 # fixed what else raters are asked about, and what else is measured.
 
 # %% tags=["remove-input"]
@@ -372,7 +372,7 @@ Markdown(
     f"So real pairs hold the truth {often} ideal pairs. Made faces of one level do not all get the same [dose](glossary.html#term-dose), and "
     "[chapter 5](05_transect_generation.html) counts how much this matters. In a single run luck can matter more: "
     "cells of one model share their faces and are often missed together (chapter 11).\n\n"
-    f"A missed truth can be near or far. The estimates of our real pairs typically lie {off_by:.1f} points from the truth, and those by adjustment {adjusted_off_by:.1f} points "
+    f"A missed truth can be near or far. These estimates of real pairs typically lie {off_by:.1f} points from the truth, and those by adjustment {adjusted_off_by:.1f} points "
     "(root mean square over the three trained models)."
 )
 
@@ -381,7 +381,7 @@ average, by_cell = (card[asked, "paper's logit"] for asked in ("average", "part"
 claim(
     "The paper's regression has one coefficient for everybody. On ideal transects its average over everybody has a bias of at most "
     "{average:.2f} points, less than one. It is wrong for cells: there its bias reaches {cells:.1f} points. *Enough* "
-    "speaks of bias: its intervals hold the average in {coverage:percent} % of audits where they do worst.",
+    "means a small bias. For the model on which they do worst, its intervals hold the average in {coverage:percent} % of audits.",
     holds=average["bias"] < 0.01 and by_cell["bias"] > 0.05,
     title="The paper's regression is enough for averages",
     average=100 * average["bias"],
@@ -457,8 +457,8 @@ gaps.style.format(lambda gap: with_minus(f"{gap:+.2f}")).set_caption(
 # %% tags=["remove-input"]
 gate = generators.WGANGenerator().card["gate"]
 claim(
-    "A linear vector reads smiling correctly off {smile:.1%} of held-out codes, and both eyes and the mouth are "
-    "found in {parts:.1%} of the samples. That is too little for an audit of smiles. Chapter 13 shows what goes wrong "
+    "From the generator's codes a linear rule tells smiling correctly for {smile:.1%} of new faces, and both eyes and the mouth are "
+    "found in {parts:.1%} of its samples. That is too little for an audit of smiles. Chapter 13 shows what goes wrong "
     "with this generator. Then it repeats the audit in the world whose truth is known.",
     holds=gate["smiling"]["estimate"] < 0.65 and gate["parts"]["samples"]["estimate"] < 0.95,
     title="The learned generator fails its check",
@@ -485,7 +485,7 @@ fewer = [row["estimate"] < 0 for row in clear if row["measure"] == "FNMR"]
 claim(
     "One trained network does not prove what its data caused. So networks were trained many times: on skewed sets, in which some groups are rare, and on balanced ones. "
     "With {fewer} of {n} skewed sets more pairs of one person are rejected than with balanced sets. These rejections rise less in the rare groups than in the groups that "
-    "fill the set. Among pairs of two people, the mistake is a *false match*: they are accepted as one person. In false matches no skewed set shows a clear difference between rare and frequent groups. So the book does not claim that rare groups are harmed more, as a single network may suggest.",
+    "fill the set. Among pairs of two people, the mistake is a *false match*: they are accepted as one person. In false matches no skewed set shows a clear difference between rare and frequent groups. A single network may suggest that rare groups are harmed more, and the book does not claim it.",
     holds=sum(fewer) > 0
     and not any(more)
     and len(fewer) + len(more) == sum(fewer)
@@ -539,7 +539,7 @@ squares = [
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
 faces_matter = told(
     "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Is the movement larger than "
-    "chance explains? What chance leaves over is {faces:.1f} points here (root mean square over the cells of three models), and a small one may hide in it.",
+    "chance explains? What it has beyond chance is {faces:.1f} points here (root mean square over the cells of three models). A small movement can go unnoticed.",
     margin=np.mean(faces),
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
@@ -565,7 +565,7 @@ together = {name: parts["all together"] for name, parts in sizes.items()}
 unsure = {name: (together[name] - lows[name]["all together"]) / Z for name in sizes}
 most = max(BOTH, key=together.get)
 moved_along = told(
-    "**Do parts of the face that move along matter most for the planted bias?** We set them back in faces of the paper's recipe. The "
+    "**Does leakage matter most for the planted bias?** We set back what moved along in faces of the paper's recipe. The "
     "effect on the probability of the wrong answer then changes by {planted:.1f} points for the planted bias (root mean square "
     "over the cells), by {one:.1f} for the {audited} model and by {two:.1f} for the {other} one.",
     margin=together["plantskin"] - together[most],
@@ -601,7 +601,7 @@ def asked_of_beards(name):
 transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
 pruning_breaks = told(
-    "**Do fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
+    "**In other draws too, would fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
     "and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent} % of the kept images.",
     margin=0.5 - whole,
     error=8 * np.sqrt(complete * (1 - complete / transects)) / pruned["kept_adults"],
@@ -615,7 +615,7 @@ pruning_breaks = told(
 # %% tags=["remove-input"]
 asked = [
     skin_differs.data,
-    "**Is the effect of skin that the experiment finds on women off its truth?** "
+    "**Is the effect of skin that the experiment finds on its made women off its truth there?** "
     + " ".join(map(off_truth, BOTH)),
     faces_matter.data,
     moved_along.data,
@@ -631,8 +631,8 @@ Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(asked, 1)))
 # ## Twenty other seeds
 #
 # The whole audit was run twenty more times, each time with its own seed. The figure shows skin's effect in each of these runs. It is
-# a record, and its runs are smaller than the one behind these pages where that saves time. Their classifiers see as many
-# faces, and their experiments have as many transects. Only their true effects come from more faces. These runs gave the counted
+# a record. To save time its runs test and repeat with smaller numbers than the run behind these pages. Their classifiers learn from as many
+# faces, and their experiments have as many transects. Their true effects come from more faces. These runs gave the counted
 # women the two skin colours of the experiment, which lie farther apart than those of the two groups.
 
 # %% tags=["remove-cell"]
