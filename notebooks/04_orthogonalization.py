@@ -531,8 +531,8 @@ cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 
 # %% tags=["remove-input"]
 Markdown(
-    "Exact planes can move earrings even more than fitted ones do. Noise turns the fitted normal of gender away from all that goes with gender, also from earrings. Without this "
-    f"noise, the dual basis of the fitted planes changes earrings by {with_minus(f'{cleaned:.2f}')}."
+    "Exact planes can move earrings even more than fitted ones do. Noise in the fitted normal of gender weakens its tie to earrings. Without this "
+    f"noise the fitted planes would change earrings by {with_minus(f'{cleaned:.2f}')}."
 )
 
 # %% [markdown]
@@ -562,7 +562,7 @@ glue(
     "answer",
     Markdown(
         "**Walk along the dual basis: each of its vectors changes one decision value and keeps the others exactly.** "
-        f"Scales of attributes run from zero to one. For each unit that a walk changes its own attribute, other annotated attributes change by {off['raw'].mean:.3f} units on average along "
+        f"In the faces a little still moves. Scales of attributes run from zero to one. For each unit that a walk changes its own attribute, other annotated attributes change by {off['raw'].mean:.3f} units on average along "
         f"raw normals, by {off['printed'].mean:.3f} by the algorithm as the paper prints it, in the order of our list, and by {off['dual'].mean:.3f} along "
         f"the dual basis. The price is a step that is up to {price['step length'].max():.1f} times as long as along a normal. Attributes that "
         "raters were not asked about, such as earrings, still move."

@@ -214,9 +214,8 @@ claim(
 # ## A coefficient is half of an effect
 #
 # The paper calls a coefficient the change in log odds for one unit of its covariate. The regression has
-# *both* levels of an attribute, so an image that leaves one level enters the other. The penalty makes
-# the two coefficients equal in size and opposite in sign, because of all pairs with the same difference
-# opposite numbers have the smallest squares. Each is half of the {term}`log odds ratio`.
+# *both* levels of an attribute, so an image that leaves one level enters the other. Many pairs of coefficients
+# have the same difference. The penalty prefers the pair with the smallest sum of squares: a number and its opposite. Each is half of the {term}`log odds ratio`.
 # Let us plant a log odds ratio of one and look.
 
 # %%

@@ -334,8 +334,8 @@ Markdown(
     with_minus(
         "And hair, the suspect of chapter 1? On the made women, long instead of short hair changes the error rate by "
         f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points, four cells in all. Among the portraits, women with short hair have "
-        "far more errors. So length alone does not explain those. [Chapter 8](08_stratified_errors.html) gives one more reason: the gender of many short-haired "
-        "women in the portraits divides the raters. Made faces seldom do ([chapter 17](17_transport.html))."
+        "far more errors. Both can be true, because the faces differ. The gender of many short-haired "
+        "women in the portraits divides the raters ([chapter 8](08_stratified_errors.html)). Made faces seldom do ([chapter 17](17_transport.html))."
     )
 )
 
@@ -505,7 +505,8 @@ answer = (
     f"{len(states)} effects, four cells of each model, lie within it, "
     f"{(states == 'exceeds').sum()} exceed it with their whole interval, and "
     f"{(states == 'inconclusive').sum()} are *inconclusive*: their intervals hold smaller and "
-    "larger effects. For the model with a planted bias, the one "
+    "larger effects. Long hair changes the errors on women by "
+    f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points. For the model with a planted bias, the one "
     f"coefficient of chapter 9 {overall}, while cells of women show {women_low} to "
     f"{women_high} points and cells of men {men_low} to {men_high}. One cell also mixes faces: "
     f"{of_whom}, dark skin turns {harmed} answers wrong and {helped} right."

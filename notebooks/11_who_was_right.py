@@ -781,7 +781,7 @@ draw_numbers(ROWS, title.format(*share))
 # %% [markdown]
 # The first two rows are about the same women. If we change only these women's skin, their
 # error rate changes by less than the counted gap. The rest of the gap comes with other things in the
-# portraits, such as short hair and faces that divide the raters. As a share of the gap, the effect needs an interval, because both numbers
+# portraits, such as faces that divide the raters. [](10_matched_pairs) has the effect of hair on made women. As a share of the gap, the effect needs an interval, because both numbers
 # are uncertain. Both also come from the same women, so they rise and fall together. The first function
 # measures how much, as a covariance. {term}`Fieller's interval` {cite:p}`fieller` for a share uses it.
 
@@ -951,7 +951,7 @@ in_one_cell = 100 * (signed["hair varies"] - signed["at medians"]).mean()
 lines += [
     "",
     "The rule divides an effect on made faces by a gap among portraits, as if the faces were the same. They are not: the true effects are "
-    f"{true_shares['made']} of the counted gap on the made faces, and {true_shares['counted']} on the counted women. So the verdicts are about made faces, "
+    f"{true_shares['made']} of the counted gap on the made faces ({' and '.join(AUDITED)}), and {true_shares['counted']} on the counted women. So the verdicts are about made faces, "
     "and do not say which part of the counted gap skin causes. A real auditor has no better share, and must say so.",
     "",
     "How much wider did the instrument's error make the intervals? Doses, leakage and raters move an average "
@@ -1145,5 +1145,6 @@ _ = stage.finish(
         "blame": blames,
         "instrument_error": instrument,
         "share_on_counted": on_counted_share,
+        "planted_on_counted": on_counted.loc["plantskin"].to_dict(),
     }
 )

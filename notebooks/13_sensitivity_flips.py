@@ -245,7 +245,7 @@ Markdown(
     f"{accuracy['estimate'].min():.0%} to {accuracy['estimate'].max():.0%} of cases. "
     + (
         f"For {listed(blind)} the interval holds one half, which is chance. Such a vector may be no better than a "
-        "random direction. The first figure marks the attributes that it shows *vector at chance*."
+        "random direction. The first figure writes *vector at chance* below such an attribute."
         if len(blind)
         else "Every interval lies above one half, which is chance."
     )
@@ -382,8 +382,8 @@ shown.rename(lambda name: name.replace("_", " ")).rename_axis("vector")
 # %% tags=["remove-input"]
 significant = p_holm.index[p_holm < plan.level]
 Markdown(
-    f"The smallest adjusted p-value is {p_holm.min():.2f}. So the net rate is clear of zero for "
-    f"{listed(significant) or 'no vector'}. The intervals are not adjusted, and {clear(net).sum()} of {len(net)} exclude "
+    f"The smallest adjusted p-value is {p_holm.min():.2f}. So {len(significant)} of {len(p_holm)} net rates are clear of zero"
+    f"{': ' * bool(len(significant))}{listed(significant)}. The intervals are not adjusted, and {clear(net).sum()} of {len(net)} exclude "
     "zero. By chance alone about one interval in twenty does."
 )
 
@@ -697,7 +697,7 @@ still = [name for name in invented if name in beyond]
 Markdown(
     claims.with_minus(
         f"- Invented: {told['invented']}.\n- Same sign: {told['same sign']}.\n- Open: {told['open']}.\n\n"
-        + f"These invented effects move the score farther than every random direction: {listed(still)}. So random "
+        + f"Of the invented effects, {len(still)} move the score farther than every random direction ({listed(still)}). So random "
         "directions help an auditor, but they do not catch every invented effect." * bool(still)
     )
 )
