@@ -86,12 +86,13 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
 
 def _rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Images, answers, errors and error rate of every combination of levels."""
+    frame = frame.assign(answered=1 - frame["no_answer"])
     cells = frame.groupby([f"{axis}_level" for axis in axes])
-    counts = {"images": ("unit", "size"), "answered": ("score", "count")}
+    counts = {"images": ("unit", "size"), "answered": ("answered", "sum")}
     table = cells.agg(**counts, errors=("error", "sum"), rate=("error", "mean"))
     names = [cell_name(axes, dict(zip(axes, levels, strict=True))) for levels, _ in cells]
     table.insert(0, "group", names)
-    return table.astype({"errors": int}).reset_index(drop=True)
+    return table.astype({"answered": int, "errors": int}).reset_index(drop=True)
 
 
 def _moved(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
