@@ -32,7 +32,7 @@ from helpers.artifacts import lineage
 # the helpers that define what one of the first chapters uses, at any depth, and of these the
 # modules; how many modules in all, how many below the least, and how many lines of tests. All only
 # fall: what would grow past its limit throws something out first.
-MOST_CODE = {"src/facerender": 2759, "src/helpers": 8892, "src/faceaudit": 3251, "tools": 900}
+MOST_CODE = {"src/facerender": 2759, "src/helpers": 8892, "src/faceaudit": 3190, "tools": 900}
 MOST_MODULES, MOST_TESTS, MOST_REACHED, MOST_MODULES_REACHED = 134, 16_251, 1800, 20
 LEAST, MOST_OF_MODULE, MOST_SMALL = 30, 400, 0
 MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30

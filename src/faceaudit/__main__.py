@@ -21,8 +21,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from faceaudit import run
-from faceaudit.people import PeopleNeeded
+from faceaudit import PeopleNeeded, run
 from faceaudit.report import BROKEN, PASSED, STATES, gate, warnings_of
 
 
@@ -31,8 +30,7 @@ def parser() -> argparse.ArgumentParser:
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
     top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    names = ("plan", "run", "gate")
-    plan, run, gates = (commands.add_parser(name, **form) for name in names)
+    plan, run, gates = (commands.add_parser(name, **form) for name in ("plan", "run", "gate"))
     for own in (plan, run):
         own.add_argument("file", help="the audit file, for example audits/example.yml")
     run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")

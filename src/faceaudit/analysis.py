@@ -22,10 +22,9 @@ from faceaudit import plan as plans
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
+from faceaudit.wording import fault
 from helpers import effects
-from helpers.effects import holm, paired_interval
 from helpers.effects.contrasts import outcome_grid
-from helpers.effects.matched import matched_effects
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from helpers.verification import disparities, vertex_bootstrap
 from helpers.verification.curves import by_group
@@ -182,7 +181,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         row = {"axis": first, "cell": second, "other": second, "transects": len(value)}
         estimate = value.mean() if len(value) > 1 else np.nan
         rows.append(row | {"estimate": estimate, "low": low, "high": high, "p": p})
-    return pd.DataFrame(rows).assign(p_holm=lambda table: holm(table["p"]))
+    return pd.DataFrame(rows).assign(p_holm=lambda table: effects.holm(table["p"]))
 
 
 def matched_row(
@@ -198,7 +197,7 @@ def matched_row(
     levels, place = [column for column in frame if column.endswith("_level")], f"{axis}_level"
     inside = (frame[[f"{name}_level" for name in held]] == [*held.values()]).all(axis=1)
     part = frame.loc[inside, ["unit", outcome, *levels]]
-    row = matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
+    row = effects.matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
     exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
     others = ["unit", *(level for level in levels if level != place)]
     pairs = part.pivot_table(outcome, others, place, dropna=False).reindex(columns=[0, 1]).dropna()
@@ -229,8 +228,8 @@ def explained(table: pd.DataFrame) -> pd.DataFrame:
     return table.join(values).assign(gamma=gamma, tipping=sure)
 
 
-def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: ArrayLike) -> np.ndarray:
-    """Two-sided p of Tango's score test that a difference of paired proportions is `difference`.
+def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: ArrayLike) -> np.ndarray:
+    """Two-sided p of Tango's score test that a difference of paired proportions is `delta`.
 
     The test that `helpers.effects.paired_interval` inverts (Tango, Statistics in Medicine 17 (1998)
     891-908): the interval ends where p is one minus its level.
@@ -238,13 +237,12 @@ def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, difference: Array
     Args:
         worse, better: discordant pairs of either kind (...).
         n: all pairs.
-        difference: under the hypothesis, strictly between -1 and 1.
+        delta: the difference under the hypothesis, strictly between -1 and 1.
 
     Returns:
         p (...).
     """
     worse, better, n = (np.asarray(count, dtype=np.float64) for count in (worse, better, n))
-    delta = np.asarray(difference, dtype=np.float64)
     linear = (2 * n - worse + better) * delta - worse - better
     root = np.sqrt(np.maximum(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
     variance = n * ((root - linear) / (2 * n) + delta * (1 - delta))
@@ -280,14 +278,13 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     edge = np.where(estimate < 0, -1.0, 1.0) * tolerance
     exact = score_p(found["worse"], found["better"], found["n"].clip(lower=1), edge)
     p = np.where(found["exact"], exact, approximate)
-    larger = np.abs(estimate) > tolerance
-    found["p_beyond"] = np.where(known, np.where(larger, np.minimum(p, 1), 1.0), np.nan)
-    found["p_holm"] = holm(found["p"])
+    found["p_beyond"] = np.where(known, np.where(np.abs(estimate) > tolerance, p, 1.0), np.nan)
+    found["p_holm"] = effects.holm(found["p"])
     quantile, wide = stdtrit(df, 1 - level / 2), stdtrit(df, 1 - level / (2 * m))
     near, far = ((estimate - found[end]).abs() * wide / quantile for end in ("low", "high"))
     ends, counts = np.stack([estimate - near, estimate + far], 1), found[["worse", "better", "n"]]
     for k in np.flatnonzero(found["exact"] & known):
-        ends[k] = paired_interval(*counts.to_numpy()[k], wide[k])
+        ends[k] = effects.paired_interval(*counts.to_numpy()[k], wide[k])
     found["low_family"], found["high_family"] = np.clip(ends.T, -1, 1)
     return settled(found, level)
 
@@ -323,7 +320,7 @@ def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Differences between groups of identities with p_holm and p_beyond of `beyond_by_interval`."""
     df = (table["identities"] - 1).clip(lower=1)
     beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
-    return table.assign(p_holm=holm(table["p"]), p_beyond=beyond)
+    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=beyond)
 
 
 def settle_together(
@@ -366,7 +363,7 @@ def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.D
 
     `weights` are the comparisons' shares of the level, of `helpers.effects.holm`.
     """
-    adjusted = holm(table["p_beyond"], weights)
+    adjusted = effects.holm(table["p_beyond"], weights)
     states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]
     verdicts = np.select(states, [NOT_ESTIMABLE, EXCEEDS, WITHIN], INCONCLUSIVE)
     return table.assign(p_beyond_holm=adjusted, verdict=verdicts)
@@ -437,8 +434,7 @@ def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
     reference = next(one for one in by_group(*pairs[:3]) if one.label == name)
     threshold, reason = reference.threshold_at(plan["fmr"])
     if reason:
-        told = f"model.fmr is {plan['fmr']}, in the reference {name!r} that is {reason}"
-        raise ValueError(f"{source}: {told}; ask for a larger one or bring more pairs")
+        raise fault("no_threshold", source, plan["fmr"], name, reason)
     return threshold
 
 

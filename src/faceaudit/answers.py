@@ -75,8 +75,7 @@ class Reading:
         rows = rows.reshape(n, -1)
         silent = np.isnan(rows).all(1) & missing
         if (bad := ~np.isfinite(rows) & ~silent[:, None]).any():
-            found = f"{rows[bad][0]} for image {bad.any(1).argmax()} of the batch"
-            raise ValueError(f"{name}: the answer is {found}, finite numbers were expected")
+            raise fault("not_finite", name, rows[bad][0], bad.any(1).argmax())
         if self.gives == "probability":
             return self._score(rows, name)
         if self.gives == "embedding" and (rows.shape[1] < 2 or not rows.any(axis=1).all()):
@@ -206,13 +205,9 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Ans
 
     The same image is asked about once. What another version of the model answered is not used.
     """
-    from helpers.models.training import check_images  # with torch
-
-    check_images(images)
     keys = [*map(image_key, images)]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:
-        rows = {key: row for row, key in reversed([*enumerate(keys)])}  # the first row of each
-        wanted = {key: rows[key] for key in dict.fromkeys(keys) if not cache.has(key)}
+        wanted = {key: row for row, key in enumerate(keys) if not cache.has(key)}
         # Silent, unless somebody looks at a terminal.
         look = {"unit": " images", "disable": None, "leave": False, "delay": 1}
         with tqdm(total=len(wanted), desc=model.name, **look) as bar:

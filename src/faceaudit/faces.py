@@ -21,7 +21,7 @@ import facerender
 from faceaudit import own_generator as own
 from faceaudit.answers import BlackBox, Say
 from faceaudit.models import TRIED, check_model
-from faceaudit.parts import Export, Images, KnownTruth, Simulated, Style
+from faceaudit.parts import Export, Images, KnownTruth, Simulated
 from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, matched
@@ -228,9 +228,8 @@ def _of_a_generator(
         doubts.append(("gate", told("gate_failed")[0]))
         if "gate" not in specification.accept:
             raise fault("gate_closed", gate, specification.path)
-    limits = [*found.limits, *told("calibrated", calibrates, gate), *views.limits]
-    if isinstance(source, Style):
-        limits = told("truncation", source.truncation) + limits
+    limits = told("truncation", getattr(source, "truncation", None)) + found.limits
+    limits = [*limits, *told("calibrated", calibrates, gate), *views.limits]
     more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
     more["gate"] = gate
     labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"

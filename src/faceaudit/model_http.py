@@ -106,8 +106,7 @@ class RemoteModel(BlackBox):
     def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
         self._failed += failure.status != _BUSY  # which is no fault
         if self._called >= ENOUGH_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
-            counts = self._failed, self._called
-            raise fault("calls_failed", self.name, *counts, failure, cache.path)
+            raise fault("calls_failed", self.name, self._failed, self._called, failure, cache.path)
 
     def _answer(self, png: bytes, key: str) -> float | list[float] | None:
         """One call, and what is read in its answer; None if no face was found."""
@@ -132,8 +131,7 @@ class RemoteModel(BlackBox):
             if value.startswith(FROM_ENVIRONMENT):
                 found[header] = os.environ.get(name := value.removeprefix(FROM_ENVIRONMENT))
                 if found[header] is None:
-                    told = f"the environment has no variable {name}; set it"
-                    raise ValueError(f"model.headers.{header}: {told}")
+                    raise fault("no_variable", header, name)
         return found
 
     def _refuse(self, response: requests.Response) -> None:

@@ -65,13 +65,11 @@ class OnnxNetwork:
         self._session, self._name = open_session(path, device), path.name
         (self.input, *more), outputs = self._session.get_inputs(), self._session.get_outputs()
         if more or self.input.type not in _TYPES:
-            told = ", ".join(f"{one.name} of {one.type}" for one in [self.input, *more])
-            raise ValueError(f"{path}: takes {told}; one input of {', '.join(_TYPES)} was expected")
+            raise fault("inputs", path, [self.input, *more], _TYPES)
         names = [one.name for one in outputs]
         self.output = names[0] if output is None else output
         if self.output not in names:
-            told = f"no output {output!r}; output.name must be one of {', '.join(names)}"
-            raise ValueError(f"{path}: {told}")
+            raise fault("no_output", path, output, names)
 
     def __call__(self, ready: np.ndarray) -> np.ndarray:
         ready = ready.astype(_TYPES[self.input.type])
@@ -179,8 +177,8 @@ def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, 
         try:
             return found(images)
         except Exception as error:
-            told = f"failed on images of the shape {list(images.shape)}"
-            raise ValueError(f"{path}: {told} ({type(error).__name__}: {error})") from error
+            told = f"{type(error).__name__}: {error}"
+            raise fault("failed", path, list(images.shape), told) from error
 
     file = getattr(sys.modules[path.partition(":")[0]], "__file__", None)
     return call, {"sha256": file_hash(Path(file))} if file else {}

@@ -86,8 +86,7 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     inner = imported(source.object, where)
     inner = inner() if isinstance(inner, type) else inner
     if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
-        wanted = "an object with sample(n, seed), synthesize(w) and latent_dim"
-        raise ValueError(f"{where} is {source.object}, {wanted} was expected")
+        raise fault("no_generator", where, source.object)
     return SimpleNamespace(
         latent_dim=int(inner.latent_dim),
         device=torch.device(getattr(inner, "device", "cpu")),
@@ -266,14 +265,13 @@ def find_directions(
     for name in scores:
         if scores[name].nunique() < 2:
             raise fault("alike", specification.path, name)
-    cuts = {} if specification.calibration else BINARY
-    binary = {name: cut for name, cut in cuts.items() if name in scores}
-    continuous = [name for name in scores if name not in binary]
-    unit = scores.std()
+    unit, binary = scores.std(), {}
     try:
         if specification.calibration:
             planes = _logit_planes(codes, scores[asked], (scores / unit).drop(columns=asked))
         else:
+            binary = {name: cut for name, cut in BINARY.items() if name in scores}
+            continuous = [name for name in scores if name not in binary]
             planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
         found = _with_levels(codes, planes, specification, "directions", planes.scores, len(codes))
     except ValueError as error:
@@ -365,8 +363,7 @@ def base_codes(
         youngest = logit(adult) if specification.calibration else adult - 0.5
         adults = np.flatnonzero(ages >= youngest)
         if len(adults) < units:
-            counts = len(adults), len(codes), units
-            raise fault("few_adults", specification.path, counts, adult)
+            raise fault("few_adults", specification.path, len(adults), len(codes), units, adult)
         codes = codes[adults[:units]]
         values[:, -1] = fixed.decision_values(codes)[:, -1]
     return transects.project(codes, fixed.normals, fixed.intercepts, values)

@@ -17,6 +17,7 @@ from faceaudit.people import people_compared
 from faceaudit.plausibility import require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
+from faceaudit.wording import fault
 from helpers.utils import seeding
 from helpers.verification import similarity
 
@@ -61,13 +62,12 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     found = pd.DataFrame({name: rows.texts(column) for name, column in text.items()})
     found["similarity"] = rows.numbers(columns.similarity)
     rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
-    said = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
-    found["same"] = said.astype(int)
+    found["same"] = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
     similarities = found["similarity"].to_numpy(float)
     require_answers(similarities, f"{rows.source}: column {columns.similarity!r}")
     _require_groups(found["group"], specification.reference, rows.source)
     require_alike(found, rows.source)
-    return Pairs(found, rows.source)
+    return Pairs(found.astype({"same": int}), rows.source)
 
 
 def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
@@ -105,8 +105,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
 def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
     """Raise ValueError where there is no group to compare the reference with."""
     if reference not in (names := set(groups)) or len(names) < 2:
-        told = f"the reference {reference!r} and another one were expected"
-        raise ValueError(f"{source}: the groups are {', '.join(sorted(names))}; {told}")
+        raise fault("no_groups", source, sorted(names), reference)
 
 
 def ask_recogniser(

@@ -52,10 +52,8 @@ def require(fits: bool, field: str, found: object, expected: str) -> None:
 Share = Annotated[float, Field(gt=0, lt=1)]
 Text = Annotated[str, Field(min_length=1)]
 Names = Annotated[list[str], such(lambda names: len({*names}) == len(names), "every name once")]
-Name = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$")]
 Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
 """Something in a Python module."""
-Url = Annotated[str, Field(pattern="^https?://")]
 Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
 Ends = Annotated[tuple[float, float], such(lambda ends: ends[0] < ends[1], "low < high")]
 Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
@@ -218,7 +216,7 @@ class Http(_Cut):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
-    url: Url
+    url: str = Field(pattern="^https?://")
     read: Text  # where the answer stands, as "faces.0.gender.p_male"
     version: Text
     size: int = Field(gt=0)  # of the images that it is sent
@@ -253,14 +251,14 @@ Crop = Annotated[
     tuple[float, float, float, float],
     such(lambda x: 0 <= x[0] < x[2] <= 1 and 0 <= x[1] < x[3] <= 1, "left, top, right, bottom,"),
 ]
-Measuring = Annotated[Onnx | PythonModel, Field(discriminator="kind")]
 
 
 class Calibration(Strict):
     """Rounds of answers before the model is asked, until faces and levels reach their targets."""
 
     crop: Crop | None = None  # shares of an image, on which gender is asked: without hair
-    readers: list[Measuring] = []  # of what people are not asked, a column for each measure
+    # Of what people are not asked, a column for each measure.
+    readers: list[Annotated[Onnx | PythonModel, Field(discriminator="kind")]] = []
     rounds: int = Field(4, ge=1)
     transects: int = Field(100, ge=2)  # of a round
 

@@ -23,8 +23,7 @@ from faceaudit.wording import fault
 from helpers import effects
 from helpers.annotations.crowd import MEDIAN_SECONDS
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.artifacts import atomic
-from helpers.artifacts.lineage import file_hash
+from helpers.artifacts import atomic, lineage
 from helpers.effects.audit_plan import digest
 
 Plan = Mapping[str, Any]
@@ -134,7 +133,7 @@ def make_plan(
         content["calibration"] = own.calibration.model_dump(mode="json") | limits
     content |= {"target": own.target.name} if own.target else {}
     content["other thresholds"] = list(THRESHOLDS)
-    content["inputs"] = {path.name: file_hash(path) for path in inputs if path.is_file()}
+    content["inputs"] = {path.name: lineage.file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}

@@ -24,11 +24,8 @@ CHANCE, DISTANCE = 0.6, 0.4
 """Separation of pairs below which similarities hardly tell people apart, or are distances."""
 MOVED = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-CHANGED = {
-    "placebo axes": "the error rate",
-    "placebos, no answer": "the share of images without an answer",
-}
-"""Table of placebos → what they may change."""
+CONTROLS = ("placebo axes", "placebos, no answer")
+"""Tables of placebos, which should change neither errors nor missing answers."""
 TRIED = 200
 """Images on which other preparations are tried."""
 RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
@@ -59,24 +56,22 @@ def require_alike(pairs: pd.DataFrame, source: str) -> None:
         raise fault("distances", source, 1 - apart)
 
 
-def doubts_of_images(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
-    """What is hard to believe of a classification; `tables` are those of `analyse`."""
+def doubts_of(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
+    """What is hard to believe of an audit's images or pairs; `tables` are those of its analysis."""
+    if plan["kind"] == "verification":
+        if (apart := separation(frame["similarity"], frame["same"] == 1)) < CHANCE:
+            yield _doubt("chance", apart)
+        return
     rate = frame["error"].mean()
     if rate > MOST_ERRORS:
         yield _doubt("reversed" if rate > REVERSED else "errors", rate)
     for row in tables["manipulation"].itertuples() if "manipulation" in tables else ():
         if not abs(row.estimate) >= MOVED:
             yield _doubt("manipulation", rate, row)
-    for name, changed in CHANGED.items() if plan["placebos"] else ():
+    for name in CONTROLS if plan["placebos"] else ():
         for row in tables[name].itertuples():
             if row.verdict == "exceeds":
-                yield _doubt("placebo", rate, row, changed)
-
-
-def doubts_of_pairs(pairs: pd.DataFrame) -> Doubts:
-    """What is hard to believe of a verification: columns same and similarity of its pairs."""
-    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < CHANCE:
-        yield _doubt("chance", apart)
+                yield _doubt("placebo", rate, row, name)
 
 
 def doubts_of_preparation(

@@ -20,7 +20,7 @@ from faceaudit.answers import Say
 from faceaudit.models import check_model, examine, model_of
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.specification import Specification
-from faceaudit.tables import Rows, judged, scores
+from faceaudit.tables import Rows, judged, level_names, scores
 from faceaudit.wording import fault
 from helpers import effects, errors
 
@@ -141,8 +141,7 @@ def _read_transects(own: Specification) -> pd.DataFrame:
     rows = Rows.read(own.beside(own.transects))
     common = {axis: names for axis, names in own.axes.items() if axis in rows.frame}
     rows.require(["unit", "error", *(common or own.axes)])
-    levels, wrong = rows.levels(common), rows.coded("error", *WRONG)
-    words = {axis: np.take(common[axis], levels[f"{axis}_level"]) for axis in common}
+    words, wrong = level_names(rows.levels(common), common), rows.coded("error", *WRONG)
     return pd.DataFrame({"unit": rows.texts("unit"), "error": wrong} | words).dropna()
 
 

@@ -25,7 +25,7 @@ from faceaudit import plan as plans
 from faceaudit import wording
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan
-from faceaudit.plausibility import doubts_of_images, doubts_of_pairs
+from faceaudit.plausibility import doubts_of
 from faceaudit.portraits import Portraits
 from faceaudit.tables import Audited
 
@@ -55,7 +55,6 @@ Carry = Literal["rate", "difference"]
 Held = dict[str, int]
 Texts, Anything = list[str], dict[str, Any]
 Hashes, Counts = dict[str, str], dict[str, float | int | str | None]
-Kind, Version = Literal["classification", "verification", "portraits"], Literal["2.0"]
 Word = Literal["little", "partly", "most", "undecided"]
 Count = int | None
 Number = Annotated[float | None, BeforeValidator(_finite)]
@@ -264,9 +263,9 @@ class Report(Part):
         True
     """
 
-    schema_version: Version = "2.0"
+    schema_version: Literal["2.0"] = "2.0"
     name: str
-    kind: Kind
+    kind: Literal["classification", "verification", "portraits"]
     question: str
     made: str
     verdict: Verdict
@@ -343,13 +342,10 @@ def build_report(
     """
     if isinstance(data, Pairs):
         parts, limits = _of_pairs(data, tables, now)
-        found = doubts_of_pairs(data.frame)
+    elif isinstance(data, Portraits):
+        parts, limits = _of_found(data, tables, now)
     else:
-        own = isinstance(data, Portraits)
-        parts, limits = (
-            _of_found(data, tables, now) if own else _of_images(data, tables, now, truth)
-        )
-        found = doubts_of_images(data.frame, tables, now)
+        parts, limits = _of_images(data, tables, now, truth)
     departures = plans.departures(plan, now, _made(tables, plan, now))
     kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
     versions = {package: metadata.version(package) for package in PACKAGES}
@@ -357,7 +353,7 @@ def build_report(
     provenance |= {"inputs": now["inputs"], "seed": now["seed"], "model": model or None}
     doubts = [
         Doubt(name=name, sentence=sentence, accepted=name in now["accept"])
-        for name, sentence in [*found, *doubts]
+        for name, sentence in [*doubts_of(data.frame, tables, now), *doubts]
     ]
     return Report(
         **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},
@@ -462,17 +458,13 @@ def gate(
         return FAILED, lines
     if asked and undecided:
         return UNDECIDED, lines
-    told = wording.undecided(Counter(row.verdict for row in undecided), len(judged))
-    return PASSED, [*lines, f"passed ({told})" if told else "passed"]
+    told = wording.told("undecided", Counter(row.verdict for row in undecided), len(judged))
+    return PASSED, [*lines, f"passed ({told[0]})" if told else "passed"]
 
 
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
     """A line for each doubt, and for each departure from the plan."""
-    taken, allowed = " (accepted)", " (allowed)" * allow_departures
-    return [
-        *(f"doubt{taken * one.accepted}, {one.name}: {one.sentence}" for one in report.doubts),
-        *(f"departure{allowed}: {one}" for one in report.plan.departures),
-    ]
+    return wording.told("warnings", report.doubts, report.plan.departures, allow_departures)
 
 
 def write_card(report: Report, path: Path) -> Path:
@@ -503,11 +495,10 @@ def _of_images(
     frame, made_by = data.frame, plan.get("generator", {}).get("kind")
     counts = _counts(data, plan) | {"units": frame["unit"].nunique(), "made_by": made_by}
     counts |= {"target": plan.get("target"), "units_needed": plan["sizes"]["needed"]}
-    does, shown = {"no_answer": "gives no answer on"}, wording.shown_as(made_by)
     parts = {"threshold": plan["threshold"], "data": counts}
     for name, family in EFFECTS.items():
         table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
-        parts[name] = _rows_told(name, "effect", table, plan, does.get(name, "errs on"), shown)
+        parts[name] = _rows_told(name, "effect", table, plan, name, made_by)
     for row in [*parts["effects"], *parts["averages"]] if truth is not None else ():
         row.truth, row.truth_se = _truth(truth, row)
     # Scores are no errors, and have no verdict: no sentence speaks of them.

@@ -20,7 +20,6 @@ from PIL import Image
 from faceaudit import wording
 from faceaudit.plan import UNANSWERED, cell_name, write_text
 from faceaudit.report import Disparity, Effect, Gap, Report
-from faceaudit.wording import ORDER, spaced
 from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from helpers.figures import BLACK, BLUE, GREY, VERMILION
 from helpers.figures.widgets import encode
@@ -106,8 +105,7 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
         if known:
             colour, marker = MARKS[row.verdict]
             if isinstance(row, Effect):
-                ends = 100 * row.low_family, 100 * row.high_family
-                ax.hlines(place, *ends, color=colour, lw=1)
+                ax.hlines(place, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
             ax.hlines(place, 100 * row.low, 100 * row.high, color=colour, lw=3.2)
             style = {"color": colour, "ms": 6.5, "mec": "white", "mew": 0.6}
             ax.plot(100 * row.estimate, place, marker, **style)
@@ -123,7 +121,7 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
 
 def _figure(report: Report, rows: Sequence[Row]) -> Markup:
     """The forest as a part of the page, which scales it and says what it is."""
-    names = [f"{spaced(_subject(row))}: {_place(report, row)}" for row in rows]
+    names = [f"{wording.spaced(_subject(row))}: {_place(report, row)}" for row in rows]
     what, text = "difference" if report.gaps else "change", io.StringIO()
     with mpl.rc_context(LOOK):
         figure = forest(rows, names, report.tolerance, f"{what} of the error rate (points)")
@@ -154,7 +152,7 @@ def _place(report: Report, row: Row) -> str:
 
 def _urgent(row: Row) -> tuple[int, bool, float]:
     """Key by which what asks for action comes first, and of that what is over all faces."""
-    return ORDER.index(row.verdict), bool(getattr(row, "held", ())), -abs(row.estimate or 0)
+    return wording.ORDER.index(row.verdict), bool(getattr(row, "held", ())), -abs(row.estimate or 0)
 
 
 def _largest(rows: Sequence[Any]) -> Any:

@@ -163,8 +163,7 @@ def powers(specification: Specification) -> Iterator[str]:
             yield f"code: this audit file imports {name}, which runs with all your rights"
         if isinstance(one, Http):
             secret = [f"{k} ({v})" for k, v in one.headers.items() if FROM_ENVIRONMENT in v]
-            told = f", with the headers {', '.join(secret)}" if secret else ""
-            yield f"network: images are sent to {urlsplit(one.url).hostname}{told}"
+            yield from wording.told("network", urlsplit(one.url).hostname, secret)
 
 
 def _plan(own: Specification) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from faceaudit import parts
-from faceaudit.parts import Export, Http, Images, KnownTruth, Name, Reader, Table, Text, require
+from faceaudit.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.effects.labels import LEVEL_NAMES
 
@@ -82,7 +82,7 @@ class Specification(parts.Strict):
         (('female', 'male'), 'known-truth', 'table')
     """
 
-    name: Name
+    name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
     kind: Literal["classification", "verification", "portraits"] = "classification"
     question: Text
     axes: dict[str, parts.Levels] = Field({})

@@ -57,8 +57,7 @@ class Rows:
         if bad.any():
             found = self.frame.loc[bad, column].tolist()[0]
             found = "empty" if pd.isna(found) else repr(found)
-            at = self.source, column, bad.idxmax()
-            raise fault("bad_cell", *at, found, expected, bad.sum())
+            raise fault("bad_cell", self.source, column, bad.idxmax(), found, expected, bad.sum())
 
     def texts(self, column: str, expected: str = "a value") -> pd.Series:
         """A column without an empty cell, as text."""
@@ -220,23 +219,24 @@ def require_complete(
     whole = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
     counts = images.groupby(["unit", *places]).size().reindex(whole, fill_value=0)
 
-    def refuse(bad: pd.Series, macro: str) -> None:
+    if len(units) == len(images):
+        raise fault("one_image", source)
+    lacking = (counts == 0) & (incomplete == "refuse")
+    for macro, bad in (("doubled", counts > 1), ("lacking_image", lacking)):
         for unit, *levels in counts.index[bad][:1]:
             named = zip(axes.items(), levels, strict=True)
             place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
             raise fault(macro, source, unit, place, bad.groupby(level=0).any().sum())
 
-    refuse(counts > 1, "doubled")
-    if len(units) == len(images):
-        raise fault("one_image", source)
-    if incomplete == "refuse":
-        refuse(counts == 0, "lacking_image")
+
+def level_names(levels: Mapping, axes: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
+    """The levels of every axis (`<axis>_level`, 0 or 1) by their names."""
+    return {axis: np.take(names, levels[f"{axis}_level"]) for axis, names in axes.items()}
 
 
 def in_words(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Image, unit, error, and the levels of the axes by their names, of images with answers."""
-    named = {axis: np.take(names, frame[f"{axis}_level"]) for axis, names in axes.items()}
-    return frame[["image_id", "unit", "error"]].assign(**named)
+    return frame[["image_id", "unit", "error"]].assign(**level_names(frame, axes))
 
 
 # --- the population that is named in the file
@@ -246,8 +246,7 @@ def target_population(specification: Specification) -> pd.DataFrame:
     """The people of the target, a row each, with the levels of the axes in words."""
     rows, axes = Rows.read(specification.beside(specification.target.table)), specification.axes
     rows.require(axes)
-    levels = rows.levels(axes)
-    return pd.DataFrame({one: np.take(axes[one], levels[f"{one}_level"]) for one in axes})
+    return pd.DataFrame(level_names(rows.levels(axes), axes))
 
 
 def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:

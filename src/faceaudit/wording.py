@@ -1,7 +1,7 @@
 """Numbers and names in words, and the templates that make sentences of them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -13,19 +13,6 @@ from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHI
 
 ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""
-WORDS = {
-    EXCEEDS: "beyond the tolerance",
-    INCONCLUSIVE: "undecided",
-    NOT_ESTIMABLE: "not estimable",
-    WITHIN: "within the tolerance",
-}
-"""Verdict → how a page says it."""
-RATES = {
-    "FMR": "false match rate",
-    "FNMR": "false non-match rate",
-    "FTE": "rate of failures to enrol",
-}
-"""Measure of a verification → how a page says it."""
 
 
 def spaced(name: str) -> str:
@@ -45,14 +32,6 @@ def listed(names: Iterable[str]) -> str:
 def capital(text: str) -> str:
     """A text with a capital letter, as sentences begin."""
     return text[:1].upper() + text[1:]
-
-
-def shown_as(made_by: str | None) -> str:
-    """What ties an image to the name of a level, so that it is not taken for the model's answer.
-
-    `made_by` is the kind of the generator, None for a table of images.
-    """
-    return "listed as" if made_by in (None, "images") else "made to show"
 
 
 def percent(rate: float | None) -> str:
@@ -84,12 +63,6 @@ def number(value: float | None) -> str:
 def p_value(value: float | None) -> str:
     """Three decimals; "–" where there is none."""
     return "–" if value is None else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"
-
-
-def undecided(counts: Mapping[str, int], n: int) -> str:
-    """How many of n comparisons are undecided or not estimable, "" if none is."""
-    states = (INCONCLUSIVE, NOT_ESTIMABLE)
-    return ", ".join(f"{counts[one]} of {n} {WORDS[one]}" for one in states if counts.get(one))
 
 
 def rendered(name: str, **values: Any) -> str:
@@ -125,7 +98,5 @@ def _environment(autoescape: bool) -> Environment:
     for function in (capital, heading, listed, spaced, *_NUMBERS, with_minus):
         environment.filters[function.__name__] = function
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
-    environment.globals |= {"WORDS": WORDS, "RATES": RATES, "ORDER": ORDER}
-    for function in (shown_as, told, undecided):
-        environment.globals[function.__name__] = function
+    environment.globals |= {"ORDER": ORDER, "told": told}
     return environment
