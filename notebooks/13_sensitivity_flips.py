@@ -697,7 +697,7 @@ still = [name for name in invented if name in beyond]
 Markdown(
     claims.with_minus(
         f"- Invented: {told['invented']}.\n- Same sign: {told['same sign']}.\n- Open: {told['open']}.\n\n"
-        + f"Of the invented effects, {len(still)} move the score farther than every random direction ({listed(still)}). So random "
+        + f"Invented effects that move the score farther than every random direction: {listed(still)}. So random "
         "directions help an auditor, but they do not catch every invented effect." * bool(still)
     )
 )
