@@ -357,7 +357,7 @@ Markdown(
 
 # %% [markdown]
 # The errors of the null control do not depend on how a face looks, so any difference there is chance. Compare the other rows with it. An
-# interval above zero there tempts a reader to say that *skin makes the model worse*. Then one would collect more dark-skinned
+# interval above zero in those rows tempts a reader to say that *skin makes the model worse*. Then one would collect more dark-skinned
 # faces for training. Look at the first figure again before you spend the money.
 
 # %% [markdown]
@@ -395,11 +395,11 @@ BOXES = {
     "error": (0.5, 0.06),
 }
 top, left, right, bottom = BOXES.values()
-ARROWS = [(top, left, "-"), (top, right, "-"), (right, bottom, "-"), (left, bottom, "--")]
+ARROWS = [(top, left, "-"), (top, right, "-"), (right, bottom, "--"), (left, bottom, "--")]
 tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "light")]
 rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. A solid arrow leads from 'hair length' to 'error', and a dashed arrow with a question mark from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. The dashed arrow is the effect that we want to know. The other way goes through hair: the test set ties hair to skin, and hair may cause errors. A count takes both ways together."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. Dashed arrows with question marks lead from 'hair length' and from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. Solid: the test set ties hair to skin. Dashed: what may cause the errors. A count takes both ways together."}}
 axis = plt.figure(figsize=(NARROW, 4.4)).gca()
 for start, end, line in ARROWS:
     how = {"arrowstyle": "-|>", "lw": 2.5, "linestyle": line, "shrinkA": 26, "shrinkB": 26}
@@ -416,10 +416,10 @@ axis.text(
     va="center",
     fontsize=10,
 )
-axis.text(0.72, 0.2, f"errors:\n{rates}", fontsize=10, va="center")
-axis.text(
-    0.26, 0.2, "effect of skin?", fontsize=11, color=figures.VERMILION, ha="right", va="center"
-)
+asked = {"fontsize": 11, "color": figures.VERMILION, "va": "center"}
+axis.text(0.72, 0.27, "effect of hair?", **asked)
+axis.text(0.72, 0.15, f"errors:\n{rates}", fontsize=10, va="center")
+axis.text(0.26, 0.27, "effect of skin?", ha="right", **asked)
 axis.set(xlim=(-0.02, 1.12), ylim=(-0.04, 1.04))
 axis.axis("off")
 _ = axis.set_title(
@@ -627,9 +627,9 @@ glue(
 # %% [markdown]
 # ## What would change our mind
 #
-# Two facts make a count mislead. Women of the two skin colours wear their hair differently in the test set, and errors
-# depend on hair. The first is shown above. The second is a claim about causes, and counting cannot prove it.
-# [](10_matched_pairs) tests it by experiment.
+# Two things together make a count mislead. Women of the two skin colours wear their hair differently in the test set, as
+# shown above. And hair, or what goes with it, has to cause errors. This is a suspicion, and counting cannot prove it.
+# [](10_matched_pairs) tests it on made faces.
 
 # %% [markdown]
 # ## Exercises

@@ -122,7 +122,7 @@ most = [f"{name.replace('_', ' ')} {by:.1f} SD" for name, by in moved.nlargest(2
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
 title = (
     f"Other attributes differ by {apart(pool[found]).mean():.1f} SD on average between\nrandom faces, by {moved.mean():.1f} between "
-    f"matched ones.\nMost: {' and '.join(most)}"
+    f"matched ones\n(most: {' and '.join(most)})"
 )
 legible(figure, title)
 
@@ -769,9 +769,9 @@ Markdown(
 # %% tags=["remove-input"]
 Markdown(
     f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. At the price of an answer "
-    f"in the transects paper, those before the gate cost about {before_gate:,.0f} dollars. Fewer will do. The smallest design of a benchmark "
+    f"in the transects paper, those before the gate cost about {before_gate:,.0f} dollars. A cheaper design holds its truth less often. The smallest one of a benchmark "
     f"takes {smallest['answers']:,} before the gate, for about {round(smallest['dollars'], -2):,} dollars. In {runs_of_costs} runs its intervals held the truth at real doses in "
-    f"{in_percent(smallest)[0]} of cells, and the truth at one dose in {in_percent(smallest)[1]}. The sorting of faces by loose hair is not counted."
+    f"{in_percent(smallest)[0]} of cells, and the truth at one dose in {in_percent(smallest)[1]}, where the main arm has {truths['calibrated'][1]}. The sorting of faces by loose hair is not counted."
 )
 
 # %% [markdown]
@@ -796,7 +796,8 @@ for arm in ("fitted", "papers"):
 Markdown(
     f"In {switched['fitted']:.1%} of the main arm's pairs that differ in the level of skin, the two images differ in the style of hair. By the "
     f"paper's recipe it is {switched['papers']:.1%}. A direction that keeps more attributes takes longer steps: from light to dark skin "
-    f"a code moves {step['fitted']:.1f} units here, and {step['papers']:.1f} by the paper's recipe. So attributes that it does not keep can move more."
+    f"a code moves {step['fitted']:.1f} units here, and {step['papers']:.1f} by the paper's recipe. So attributes that it does not keep can move more. "
+    "What such changes do to the errors is part of *leakage* in [chapter 11](11_who_was_right.html)."
 )
 
 # %% [markdown]

@@ -329,11 +329,13 @@ for model, part in of_skin.groupby("model", sort=False):
 Markdown("\n".join(lines))
 
 # %% tags=["remove-input"]
-of_hair = judged.query("attribute == 'hair_length' and gender == 0")["estimate"]
+of_hair, of_hair_of_men = (
+    judged.query("attribute == 'hair_length' and gender == @level")["estimate"] for level in (0, 1)
+)
 Markdown(
     with_minus(
         "And hair, the suspect of chapter 1? On the made women, long instead of short hair changes the error rate by "
-        f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points, four cells in all. Among the portraits, women with short hair have "
+        f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points, and on the made men by {in_points(of_hair_of_men.min())} to {in_points(of_hair_of_men.max())} (four cells each). Among the portraits, women with short hair have "
         "far more errors. Both can be true, because the faces differ. The gender of many short-haired "
         "women in the portraits divides the raters ([chapter 8](08_stratified_errors.html)). Made faces seldom do ([chapter 17](17_transport.html))."
     )

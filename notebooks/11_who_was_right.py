@@ -628,7 +628,7 @@ by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
 # %% tags=["remove-input"]
 told(
     "The cell is *{effect}* of *{cell}*, where {missing} of {n} intervals miss. One answer moves this effect by {step:.2f} points, so "
-    "few faces decide. Does the spread of hair lengths move the effect up, from the second row of the table to the third?",
+    "few faces decide. Does the spread of hair lengths move the effect up, from the second row of the table to the third, by more than two standard errors?",
     margin=by_hair.mean(),
     error=by_hair.sem(),
     missing=int((~in_worst["contained"].astype(bool)).sum()),
@@ -834,7 +834,7 @@ Markdown(
 )
 
 # %% [markdown]
-# Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. The *women* are faces that raters perceive so, and some of these faces
+# Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. *Women* are here the faces that raters call female, and some of these
 # were drawn as men. We repeat the regression without them.
 
 # %% tags=["hide-cell"]

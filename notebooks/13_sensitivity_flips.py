@@ -682,11 +682,9 @@ plt.close(chart)
 
 # %% tags=["remove-input"]
 beside = with_interval(hand, "+.3f")
-times = audited["estimate"] / hand["estimate"]
 told = {
     mark: ", ".join(
         f"{listed([name])} ({audited.loc[name, 'estimate']:+.3f} in the audit, {beside[name]} by hand"
-        + f", so about {times[name]:.0f} times as large in the audit" * (mark == "same sign")
         + ")"
         for name in marks.index[marks == mark]
     )
@@ -849,8 +847,8 @@ answer = (
     else "**The learned generator failed its check, and an audit with an unfit generator can invent a bias.** "
 )
 answer += (
-    f"In this run the mean score moves for {clear(audited).sum()} of {len(audited)} attributes, each judged alone, while decisions "
-    f"clearly flip one way for {len(significant) or 'no'} attribute{'s' * (len(significant) > 1)}. The change by hand sorts the effects "
+    f"In this run the mean score moves for {clear(audited).sum()} of {len(audited)} attributes, each judged alone, and "
+    f"{len(significant)} of {len(p_holm)} net flip rates are clear of zero. The change by hand sorts the effects "
     f"on the score: {', '.join(sorted_by_hand)}. "
     f"With the face world's own generator, whose codes carry every attribute, {int(compared['holds'].sum())} of "
     f"{len(compared)} intervals hold the truth. This test is weak, because they are {wider:.1f} times as wide as in the first audit."

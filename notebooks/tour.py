@@ -366,7 +366,7 @@ claim(
     "{adjustment:percent} %. Both numbers are for the model on which the method does worst. Part of the difference is built in: "
     "portraits have raters' labels, and some of their confounders were not measured.",
     holds=pairs["coverage"] > 0.9 > adjustment["coverage"],
-    title="Pairs cover, adjustment does not",
+    title="Ideal pairs cover, adjustment does not",
     audits=scored["audits"],
     pairs=pairs["coverage"],
     adjustment=adjustment["coverage"],
@@ -391,8 +391,8 @@ off_by, adjusted_off_by = (100 * np.sqrt(np.mean(one**2)) for one in (off_by, ad
 Markdown(
     "**And real pairs?** The pairs of our experiment have fitted directions and raters who err. "
     f"Three attributes, four cells and three trained models make {cells} effects. Over the [twenty other runs](#twenty-other-seeds), "
-    f"their intervals held the truth of {in_other_runs:.1f} on average. Intervals that cover would hold it in about {GOAL * cells:.1f}. In this run they hold {cells - unpruned} ({1 - unpruned / cells:.1%}). "
-    f"So real pairs hold the truth {often} ideal pairs. Made faces of one level do not all get the same [dose](glossary.html#term-dose), and "
+    f"their intervals held the truth of {in_other_runs:.1f} on average. Intervals that cover would hold it in about {GOAL * cells:.1f}. "
+    f"So real pairs hold the truth {often} ideal pairs. In this run alone they hold {cells - unpruned} ({1 - unpruned / cells:.1%}). Made faces of one level do not all get the same [dose](glossary.html#term-dose), and "
     "[chapter 5](05_transect_generation.html) counts how much this matters. In a single run luck can matter more: "
     "cells of one model share their faces and are often missed together (chapter 11).\n\n"
     f"A missed truth can be near or far. These estimates of real pairs typically lie {off_by:.1f} points from the truth, and those by adjustment {adjusted_off_by:.1f} points "
@@ -517,7 +517,7 @@ more = [row["estimate"] > 0 for row in clear if row["measure"] == "FMR"]
 fewer = [row["estimate"] < 0 for row in clear if row["measure"] == "FNMR"]
 claim(
     "One trained network does not prove what its data caused. So networks were trained many times: on skewed sets, in which some groups are rare, and on balanced ones. "
-    "With {fewer} of {n} skewed sets more pairs of one person are rejected than with balanced sets. These rejections rise less in the rare groups than in the groups that "
+    "With {fewer} of {n} skewed sets more pairs of one person are rejected than with balanced sets. Against what one may expect, these rejections rise less in the rare groups than in the groups that "
     "fill the set. Among pairs of two people, the mistake is a *false match*: they are accepted as one person. In false matches no skewed set shows a clear difference between rare and frequent groups. A single network may suggest that rare groups are harmed more, and the book does not claim it.",
     holds=sum(fewer) > 0
     and not any(more)
@@ -679,7 +679,7 @@ farther = [each_run[f"{name}, {counted}"] > each_run[f"{name}, {caused}"] for na
 record = json.loads((RECORDS / "seeds.json").read_text(encoding="utf-8"))["rows"]
 always = [row["runs"] == len(each_run) for row in record]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each model. Each has three rows of dots, one dot for each of twenty runs: the counted gap far to the right of zero, the true effect of skin on the counted women nearer to it, and the effect that the experiment finds on made faces nearest to it."}, "figure": {"name": "fig-tour-seeds", "caption": "Dark minus light, errors of women, in each of twenty runs with other seeds: faces, raters and trained models all differ. A dot is a run. Above: the gap that one counts among portraits. Middle: the part of it that skin causes. Below: what the experiment finds on its own made faces."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each model. Each has three rows of dots, one dot for each of twenty runs: the counted gap far to the right of zero, the true effect of skin on the counted women nearer to it, and the effect that the experiment finds on made faces nearest to it."}, "figure": {"name": "fig-tour-seeds", "caption": "Dark minus light, errors of women, in each of twenty runs with other seeds: faces, raters and trained models all differ. A dot is a run. Above: the gap that one counts among portraits. Middle: what skin causes among the same women. Below: what the experiment finds on its own made faces."}}
 figure, panels_of = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, name in zip(panels_of, BOTH, strict=True):
     for place, (what, role) in enumerate(NUMBERS.items()):
