@@ -416,10 +416,10 @@ axis.text(
     va="center",
     fontsize=10,
 )
-asked = {"fontsize": 11, "color": figures.VERMILION, "va": "center"}
-axis.text(0.72, 0.27, "effect of hair?", **asked)
+in_red = {"fontsize": 11, "color": figures.VERMILION, "va": "center"}
+axis.text(0.72, 0.27, "effect of hair?", **in_red)
 axis.text(0.72, 0.15, f"errors:\n{rates}", fontsize=10, va="center")
-axis.text(0.26, 0.27, "effect of skin?", ha="right", **asked)
+axis.text(0.26, 0.27, "effect of skin?", ha="right", **in_red)
 axis.set(xlim=(-0.02, 1.12), ylim=(-0.04, 1.04))
 axis.axis("off")
 _ = axis.set_title(
