@@ -531,8 +531,8 @@ cleaned = orthogonalization.leakage(*ends_of(cleaned)).loc["gender", "earrings"]
 
 # %% tags=["remove-input"]
 Markdown(
-    "Exact planes can move earrings even more than fitted ones do. Noise in the fitted normal of gender weakens its tie to earrings. Without this "
-    f"noise the fitted planes would change earrings by {with_minus(f'{cleaned:.2f}')}."
+    "Exact planes can move earrings even more than fitted ones do. Noise in the fitted normal of gender weakens its tie to earrings. With this "
+    f"noise taken out, the fitted planes change earrings by {with_minus(f'{cleaned:.2f}')}."
 )
 
 # %% [markdown]

@@ -695,13 +695,13 @@ Markdown(
     "How good are the effects that such an arm gives? The benchmark compares them with two truths. For the truth *at real doses*, other faces of the same population get the doses "
     "of the transects, which differ a little from face to face. For the truth *at one dose*, all faces get the intended dose. "
     f"In {runs} runs the intervals held the truth at real doses in {truths['calibrated'][0]} of cells, and the truth at one dose in {truths['calibrated'][1]}. By the paper's recipe it "
-    f"is {truths['papers'][0]} and {truths['papers'][1]}. A real study may do worse at one dose: the benchmark knew which scores raters give to faces with the intended dose, and "
-    "took these scores as its goals. The truth of the tour and of chapter 11 is at one dose, too: the median of what faces got."
+    f"is {truths['papers'][0]} and {truths['papers'][1]}. A real study may do worse at one dose, because "
+    "the goals of the benchmark were set with knowledge of the world. The truth of the tour and of chapter 11 is at one dose, too: the median of what faces got."
 )
 
 # %% [markdown]
 # First the leaks. Raters judge the audit's transects once more. Automatic measures are free, so they are taken
-# of five times as many fresh faces. Those are not moved towards the median, and the hair of a few is tied or covered. The table has the largest leaks. Its numbers are upper limits: the leak
+# of five times as many fresh faces. The fresh faces are not moved towards the median, and the hair of a few is tied or covered. The table has the largest leaks. Its numbers are upper limits: the leak
 # itself is very likely smaller. All must lie below the first limit.
 
 # %%

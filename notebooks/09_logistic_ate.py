@@ -402,8 +402,8 @@ widgets.explorable(
 # {term}`cluster bootstrap`: draw whole transects {cite:p}`cluster-bootstrap`.
 
 # %% [markdown]
-# The null control shows which bars are right. Its errors are random, so we can draw them again and again on the
-# same images. The standard deviation of the many coefficients is their *actual spread*. A bootstrap has to
+# The null control shows which bars are right. Its errors do not depend on how a face looks, but images of one
+# transect tend to err together, as those of a real model do. We can draw such errors again and again on the same images. The standard deviation of the many coefficients is their *actual spread*. A bootstrap has to
 # guess this spread from a single draw of errors. We divide the bar of the bootstrap by the actual spread, and
 # average this ratio over several draws. One is right. Above one the bar is too wide, below one too narrow.
 

@@ -86,7 +86,7 @@ places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: the model's answer."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. In some pairs the style of hair changes, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: the model's answer."}}
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
@@ -227,9 +227,9 @@ shown = pd.concat(flagged, axis=1).rename(labels.CONTRASTS, level="attribute")
 shown.rename_axis([None, None])
 
 # %% [markdown]
-# The last three rows test the tester. The *null* model answers by chance, so a flag in its rows is a
-# false alarm. In twenty such audits we expect about one with any false alarm. Its errors are correlated inside
-# a transect.
+# The last three rows test the tester. The *null* model answers by chance, and images of one
+# transect tend to err together. A flag in its rows is a
+# false alarm. In twenty such audits we expect about one with any false alarm.
 
 # %%
 alarms = {name: table.loc["null", ["raises", "lowers"]] for name, table in flagged.items()}
@@ -486,7 +486,7 @@ Markdown(
 flips = int((audit["label"] != audit["gender_level"]).sum())
 Markdown(
     f"In this run the majority of raters named another gender than was meant in {flips:,} of "
-    f"{len(audit):,} images."
+    f"{len(audit):,} images. Both goals for gender lie far from the middle ([chapter 5](05_transect_generation.html))."
 )
 
 # %% tags=["remove-input"]

@@ -337,7 +337,7 @@ _ = ax.set_title(title, fontsize=12)
 # Why does a found effect differ from the truth? We repeat the experiment in several versions. Each one
 # takes one more step from the ideal to the real experiment:
 #
-# - **draw of faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
+# - **draw of ideal faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
 #   the experiment, drawn by chance,
 # - **base faces**: the experiment's own faces replace these, with other luck,
 # - **doses**: those that each made image really got,
@@ -534,7 +534,7 @@ assert np.allclose(split["truth"] + climbed.sum(axis=1), split["estimate"])
 square = climbed**2 - step_se.loc[split.index, climbed.columns] ** 2  # less what noise adds
 until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
-NAMES = {"sampling": "draw of faces", "noise": "raters' noise", "cues": "raters' cues"}
+NAMES = {"sampling": "draw of ideal faces", "noise": "raters' noise", "cues": "raters' cues"}
 farthest = climbed.loc[of_trained, until_found].sum(axis=1).abs().idxmax()
 moved_by, expected_by = (
     100 * np.sqrt((table.loc[split.index, until_found][of_trained] ** 2).mean())
@@ -589,7 +589,7 @@ _ = figure.suptitle(title, fontsize=12)
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
 Markdown(
     "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
-    "show how much. The draw of faces is all chance: here it moved effects by "
+    "show how much. The draw of ideal faces is all chance: here it moved effects by "
     f"{moved_by['sampling']:.1f} points, and its usual size is {expected_by['sampling']:.1f}. "
     "[Note N10](n10_direct_effects.html) repeats the ideal version hundreds of times. There the intervals "
     "hold the truth about as often as they promise, and single experiments have good or bad luck. "
@@ -835,7 +835,7 @@ Markdown(
 
 # %% [markdown]
 # Chapter 1 counted one possible cause of a wrong sign, hair that does not show its length. Here is another. *Women* are here the faces that raters call female, and some of these
-# were drawn as men. We repeat the regression without them.
+# were drawn with a man's shape. We repeat the regression without them.
 
 # %% tags=["hide-cell"]
 drawn_as_man = populations.sample("ppb-like", len(ppb), seed).frame["gender"].eq(1).to_numpy()
@@ -864,9 +864,9 @@ lines = [
 ]
 Markdown(
     with_minus(
-        f"Of the {len(counted_women):,} counted women {len(men)} were drawn as men. Among women with short hair their share is {as_men['light']:.1%} with light skin and "
-        f"{as_men['dark']:.1%} with dark skin, because few light-skinned women have short hair. "
-        f"{' '.join(lines)}"
+        f"Of the {len(counted_women):,} counted women {len(men)} were drawn with a man's shape. Among women with short hair their share is {as_men['light']:.1%} with light skin and "
+        f"{as_men['dark']:.1%} with dark skin: some faces weigh more where fewer women have short hair. "
+        f"{' '.join(lines)} Such a coefficient can still miss the true effects above."
     )
 )
 

@@ -624,7 +624,7 @@ truth = mean_changes(by_hand)
 # We compare every effect that the audit reports with the change by hand. The two steps differ in length, so this is a rough
 # rule. They have the *same sign* if the interval by hand lies on the same side of zero. If it does not, the effect is *open*
 # where the interval by hand holds the audit's estimate, because the change by hand is too uncertain. Any other effect is
-# *invented*: the audit reports it, and by hand it does not show.
+# *invented*: the audit reports it, and by hand, on faces of the face world, it does not show.
 
 # %%
 hand = truth.reindex(list(VECTORS))
@@ -695,7 +695,7 @@ still = [name for name in invented if name in beyond]
 Markdown(
     claims.with_minus(
         f"- Invented: {told['invented']}.\n- Same sign: {told['same sign']}.\n- Open: {told['open']}.\n\n"
-        + f"Invented effects that move the score farther than every random direction: {listed(still)}. So random "
+        + f"Invented effects that pass the test of random directions: {listed(still)}. So random "
         "directions help an auditor, but they do not catch every invented effect." * bool(still)
     )
 )

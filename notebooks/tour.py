@@ -403,8 +403,8 @@ Markdown(
 average, by_cell = (card[asked, "paper's logit"] for asked in ("average", "part"))
 claim(
     "The paper's regression has one coefficient for everybody. On ideal transects its average over everybody has a bias of at most "
-    "{average:.2f} points, less than one. It is wrong for cells: there its bias reaches {cells:.1f} points. *Enough* "
-    "means a small bias. For the model on which they do worst, its intervals hold the average in {coverage:percent} % of audits.",
+    "{average:.2f} points. It is wrong for cells: there its bias reaches {cells:.1f} points. *Enough* "
+    "means a small bias. Where its intervals do worst, they hold the average in {coverage:percent} % of audits.",
     holds=average["bias"] < 0.01 and by_cell["bias"] > 0.05,
     title="The paper's regression is enough for averages",
     average=100 * average["bias"],
@@ -572,7 +572,7 @@ squares = [
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
 faces_matter = told(
     "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Is the movement larger than "
-    "chance explains? What it has beyond chance is {faces:.1f} points here (root mean square over the cells of three models). A small movement can go unnoticed.",
+    "chance explains? On average it has {faces:.1f} points beyond chance here (root mean square over the cells of three models). A small movement can go unnoticed.",
     margin=np.mean(faces),
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
