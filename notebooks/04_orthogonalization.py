@@ -563,7 +563,7 @@ glue(
     Markdown(
         "**Walk along the dual basis: each of its vectors changes one decision value and keeps the others exactly.** "
         f"In the faces a little still moves. Scales of attributes run from zero to one. For each unit that a walk changes its own attribute, other annotated attributes change by {off['raw'].mean:.3f} units on average along "
-        f"raw normals, by {off['printed'].mean:.3f} by the algorithm as the paper prints it, in the order of our list, and by {off['dual'].mean:.3f} along "
+        f"raw normals, by {off['printed'].mean:.3f} by the algorithm as the paper prints it, whose result depends on the order of the attributes, and by {off['dual'].mean:.3f} along "
         f"the dual basis. The price is a step that is up to {price['step length'].max():.1f} times as long as along a normal. Attributes that "
         "raters were not asked about, such as earrings, still move."
     ),

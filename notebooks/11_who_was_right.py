@@ -337,8 +337,8 @@ _ = ax.set_title(title, fontsize=12)
 # Why does a found effect differ from the truth? We repeat the experiment in several versions. Each one
 # takes one more step from the ideal to the real experiment:
 #
-# - **draw of ideal faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
-#   the experiment, drawn by chance,
+# - **luck of ideal faces**: the *ideal version* has exact directions, a {term}`perfect crowd`, and as many faces as
+#   the experiment, sampled by chance,
 # - **base faces**: the experiment's own faces replace these, with other luck,
 # - **doses**: those that each made image really got,
 # - **{term}`leakage`**: the made faces themselves, whose other parameters move along,
@@ -534,7 +534,7 @@ assert np.allclose(split["truth"] + climbed.sum(axis=1), split["estimate"])
 square = climbed**2 - step_se.loc[split.index, climbed.columns] ** 2  # less what noise adds
 until_found = [step for step in climbed.columns if step != "pruning"]
 of_trained = square.index.get_level_values("model").isin(TRAINED)
-NAMES = {"sampling": "draw of ideal faces", "noise": "raters' noise", "cues": "raters' cues"}
+NAMES = {"sampling": "luck of ideal faces", "noise": "raters' noise", "cues": "raters' cues"}
 farthest = climbed.loc[of_trained, until_found].sum(axis=1).abs().idxmax()
 moved_by, expected_by = (
     100 * np.sqrt((table.loc[split.index, until_found][of_trained] ** 2).mean())
@@ -589,7 +589,7 @@ _ = figure.suptitle(title, fontsize=12)
 relabelled = int((ARMS["C crowd"]["label"] != ARMS["B fitted"]["label"]).sum())
 Markdown(
     "Every step is measured on a limited number of faces, so chance alone gives it some size. The black lines "
-    "show how much. The draw of ideal faces is all chance: here it moved effects by "
+    "show how much. The first step is all chance: here it moved effects by "
     f"{moved_by['sampling']:.1f} points, and its usual size is {expected_by['sampling']:.1f}. "
     "[Note N10](n10_direct_effects.html) repeats the ideal version hundreds of times. There the intervals "
     "hold the truth about as often as they promise, and single experiments have good or bad luck. "
@@ -865,7 +865,7 @@ lines = [
 Markdown(
     with_minus(
         f"Of the {len(counted_women):,} counted women {len(men)} were drawn with a man's shape. Among women with short hair their share is {as_men['light']:.1%} with light skin and "
-        f"{as_men['dark']:.1%} with dark skin: some faces weigh more where fewer women have short hair. "
+        f"{as_men['dark']:.1%} with dark skin: a few such faces are a large share of a small group. "
         f"{' '.join(lines)} Such a coefficient can still miss the true effects above."
     )
 )
@@ -950,9 +950,9 @@ for model in AUDITED:
 in_one_cell = 100 * (signed["hair varies"] - signed["at medians"]).mean()
 lines += [
     "",
-    "The rule divides an effect on made faces by a gap among portraits, as if the faces were the same. They are not: the true effects are "
-    f"{true_shares['made']} of the counted gap on the made faces ({' and '.join(AUDITED)}), and {true_shares['counted']} on the counted women. So the verdicts are about made faces, "
-    "and do not say which part of the counted gap skin causes. A real auditor has no better share, and must say so.",
+    "The rule divides an effect on made faces by a gap among portraits, as if the faces were the same. On the made faces the true effects are "
+    f"{true_shares['made']} of the counted gap ({' and '.join(AUDITED)}). On the counted women they are {true_shares['counted']}. So the word is about made "
+    "faces. A real auditor has no better share, and must say so.",
     "",
     "How much wider did the instrument's error make the intervals? Doses, leakage and raters move an average "
     f"over two cells, such as all women, by {moved:.2f} points (root mean square). Chance alone explains "
@@ -1009,8 +1009,9 @@ glue(
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
         f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
         "experiment contain the true effect of their cell (95 % would be "
-        f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together). Between truth and "
-        f"found effect, the largest step is the *{largest_step}*: {moved_by.max():.1f} points (root mean "
+        f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together; the [tour](tour.html) has twenty other runs). "
+        "We also rebuild the experiment from an ideal one, step by step from the truth to the "
+        f"found effect. The largest step is the *{largest_step}*: {moved_by.max():.1f} points (root mean "
         "square over the cells). Steps cancel in part, so found effects lie "
         f"{100 * distance_of['C crowd']:.1f} points from their truth."
     ),

@@ -206,8 +206,8 @@ Markdown(
 # ## Make matched faces
 #
 # With a real model the true answer is out of reach. So the experiment makes faces in groups of eight, called
-# {term}`transects <transect>`. The eight share everything but three attributes: skin colour, hair length and perceived gender,
-# each at two levels. If the model errs on one face and is right about its neighbour, the attribute between them made the difference.
+# {term}`transects <transect>`. The eight are meant to share everything but three attributes: skin colour, hair length and perceived gender,
+# each at two levels. If the model errs on one face and is right about its neighbour, the attribute between them is the likely reason.
 
 # %% tags=["remove-cell"]
 index = artifacts.load("05_transect_generation", "fitted_index.parquet", profile).reset_index()
@@ -218,6 +218,13 @@ pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two made women, each shown twice: with light and with dark skin. Shape of the face, hair and expression stay."}, "figure": {"name": "fig-tour-pairs", "caption": "Two pairs of made faces. Within a pair skin changes, and the rest of the face is meant to stay."}}
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
+
+# %% tags=["remove-input"]
+style = made_faces[:, facerender.INDEX["hair_style"]]
+light, dark = (style[index["skin_colour_level"] == level] for level in (0, 1))
+Markdown(
+    f"It is not always the only one. In {(light != dark).mean():.0%} of the pairs that differ in skin, the style of hair changes, too ([chapter 5](05_transect_generation.html))."
+)
 
 # %% [markdown]
 # A generator has no button for skin. It takes a list of numbers, a *code*, and draws a face. Raters annotate sampled faces, and
@@ -532,8 +539,8 @@ claim(
 # (what-hangs-on-the-seed)=
 # ## What hangs on the seed
 #
-# Each seed draws other faces, trains other networks and asks other raters. Some results then change by more than one audit's
-# intervals say, so this page asks six questions and claims no answer. *Yes* or *no* means that chance alone hardly explains
+# Each seed draws other faces, trains other networks and asks other raters. Some results then change by more than the
+# intervals of a single audit say, so this page asks six questions and claims no answer. *Yes* or *no* means that chance alone hardly explains
 # the difference in this run: it is larger than two standard errors. *Undecided* means that chance may explain it, even where an
 # interval misses the truth by a little.
 
@@ -572,7 +579,7 @@ squares = [
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
 faces_matter = told(
     "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Is the movement larger than "
-    "chance explains? On average it has {faces:.1f} points beyond chance here (root mean square over the cells of three models). A small movement can go unnoticed.",
+    "chance explains? On average it has {faces:.1f} points beyond chance here (root mean square over the cells of three models). A small movement, or one in a single cell, can go unnoticed.",
     margin=np.mean(faces),
     error=np.std(faces, ddof=1) / np.sqrt(len(faces)),
     faces=100 * np.sqrt(max(np.mean(faces), 0)),
@@ -634,7 +641,7 @@ def asked_of_beards(name):
 transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
 pruning_breaks = told(
-    "**In other draws too, would fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
+    "**With other faces, too, would fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
     "and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent} % of the kept images.",
     margin=0.5 - whole,
     error=8 * np.sqrt(complete * (1 - complete / transects)) / pruned["kept_adults"],
@@ -664,9 +671,8 @@ Markdown("\n".join(f"{number}. {one}" for number, one in enumerate(asked, 1)))
 # ## Twenty other seeds
 #
 # The whole audit was run twenty more times, each time with its own seed. The figure shows skin's effect in each of these runs. It is
-# a record. To save time its runs test and repeat with smaller numbers than the run behind these pages. Their classifiers learn from as many
-# faces, and their experiments have as many transects. Their true effects come from more faces. These runs gave the counted
-# women the two skin colours of the experiment, which lie farther apart than those of the two groups.
+# a record. To save time its runs use fewer test faces and fewer repetitions than the run behind these pages. Their classifiers learn from as many
+# faces, and their experiments have as many transects. Their true effects come from more faces.
 
 # %% tags=["remove-cell"]
 NUMBERS = {
