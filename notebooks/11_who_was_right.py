@@ -1009,7 +1009,7 @@ glue(
         f"only their skin: their error rate changes by {points} points, which is {shares} of the counted "
         f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
         "experiment contain the true effect of their cell (95 % would be "
-        f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together; the [tour](tour.html) has twenty other runs). "
+        f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together; [](tour) has twenty other runs). "
         "We also rebuild the experiment from an ideal one, step by step from the truth to the "
         f"found effect. The largest step is the *{largest_step}*: {moved_by.max():.1f} points (root mean "
         "square over the cells). Steps cancel in part, so found effects lie "
