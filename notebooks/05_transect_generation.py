@@ -769,7 +769,7 @@ Markdown(
 # %% tags=["remove-input"]
 Markdown(
     f"Can a real study pay for this? Simulated raters gave {sum(answers.values()):,} answers here: {costs}. At the price of an answer "
-    f"in the transects paper, those before the gate cost about {before_gate:,.0f} dollars. A cheaper design holds its truth less often. The smallest one that a benchmark tried "
+    f"in the transects paper, those before the gate cost about {before_gate:,.0f} dollars. A cheaper design holds the truth at one dose less often. The smallest one that a benchmark tried "
     f"takes {smallest['answers']:,} answers before the gate, for about {round(smallest['dollars'], -2):,} dollars. In {runs_of_costs} runs its intervals held the truth at real doses in "
     f"{in_percent(smallest)[0]} of cells, and the truth at one dose in {in_percent(smallest)[1]}, where the main arm has {truths['calibrated'][1]}. The sorting of faces by loose hair is not counted."
 )

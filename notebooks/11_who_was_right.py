@@ -582,7 +582,7 @@ _ = figure.suptitle(title, fontsize=12)
 # %% [markdown]
 # Red steps move the estimate up, blue steps move it down. Large steps
 # may cancel, and then a small one decides. So we report contributions and name no single cause. The lower
-# panel shows where effort would pay: more faces for the first step, better directions for the next three,
+# panel shows where effort would pay: more faces for the first two steps, better directions for the next two,
 # and better raters for the last two, if their bars pass the black lines.
 
 # %% tags=["remove-input"]

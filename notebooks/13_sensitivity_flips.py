@@ -282,7 +282,7 @@ _ = gallery.suptitle(title + ", ".join(told), fontsize=10.5)
 # The generator had to pass a gate, and the limits of the gate were fixed in advance. First, codes must tell smiling
 # renders from others, because the vector of smiling is made from them. Second, samples must have two eyes and a
 # mouth. A second network counts these parts. [Note N5](n05_learned_generator) shows how we checked that network too. The gate fits its own boundary of smiling,
-# to more codes than above, so believe its share.
+# to more codes than above, so its share counts.
 
 # %%
 ACCURACY, ACCURACY_LOW, PARTS_FOUND = 0.65, 0.6, 0.95

@@ -370,7 +370,7 @@ pairs, adjustment = card["part", "matched pairs"], card["part", "5 confounders"]
 claim(
     "In {audits} repeated audits the intervals of ideal pairs hold the truth of a cell in {pairs:percent} % on "
     "average. Those of a regression on portraits, with five confounders measured, hold theirs in "
-    "{adjustment:percent} %. Both numbers are for the model on which the method does worst. Part of the difference is built in: "
+    "{adjustment:percent} %. For each method this is the model with its lowest share. Part of the difference is built in: "
     "portraits have raters' labels, and some of their confounders were not measured.",
     holds=pairs["coverage"] > 0.9 > adjustment["coverage"],
     title="Ideal pairs cover, adjustment does not",
