@@ -1091,7 +1091,7 @@ answer = (
     f"{narrow[0]:.2f} (female) and {narrow[1]:.2f} (male) instead of {wide[0]:.2f} and {wide[1]:.2f} in this run. Before any model is "
     "asked, a test called the *gate* looks whether other attributes moved and whether the faces of one level are alike, and this run "
     f"{'passes' if passed else 'does not pass'} it. In the runs of a benchmark, intervals of effects on such faces held their truth in "
-    f"{truths['calibrated'][1]} to {truths['calibrated'][0]} of cells, by the paper's recipe in {truths['papers'][1]} to {truths['papers'][0]}. What the gate does not "
+    f"{truths['calibrated'][0]} of cells, by the paper's recipe in {truths['papers'][0]}. If the truth gives all faces one dose, it is {truths['calibrated'][1]} and {truths['papers'][1]}. What the gate does not "
     f"see can move more: in {switched['fitted']:.1%} of pairs that differ in skin, the style of hair differs, too."
 )
 glue("answer", Markdown(answer), display=False)

@@ -1010,9 +1010,8 @@ glue(
         f"gap ({' and '.join(AUDITED)}). On the made faces, {caught} of {len(of_cells)} intervals of the "
         "experiment contain the true effect of their cell (95 % would be "
         f"{len(of_cells) - by_chance:.1f}, and cells of one experiment miss together; [](tour) has twenty other runs). "
-        "We also rebuild the experiment from an ideal one, step by step from the truth to the "
-        f"found effect. The largest step is the *{largest_step}*: {moved_by.max():.1f} points (root mean "
-        "square over the cells). Steps cancel in part, so found effects lie "
+        f"An ideal experiment with other faces lies {100 * distance_of['A exact']:.1f} points from its truth, by luck alone (root mean square over the "
+        f"cells). With the experiment's own faces it lies {100 * distance_of['A2 base faces']:.1f} points away, and the found effects lie "
         f"{100 * distance_of['C crowd']:.1f} points from their truth."
     ),
     display=False,

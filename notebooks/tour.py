@@ -286,16 +286,17 @@ ladder = artifacts.load("11_who_was_right", "ladder.parquet", profile)
 of_cells = ladder[(ladder["scope"] == "cell") & (ladder["model"] != "null")]
 wide = 100 * (of_cells["high"] - of_cells["low"]).groupby(of_cells["arm"]).mean()
 n_made = pruned["generated"] // 8
-for_average = planned["transects_needed_in_family"]["average, one test"]["the tolerance"]
+asked_for = {
+    what: row["the tolerance"] for what, row in planned["transects_needed_in_family"].items()
+}
 dropped = 1 - pruned["kept_adults"] / pruned["generated"]
 pairs_lost = 1 - pruned["complete_pairs"]["skin_colour"] / (pruned["generated"] // 2)
-one_cell = effects.Design(plan["tolerance"], small.base_rate, within=small.within, pairs=1)
 
 # %% tags=["remove-input"]
 Markdown(
     f"Our experiment has {n_made:,} transects, because it looks for larger effects: {100 * plan['tolerance']:.0f} points, the *tolerance* of this book. "
-    f"On average over everybody such an effect needs {for_average:,} transects. In a single group, such as women with short hair, {n_made:,} transects "
-    f"find it with a chance of {effects.power(n_made, one_cell, plan['level']):.0%} (chapter 16).\n\n"
+    f"To find it with a chance of {plan['power']:.0%} on average over everybody needs {asked_for['average, one test']:,} transects. In a single group, such as women with short hair, it needs "
+    f"{asked_for['cell, one test']:,} if this group alone is tested, and up to {asked_for['cell, in its family']:,} in an audit that tests all groups (chapter 16).\n\n"
     f"In this run pruning drops less: {dropped:.0%} of the images, and with them {pairs_lost:.0%} of the pairs that differ in skin. "
     f"In a group such as women with short hair, intervals are {wide['C crowd']:.1f} points wide on average with every image, and {wide['D pruned']:.1f} points "
     "after pruning. The results on this page use every image."
