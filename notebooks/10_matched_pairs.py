@@ -86,7 +86,7 @@ places = audit.index.get_indexer(drawn["image_id"])
 portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. In some pairs the style of hair changes, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: whether the model is right."}}
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The style of hair can change, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: whether the model is right."}}
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
@@ -335,8 +335,8 @@ of_hair, of_hair_of_men = (
 Markdown(
     with_minus(
         "And hair, the suspect of chapter 1? On the made women, long instead of short hair changes the error rate by "
-        f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points, and on the made men by {in_points(of_hair_of_men.min())} to {in_points(of_hair_of_men.max())} (four cells each). Among the portraits, women with short hair have "
-        "far more errors. Both can be true, because the faces differ. The gender of many short-haired "
+        f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points, and on the made men by {in_points(of_hair_of_men.min())} to {in_points(of_hair_of_men.max())} (four cells each). Among the portraits of chapter 1 "
+        "hair can do something else, because the faces differ. The gender of many short-haired "
         "women in the portraits divides the raters ([chapter 8](08_stratified_errors.html)). Made faces seldom do ([chapter 17](17_transport.html))."
     )
 )

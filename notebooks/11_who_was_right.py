@@ -921,9 +921,13 @@ for effect, gap, word in [
 ]:
     assert weigh_blame(effect, gap) == word, (effect, gap)
 
+# %% tags=["remove-input"]
+Markdown(
+    f"The rule looks at the whole interval of the share. If it lies below {plan.little:.0%}, the word is *misplaced blame*. If it lies above {plan.most:.0%}, "
+    "the word is *the blame is right*. Any other interval between zero and one is *partly right*. The rest is *undecided*, which asks for a larger audit."
+)
+
 # %% [markdown]
-# The rule looks at the whole interval of the share. If it lies below one fifth, the word is *misplaced blame*. If it lies above four
-# fifths, the word is *the blame is right*. Any other interval between zero and one is *partly right*. The rest is *undecided*, which asks for a larger audit.
 # The rule takes an interval to be as wide below its estimate as above. Where it is narrower below, the
 # rule can say *undecided* although the interval leaves out zero.
 # [Note N10](n10_direct_effects) simulates how often the rule is firm and wrong.

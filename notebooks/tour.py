@@ -481,8 +481,8 @@ planted = experiment["planted_on_counted"]
 Markdown(
     with_minus(
         "Did the experiment overlook the planted bias? Change only the skin of the counted women, and the errors of this model change by "
-        f"{100 * planted['estimate']:+.1f} points, of {gaps.loc['planted bias', 'counted']:+.1f} that were counted. So skin has another effect on other faces. "
-        "It can tip an answer where a face divides the raters, and few made faces do."
+        f"{100 * planted['estimate']:+.1f} points, of {gaps.loc['planted bias', 'counted']:+.1f} that were counted. An effect on made faces need not be the one on portraits. "
+        "Skin can tip an answer where a face divides the raters, and few made faces do."
     )
 )
 
