@@ -12,29 +12,19 @@ What the rules mean by a word:
 """
 
 import ast
-import io
 import re
 import statistics
 import sys
-import tokenize
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 
-import api_reference
 import jupytext
 from nbformat import NotebookNode
 
 from helpers.artifacts import lineage
 
-# Lines of code at most, without docstrings, comments and blanks: of a folder, of a module, and of
-# the helpers that define what one of the first chapters uses, at any depth, and of these the
-# modules; how many modules in all, how many below the least, and how many lines of tests. All only
-# fall: what would grow past its limit throws something out first.
-MOST_CODE = {"src/facerender": 2759, "src/helpers": 8892, "src/faceaudit": 3190, "tools": 900}
-MOST_MODULES, MOST_TESTS, MOST_REACHED, MOST_MODULES_REACHED = 134, 16_251, 1800, 20
-LEAST, MOST_OF_MODULE, MOST_SMALL = 30, 400, 0
 MEDIAN_LINES, MOST_LINES, MAX_LINES = 5, 15, 30
 WORDS_PER_LINE = (10, 20)
 CELL_WORDS, MIN_ALT = (25, 120), 20
@@ -52,7 +42,6 @@ MEASURED = re.compile(rf"(?<![\w.×])[−-]?\d[\d,.]*(?:\s|-|–)*(?:{UNITS})", 
 # The level of every interval in the book is a definition, not a measurement.
 NOMINAL = re.compile(r"95\s?%(?=\s(?:[\w-]+\s){0,3}intervals?)")
 FROM_PAPER = "<!-- paper -->"
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 SOLUTION = re.compile(r"^(`{3,})\{solution\}.*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(<?([^)\s>]*)>?(?:\s+\"[^\"]*\")?\)")
@@ -242,55 +231,8 @@ def check(root: Path) -> list[str]:
     return found + [p for text in texts for rule in (typed_numbers, images) for p in rule(*text)]
 
 
-def code_lines(path: Path) -> int:
-    """Lines of Python that are neither blank nor comment nor docstring."""
-    text, said = path.read_text(encoding="utf-8"), set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            said.update(range(node.body[0].lineno, node.body[0].end_lineno + 1))
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    kept = (one for one in tokens if one.string.strip() and not one.string.startswith("#"))
-    return len({k for one in kept for k in range(one.start[0], one.end[0] + 1)} - said)
-
-
-def sizes(root: Path) -> Iterator[tuple[str, int, int]]:
-    """What is counted, how much there is of it, and its limit."""
-    paths = (path for top in ("src", "tools") for path in root.glob(f"{top}/**/*.py"))
-    ours = {path: code_lines(path) for path in paths}
-    for folder, most in MOST_CODE.items():
-        inside = (n for path, n in ours.items() if path.is_relative_to(root / folder))
-        yield f"lines of code in {folder}", sum(inside), most
-    modules = {path: n for path, n in ours.items() if path.is_relative_to(root / "src")}
-    small = [p for p, n in modules.items() if n < LEAST and p.stem not in ("__init__", "base")]
-    yield "modules", len(modules), MOST_MODULES
-    yield f"modules of less than {LEAST} lines of code", len(small), MOST_SMALL
-    yield "lines of code in the largest module", max(modules.values(), default=0), MOST_OF_MODULE
-    tests = (path.read_text(encoding="utf-8") for path in root.glob("tests/**/*.py"))
-    yield "lines of tests", sum(len(text.splitlines()) for text in tests), MOST_TESTS
-    for chapter in sorted(root.glob("notebooks/0[3-9]_*.py")):
-        files = [path for path in behind(chapter) if "helpers" in path.parts]
-        yield f"lines of helpers behind {chapter.stem}", sum(map(ours.get, files)), MOST_REACHED
-        yield f"modules of helpers behind {chapter.stem}", len(files), MOST_MODULES_REACHED
-
-
-def behind(source: Path) -> set[Path]:
-    """Files of ours that define the names that a file uses, and those that these use, and so on."""
-    files = {api_reference.dotted(path): path for path in lineage.SOURCE.rglob("[!_]*.py")}
-    found, waiting = set(), [source]
-    while waiting:
-        names = api_reference.taken(waiting.pop().read_text(encoding="utf-8")).values()
-        parts = {".".join(n.split(".")[:k]) for n in names for k in (2, 3)}
-        new = {files[part] for part in parts if part in files} - found
-        found |= new
-        waiting += new
-    return found
-
-
 def main() -> None:
     problems = check(lineage.ROOT)
-    for what, found, most in sizes(lineage.ROOT):
-        print(f"{found:6,} {what}, of at most {most:,}")
-        problems += [f"{found} {what}, over {most}"] if found > most else []
     if problems:
         print(*problems, sep="\n", file=sys.stderr)
         raise SystemExit(f"problems with the book's conventions: {len(problems)}")

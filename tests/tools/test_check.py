@@ -1,6 +1,5 @@
 """Every rule of `make check` fires on a small bad book, and none on a good one."""
 
-import check as rules
 import jupytext
 import pytest
 from check import check, typed_numbers
@@ -165,24 +164,3 @@ def test_typed_numbers_are_found_and_others_are_fine(text):
 
 def test_typed_numbers_in_pages(book):
     assert "glossary.md: '9 raters'" in book(glossary="Each of 9 raters.\n")
-
-
-def test_code_tests_modules_and_what_chapters_reach_are_counted(tmp_path, monkeypatch):
-    files = {
-        "src/helpers/a.py": '"""Doc."""\n# a\nX = 1\n\ndef f():\n    """F."""\n    return X\n',
-        "src/helpers/b.py": "B = (\n    'two'\n\n    'lines'\n)\n",
-        "tools/t.py": "T = 1\n",
-        "tests/test_a.py": "\n\n",
-        "notebooks/03_a.py": "from helpers import a\na.f()\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    for module in (rules.lineage, rules.api_reference):
-        monkeypatch.setattr(module, "SOURCE", tmp_path / "src")
-    found = {what: number for what, number, _ in rules.sizes(tmp_path)}
-    assert found["lines of code in src/helpers"] == 7 and found["lines of code in tools"] == 1
-    assert found["modules"] == found["modules of less than 30 lines of code"] == 2
-    assert found["lines of code in the largest module"] == 4
-    assert found["lines of tests"] == 2
-    assert found["lines of helpers behind 03_a"] == 3
