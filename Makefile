@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lab lock notebooks check test digest faults crowd-test smoke reproduce audit audit-plan train chapter why claims \
+.PHONY: help env lab lock notebooks check test digest golden faults crowd-test smoke reproduce audit audit-plan train chapter why claims \
   course course-try course-tables league league-deliver league-grade league-reveal pdf serve clean
 
 help:  ## list the targets
@@ -87,6 +87,13 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 
 digest: $(ENV)  ## compute a small part of every layer, and compare with the numbers of record
 	@$(PYTHON) tests/digest.py
+
+# The five audits take some minutes; their reports lie in build/audits afterwards.
+EXAMPLE_AUDITS := example example-smoke portraits table verification
+golden: reproduce  ## compare every number of the run and of the example audits with those of record
+	@for audit in $(EXAMPLE_AUDITS); do $(PYTHON) -m faceaudit run audits/$$audit.yml || exit 1; done
+	@$(PYTHON) tests/golden.py $(PROFILE)
+	@$(PYTHON) tests/golden.py audits
 
 faults: $(ENV)  ## provoke far more faults than `make test` does (20 minutes)
 	FAULTS=40 $(PYTHON) -m pytest tests/faults
