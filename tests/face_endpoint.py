@@ -50,12 +50,14 @@ class FaceEndpoint:
                 pass  # a client that was killed
 
         self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.ended = threading.Event()
         self.url = f"http://127.0.0.1:{self.server.server_port}/gender"
         self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
         self.thread.start()
         return self
 
     def __exit__(self, *_):
+        self.server.ended.set()
         self.server.shutdown()
         self.thread.join()
         self.server.server_close()
@@ -96,3 +98,35 @@ def send(handler, content, status=200, headers=None):
 def say_json(answer, status=200, headers=None):
     """An endpoint's `say`: always the same."""
     return lambda handler, _: send(handler, json.dumps(answer).encode(), status, headers)
+
+
+# --- sick endpoints: what they send is no proper HTTP
+
+
+def send_raw(content):
+    """An endpoint's `say`: always the same bytes, after which the connection is closed."""
+
+    def say(handler, _):
+        handler.connection.sendall(content)
+        handler.close_connection = True
+
+    return say
+
+
+def send_for_ever(start, piece, pause=0.0):
+    """An endpoint's `say`: a start, then a piece again and again, with pauses of some seconds."""
+
+    def say(handler, _):
+        handler.close_connection = True
+        handler.connection.sendall(start)
+        while not handler.server.ended.wait(pause):
+            handler.connection.sendall(piece)
+
+    return say
+
+
+def with_length(content, *headers, length=None):
+    """The bytes of a success; a length that is not true can be given."""
+    length = len(content) if length is None else length
+    lines = ["HTTP/1.1 200 OK", f"Content-Length: {length}", *headers, "", ""]
+    return "\r\n".join(lines).encode() + content

@@ -13,7 +13,8 @@ exit codes, of gate:
      there is a doubt that the audit file does not accept; a line for each
   2  with --fail-on inconclusive: none of this, but some comparisons are undecided or not
      estimable; a line for each
-  3  could not run: a file is missing or has a fault
+  3  could not run: a file is missing or has a fault; so ends `run` as well, where an endpoint gives
+     no answers or the disk is full, and the same command goes on from there
 """
 
 import argparse

@@ -8,8 +8,8 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -142,24 +142,33 @@ class AnswerCache:
     answer; a power cut may lose the last ones. Rows hold the numbers that were read and a reason of
     our own words, and nothing else of what an endpoint said, which may repeat a key. `calls` says
     how often the model was asked, failed calls included.
+
+    Raises:
+        OSError: the file cannot be read or written, for example because the disk is full. What was
+            added before is kept.
     """
 
     def __init__(self, folder: Path, model: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path, self._model = folder / "answers.sqlite", model
-        self._base = sqlite3.connect(self.path, timeout=60)
-        self.close = self._base.close
-        # Nothing waits for the disk: the system writes on when this process is killed.
-        self._base.executescript(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-            "CREATE TABLE IF NOT EXISTS calls (model TEXT, image TEXT, value BLOB, reason TEXT, "
-            "time TEXT DEFAULT CURRENT_TIMESTAMP); "
-            "CREATE INDEX IF NOT EXISTS by_model ON calls (model)"
-        )
         self._found: dict[str, tuple[bytes | None, str]] = {}
         self.calls = 0
-        rows = "SELECT image, value, reason FROM calls WHERE model = ? ORDER BY rowid"
-        self._take(self._base.execute(rows, [model]))
+        with self._faults_in_words():
+            self._base = sqlite3.connect(self.path, timeout=60)
+            self.close = self._base.close
+            try:
+                # Nothing waits for the disk: the system writes on when this process is killed.
+                self._base.executescript(
+                    "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
+                    "CREATE TABLE IF NOT EXISTS calls (model TEXT, image TEXT, value BLOB, "
+                    "reason TEXT, time TEXT DEFAULT CURRENT_TIMESTAMP); "
+                    "CREATE INDEX IF NOT EXISTS by_model ON calls (model)"
+                )
+                rows = "SELECT image, value, reason FROM calls WHERE model = ? ORDER BY rowid"
+                self._take(self._base.execute(rows, [model]))
+            except sqlite3.Error:
+                self.close()
+                raise
 
     def add(self, keys: Sequence[str], values: Sequence[Any], reasons: Sequence[str]) -> None:
         """Keep one row for each image; a value counts where the reason is ""."""
@@ -167,14 +176,37 @@ class AnswerCache:
             (key, None if reason else np.asarray(value, "<f8").tobytes(), str(reason))
             for key, value, reason in zip(keys, values, reasons, strict=True)
         ]
-        with self._base:
+        with self._faults_in_words(), self._base:
             insert = "INSERT INTO calls (model, image, value, reason) VALUES (?, ?, ?, ?)"
             self._base.executemany(insert, [(self._model, *row) for row in rows])
         self._take(rows)
 
+    @contextmanager
+    def _faults_in_words(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            # The low byte is the kind of error. A quota, or a limit on the size of a file, shows
+            # as an error of input and output.
+            no_room = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+            advice = "make room there" if no_room else "see that this folder can be written to"
+            raise OSError(
+                f"{self.path.parent}: the answers of the model cannot be kept there ({error}); "
+                f"what was answered before is kept: {advice} and run the same command again, "
+                "which goes on from there"
+            ) from error
+
     def has(self, key: str) -> bool:
         """Whether an image has an answer; a failed call is none."""
         return key in self._found and self._found[key][1] in ("", NO_FACE)
+
+    def has_failed(self, key: str) -> bool:
+        """Whether an image was asked about, and every call about it failed."""
+        return key in self._found and not self.has(key)
+
+    def has_answers(self) -> bool:
+        """Whether the model ever answered about an image."""
+        return any(map(self.has, self._found))
 
     def answers(self, keys: Sequence[str]) -> Answers:
         """What is kept of images, in their order."""

@@ -1,20 +1,31 @@
 """Models on the network: no image is asked about twice, and a failed call is no answer.
 
 What may be tried again (a timeout, HTTP 429, 500, 503 …) is tried again, as urllib3's `Retry` waits
-and as the endpoint asks. What no waiting mends (a wrong address, a refused key, a redirect) ends
-the run. Keys are read from the environment when a call is made, and stand in no card, no file and
-no message. Images are asked about in a random order: an endpoint that changes during an audit would
+and as the endpoint asks. All tries about one image together have a time limit, and one answer has a
+limit of its size, whatever the endpoint sends. An endpoint that gives no answers ends the run in
+one sentence, and so does what no waiting mends (a wrong address, a refused key, a redirect).
+
+Keys are read from the environment when a call is made, and stand in no card, no file and no
+message. Images are asked about in a random order: an endpoint that changes during an audit would
 otherwise change along with the grid.
 """
 
+import http.client
 import io
+import json
 import os
+import re
+import threading
 import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
 import requests
+import urllib3
 from PIL import Image
 from urllib3.util import Retry
 
@@ -24,23 +35,79 @@ from faceaudit.wording import fault
 from helpers.utils import seeding
 
 FROM_ENVIRONMENT = "env:"
-RETRIES, FIRST_WAIT, LONGEST_WAIT = 5, 0.5, 300.0
-"""Repetitions of a call that failed; seconds between them, at first and at most."""
+TRIES, FIRST_WAIT = 6, 0.5
+"""Calls about one image at most; seconds from which the waits between them grow."""
+MOST_BYTES = 1_000_000
+"""Length of an answer at most, after it was unpacked."""
 MOST_FAILURES, ENOUGH_TO_JUDGE = 0.3, 40
 """The run ends when more than this share of so many calls fails."""
-_BUSY, _TRY_AGAIN = 429, (None, 408, 425, 429, 500, 502, 503, 504)
+_AT_A_TIME = 65_536
+"""Bytes of an answer that are read at a time."""
+_BUSY, _TRY_AGAIN = 429, (408, 425, 429)
+"""Of the statuses that blame the request, which are 400 to 499: those that another try may mend."""
 _HOPELESS = {
     **dict.fromkeys((401, 403, 407), "refuses the key (HTTP {}); check model.headers"),
     **dict.fromkeys((404, 405, 410), "takes no images (HTTP {}); check model.url"),
 }
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"(?!\s)[\t\x20-\x7e\x80-\xff]*")
+"""What HTTP takes as a header: letters of Latin-1, no line breaks, no space at the start."""
+_HOST = re.compile(r"[\w.:-]+")
+_NO_REPLY = (
+    requests.RequestException,
+    urllib3.exceptions.HTTPError,
+    http.client.HTTPException,
+    OSError,
+    ValueError,
+)
+"""What the libraries raise about a call; some of urllib3's errors come through as they are."""
 
 
 class CallFailed(Exception):
-    """A call without an answer; the reason is a few words of ours, without keys."""
+    """A call without an answer; the reason is a few words of ours, without keys.
 
-    def __init__(self, reason: str, status: int | None = None, after: float | None = None) -> None:
+    Attributes:
+        status: of HTTP; None where a call broke off, or the answer could not be read.
+        after: seconds that the endpoint asks to wait for; None where it asks for none.
+        in_json: whether the endpoint answered in JSON, though not what is read.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        status: int | None = None,
+        after: float | None = None,
+        in_json: bool = False,
+    ) -> None:
         super().__init__(reason)
-        self.status, self.after = status, after
+        self.status = status
+        self.after = after
+        self.in_json = in_json
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether another try may give an answer."""
+        return self.status is None or self.status in _TRY_AGAIN or not 400 <= self.status < 500
+
+
+class EndpointSilent(ValueError):
+    """An endpoint that gives no answers; the sentence says what was tried."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back of a call; the content of a success alone is read."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class _Session(requests.Session):
+    """A session that looks at no redirect: requests reads the whole body of one."""
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Where a redirect leads; it is not followed."""
 
 
 class RemoteModel(BlackBox):
@@ -63,37 +130,86 @@ class RemoteModel(BlackBox):
         super().__init__(address, said, reading)
         self._http, self._seed, self._next_turn = http, seed, 0.0
         self._called = self._failed = 0
-        self._session = requests.Session()
+        self._has_answered = False
+        self._tries_in_silence = 0
+        self._seconds_in_silence = 0.0
+        self._session = self._new_session()
+
+    @staticmethod
+    def _new_session() -> requests.Session:
+        session = _Session()
         # Without an `auth`, a session sends what ~/.netrc holds for the host. This one adds
         # nothing, and the environment's proxies go on working, which `trust_env` would turn off.
-        self._session.auth = lambda request: request
+        session.auth = lambda request: request
+        return session
 
     def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
-        """Put answers into a cache, each before the next image is asked about."""
+        """Put answers into a cache, each before the next image is asked about.
+
+        Images about which all calls of an earlier run failed come last. Where the model answered
+        about others, such an image may be what the endpoint cannot take: these images end no run,
+        and keep their failed calls when they fail again.
+        """
         keys = list(wanted)
-        for place in seeding.rng(self._seed, "order of calls").permutation(len(keys)):
-            key, stream = keys[place], io.BytesIO()
-            pixels = np.ascontiguousarray(images[wanted[key]].transpose(1, 2, 0))
-            Image.fromarray(pixels).save(stream, "PNG")
-            self._ask_about(stream.getvalue(), key, cache)
+        order = seeding.rng(self._seed, "order of calls").permutation(len(keys))
+        shuffled = [keys[place] for place in order]
+        failed = [key for key in shuffled if cache.has_failed(key)]
+        for key in [key for key in shuffled if not cache.has_failed(key)]:
+            self._ask_about(_as_png(images[wanted[key]]), key, cache)
+            done(1)
+        known = cache.has_answers()
+        for place, key in enumerate(failed):
+            try:
+                self._ask_about(_as_png(images[wanted[key]]), key, cache, again=known)
+            except EndpointSilent:
+                if not known:
+                    raise
+                done(len(failed) - place)
+                return
             done(1)
 
-    def _ask_about(self, png: bytes, key: str, cache: AnswerCache) -> None:
-        """Ask about one image until there is an answer or no patience, and keep each outcome."""
-        retry = Retry(RETRIES, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
+    def _ask_about(self, png: bytes, key: str, cache: AnswerCache, again: bool = False) -> None:
+        """Ask about one image until there is an answer or no patience, and keep each outcome.
+
+        `again`: the calls of an earlier run failed, and another failure says little of the
+        endpoint.
+        """
+        retry = Retry(TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
+        left = self._http.total_time
         while True:
             self._wait_for_turn(cache)
+            self._called += not again
+            start = time.monotonic()
             try:
-                answer = self._answer(png, key)
-                return cache.add([key], [answer], [NO_FACE if answer is None else ""])
-            except CallFailed as failure:
-                cache.add([key], [None], [str(failure)])
+                answer = self._answer(png, key, min(self._http.timeout, left))
+            except CallFailed as error:
+                failure = error
+            else:
+                cache.add([key], [answer], [NO_FACE if answer is None else ""])
+                self._has_answered = True
+                self._tries_in_silence = 0
+                self._seconds_in_silence = 0.0
+                return
+            cache.add([key], [None], [str(failure)])
+            left -= time.monotonic() - start
+            self._tries_in_silence += 1
+            if not again:
                 self._stop_if_sick(failure, cache)
-                if failure.status not in _TRY_AGAIN or not retry.total:
-                    return
-                retry = retry.increment(error=failure)
-                wait = retry.get_backoff_time() if failure.after is None else failure.after
-                time.sleep(min(wait, LONGEST_WAIT))
+            if not failure.may_pass:
+                return
+            if failure.after is not None and failure.after >= left:
+                raise self._too_long_a_wait(failure, left, cache)
+            if not retry.total:
+                break
+            retry = retry.increment(error=failure)
+            wait = retry.get_backoff_time() if failure.after is None else failure.after
+            if wait >= left:
+                break
+            time.sleep(wait)
+            left -= wait
+        if not failure.in_json:
+            self._seconds_in_silence += self._http.total_time - left
+            self._stop_if_silent(failure, cache, again)
 
     def _wait_for_turn(self, cache: AnswerCache) -> None:
         if cache.calls >= self._http.max_calls:
@@ -101,49 +217,109 @@ class RemoteModel(BlackBox):
         now = time.monotonic()
         time.sleep(max(self._next_turn - now, 0))
         self._next_turn = max(self._next_turn, now) + 1 / self._http.per_second
-        self._called += 1
 
     def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
         self._failed += failure.status != _BUSY  # which is no fault
         if self._called >= ENOUGH_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
             raise fault("calls_failed", self.name, self._failed, self._called, failure, cache.path)
 
-    def _answer(self, png: bytes, key: str) -> float | list[float] | None:
+    def _stop_if_silent(self, failure: CallFailed, cache: AnswerCache, again: bool) -> None:
+        """End the run when the first image got no answer, or no image for the time of one."""
+        first = not (self._has_answered or again)
+        if first or self._seconds_in_silence >= self._http.total_time:
+            tries = self._tries_in_silence
+            raise EndpointSilent(
+                f"{self.name}: no answer in {tries} {'try' if tries == 1 else 'tries'} and "
+                f"{self._seconds_in_silence:.1f} s, the last one failed by “{failure}”; what was "
+                f"answered is kept in {cache.path}: run the same again when the endpoint is well"
+            )
+
+    def _too_long_a_wait(
+        self, failure: CallFailed, left: float, cache: AnswerCache
+    ) -> EndpointSilent:
+        tries = self._tries_in_silence
+        return EndpointSilent(
+            f"{self.name}: HTTP {failure.status} after {tries} {'try' if tries == 1 else 'tries'}, "
+            f"and its Retry-After asks for a wait longer than the {max(left, 0):.1f} s that are "
+            f"left of model.total_time; what was answered is kept in {cache.path}: run the same "
+            "again later, or set model.total_time higher or model.per_second lower"
+        )
+
+    def _answer(self, png: bytes, key: str, seconds: float) -> float | list[float] | None:
         """One call, and what is read in its answer; None if no face was found."""
         headers = {"Content-Type": "image/png", "Idempotency-Key": key, **self._secrets()}
-        # A redirect would take the headers, and the faces, elsewhere.
-        options = {"timeout": self._http.timeout, "allow_redirects": False}
         try:
-            response = self._session.post(self._http.url, data=png, headers=headers, **options)
-            self._refuse(response)
-            return self._read(response.json())
-        except requests.Timeout:
-            raise CallFailed(f"no answer in {self._http.timeout:g} s") from None
-        except requests.JSONDecodeError:
-            raise CallFailed("the answer is no JSON") from None
-        except requests.RequestException as error:
-            # Its own words hold the whole URL.
+            reply = self._reply_in_time(png, headers, seconds)
+        except (requests.Timeout, TimeoutError):
+            raise CallFailed(f"no answer in {seconds:.3g} s") from None
+        except requests.exceptions.InvalidURL:
+            # Its own words, as those of the others, hold the whole URL.
+            raise ValueError(f"model.url {self.name} is no address that can be called") from None
+        except requests.exceptions.ContentDecodingError:
+            raise CallFailed("the answer cannot be unpacked") from None
+        except requests.exceptions.ChunkedEncodingError:
+            raise CallFailed("the answer broke off") from None
+        except _NO_REPLY as error:
             raise CallFailed(f"no connection ({type(error).__name__})") from None
+        self._refuse(reply)
+        return self._read(_parsed(reply))
+
+    def _reply_in_time(self, png: bytes, headers: dict[str, str], seconds: float) -> Reply:
+        """What comes back of a call within so many seconds; TimeoutError if that is not all.
+
+        The time limits of sockets start anew with each byte that comes, and looking up a host has
+        none. So another thread makes the call. When it is late, it is left to itself with its
+        session, and ends when the endpoint does.
+        """
+        session = self._session
+        future: Future[Reply] = Future()
+
+        def call() -> None:
+            try:
+                future.set_result(_reply(session, self._http.url, png, headers, seconds))
+            except Exception as error:
+                future.set_exception(error)
+            if session is not self._session:
+                session.close()
+
+        threading.Thread(target=call, name=f"call of {self.name}", daemon=True).start()
+        try:
+            return future.result(timeout=seconds)
+        except TimeoutError:
+            self._session = self._new_session()
+            raise
 
     def _secrets(self) -> dict[str, str]:
+        """The file's headers with the values of the environment; no message shows a value."""
         found = dict(self._http.headers)
         for header, value in found.items():
+            source = "its value"
             if value.startswith(FROM_ENVIRONMENT):
-                found[header] = os.environ.get(name := value.removeprefix(FROM_ENVIRONMENT))
+                name = value.removeprefix(FROM_ENVIRONMENT)
+                source = f"the value of the environment's variable {name}"
+                found[header] = os.environ.get(name)
                 if found[header] is None:
                     raise fault("no_variable", header, name)
+            if not _HEADER_NAME.fullmatch(header):
+                raise ValueError(f"model.headers: {header!r} is no name of a header")
+            if not _HEADER_VALUE.fullmatch(found[header]):
+                raise ValueError(
+                    f"model.headers.{header}: {source} is none of a header, for example because of "
+                    "a line break at its end; one line of Latin letters without a space at its "
+                    "start was expected"
+                )
         return found
 
-    def _refuse(self, response: requests.Response) -> None:
+    def _refuse(self, reply: Reply) -> None:
         """Raise what a status stands for that is none of success."""
-        status = response.status_code
+        status = reply.status
         if 300 <= status < 400:
-            goal = urlsplit(response.headers.get("Location", "")).hostname or "elsewhere"
-            raise fault("redirected", self.name, goal, status)
+            raise fault("redirected", self.name, _host(reply.headers.get("Location", "")), status)
         if status in _HOPELESS:
             raise ValueError(f"{self.name} {_HOPELESS[status].format(status)}")
-        if not response.ok:
-            raise CallFailed(f"HTTP {status}", status, Retry().get_retry_after(response))
+        if not 200 <= status < 300:
+            after = _seconds_to_wait(reply.headers.get("Retry-After"))
+            raise CallFailed(f"HTTP {status}", status, after)
 
     def _read(self, found: Any) -> float | list[float] | None:
         """What stands where `read` looks; messages repeat nothing of the answer but numbers."""
@@ -153,5 +329,63 @@ class RemoteModel(BlackBox):
             try:
                 found = found[int(part) if isinstance(found, list) else part]
             except (LookupError, TypeError, ValueError):
-                raise CallFailed(f"nothing stands at {part!r} of model.read") from None
+                reason = f"nothing stands at {part!r} of model.read"
+                raise CallFailed(reason, in_json=True) from None
         return None if found is None else self.reading([found], 1, self.name)[0].tolist()
+
+
+def _as_png(image: np.ndarray) -> bytes:
+    """The file of an image, uint8 (3, height, width)."""
+    stream = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0))).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def _reply(
+    session: requests.Session, url: str, png: bytes, headers: dict[str, str], seconds: float
+) -> Reply:
+    """Send an image; `CallFailed` where the answer is longer than any answer is."""
+    # A redirect would take the headers, and the faces, elsewhere.
+    options = {"timeout": seconds, "allow_redirects": False, "stream": True}
+    with session.post(url, data=png, headers=headers, **options) as response:
+        content = bytearray()
+        if 200 <= response.status_code < 300:
+            for part in response.iter_content(_AT_A_TIME):
+                content += part
+                if len(content) > MOST_BYTES:
+                    raise CallFailed(f"an answer of more than {MOST_BYTES:,} bytes")
+        return Reply(response.status_code, response.headers, bytes(content))
+
+
+def _parsed(reply: Reply) -> Any:
+    """The JSON of a reply; whole numbers become floats, which have no longest."""
+    if not reply.content.strip():
+        raise CallFailed(f"an empty answer (HTTP {reply.status})")
+    try:
+        try:
+            return json.loads(reply.content, parse_int=float)
+        except UnicodeDecodeError:  # JSON is UTF-8; what is read are numbers, as in any Latin text
+            return json.loads(reply.content.decode("latin-1"), parse_int=float)
+    except RecursionError:
+        raise CallFailed("the answer is nested too deep") from None
+    except ValueError:
+        raise CallFailed("the answer is no JSON") from None
+
+
+def _seconds_to_wait(retry_after: str | None) -> float | None:
+    """Seconds that a header Retry-After asks for, None where it holds neither these nor a date."""
+    if retry_after is None:
+        return None
+    try:
+        return Retry().parse_retry_after(retry_after)
+    except (urllib3.exceptions.HTTPError, ValueError, OverflowError, TypeError, LookupError):
+        return None
+
+
+def _host(address: str) -> str:
+    """The host of an address that an endpoint sent, "elsewhere" where there is none to show."""
+    try:
+        host = urlsplit(address).hostname or ""
+    except ValueError:
+        host = ""
+    return host if _HOST.fullmatch(host) else "elsewhere"

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -212,18 +213,29 @@ class PythonModel(_Asked):
     function: Object
 
 
+def is_address(url: str) -> bool:
+    """Whether a text is an address of the web, with a host and a port that can be."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # which `port` raises as well
+        return False
+
+
 class Http(_Cut):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
-    url: str = Field(pattern="^https?://")
+    url: Annotated[str, such(is_address, "an address such as https://api.example.com/face")]
     read: Text  # where the answer stands, as "faces.0.gender.p_male"
     version: Text
     size: int = Field(gt=0)  # of the images that it is sent
     headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
     max_calls: int = Field(ge=1)
     per_second: float = Field(5.0, gt=0)
-    timeout: float = Field(30.0, gt=0)
+    timeout: float = Field(30.0, gt=0)  # seconds for one call
+    # Seconds for one image, all tries together: its calls, and the waits between them.
+    total_time: float = Field(60.0, gt=0, le=86_400)
 
 
 class Table(_Cut):

@@ -55,7 +55,16 @@ COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
 """Of the audit file, into the plan."""
 SAID = {"model", "people", "columns"}
 UNSAID = {
-    "model": {"headers", "url", "threshold", "fmr", "max_calls", "per_second", "timeout"},
+    "model": {
+        "headers",
+        "url",
+        "threshold",
+        "fmr",
+        "max_calls",
+        "per_second",
+        "timeout",
+        "total_time",
+    },
     "people": {"models", "export"},
 }
 """Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""

@@ -4,7 +4,9 @@ What was planned, rendered and answered lies in `artifacts/audits/<name>/` and i
 the audit runs again; the report lies in `build/audits/<name>/`.
 """
 
+import errno
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,11 +32,39 @@ from helpers.utils.parallel import alone
 WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
 REPORTED = "reported"
 """Mark in an audit's folder that a run ended."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of the system: a full disk, a quota that is used up, a file larger than may be."""
 
 
 def folders(specification: Specification) -> tuple[Path, Path]:
     """Where an audit keeps what it finished, and where its report goes."""
     return root() / "audits" / specification.name, ROOT / "build" / "audits" / specification.name
+
+
+@contextmanager
+def room_for(what: str, folder: Path) -> Iterator[None]:
+    """Say in one sentence that a disk is full.
+
+    Args:
+        what: is written meanwhile.
+        folder: that it is written to, where the error names no file.
+
+    Raises:
+        OSError: the disk is full; the sentence says what was written, where, and how to go on.
+    """
+    try:
+        yield
+    except OSError as error:
+        # An array of numpy that was written in part comes without a number.
+        written_in_part = error.errno is None and "requested and" in str(error)
+        if error.errno not in NO_ROOM and not written_in_part:
+            raise
+        place = Path(error.filename).parent if isinstance(error.filename, str) else folder
+        raise OSError(
+            f"{place}: no room on the disk for {what} ({error.strerror or error}); what is "
+            "finished is kept: make room there and run the same command again, which goes on from "
+            "there"
+        ) from error
 
 
 def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -49,12 +79,14 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
 
     Raises:
         ValueError: the file or its table has a fault.
+        OSError: the disk is full.
     """
     specification = read_specification(path)
     now = _plan(specification)
     place = folders(specification)[0] / "plan.json"
     told = "kept as it was," if place.exists() else "written to"
-    plan = keep_plan(now, place)
+    with room_for("the plan", place.parent):
+        plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
     for sentence in wording.told("answers", now.get("sizes", {})):
         say(sentence)
@@ -75,13 +107,14 @@ def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report
     Raises:
         ValueError: a fault in the file, a table or the model's answers, in one sentence; what was
             finished stays.
+        OSError: the disk is full; what was finished stays, and another run goes on from there.
         PeopleNeeded: people have to answer first; the sentence says what was written for them.
     """
     specification = read_specification(path)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
         raise wording.fault("no_table", path)
     kept, written = folders(specification)
-    with alone(kept / ".lock", say):
+    with room_for("images, tasks and answers", kept), alone(kept / ".lock", say):
         plan, now = plan_audit(path, say)
         for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
             (written / name).unlink(missing_ok=True)
@@ -93,9 +126,11 @@ def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report
                 (kept / "plan.json").unlink()
             raise
         (kept / REPORTED).touch()
-        write_json(report, written / "report.json")
-        write_card(report, written / "model_card.md")
-        say(f"report: {write_html(report, written / 'report.html', sheet)}")
+        with room_for("the report", written):
+            write_json(report, written / "report.json")
+            write_card(report, written / "model_card.md")
+            page = write_html(report, written / "report.html", sheet)
+        say(f"report: {page}")
     return report
 
 
@@ -114,7 +149,9 @@ def _report(
     tables = analyses.get(type(data), analyse)(data, now)
     if isinstance(data, Audited):  # which an audit of portraits can be held against
         images = in_words(data.frame, own.axes)
-        write_text(folders(own)[1] / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n"))
+        written = folders(own)[1]
+        with room_for("the table of images", written):
+            write_text(written / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n"))
     if own.target is not None:
         tables["target"] = transported(data.frame, own)
     return build_report(data, tables, plan, now, **more), sheet

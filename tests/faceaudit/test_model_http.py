@@ -1,11 +1,24 @@
 """A real HTTP server on the loopback: answers, faults, budget, order, and what is kept."""
 
+import collections
+import gzip
 import json
+import socket
+import threading
+import time
 
 import face_endpoint
 import numpy as np
 import pytest
-from face_endpoint import FaceEndpoint, p_male, say_json, send
+from face_endpoint import (
+    FaceEndpoint,
+    p_male,
+    say_json,
+    send,
+    send_for_ever,
+    send_raw,
+    with_length,
+)
 from requests.utils import get_netrc_auth
 
 from faceaudit import model_http
@@ -107,7 +120,7 @@ def test_secrets_are_sent_and_stand_nowhere(tmp_path, monkeypatch):
         good[0] = False
         found = ask_and_keep(one, faces(3, seed=2), tmp_path / "a")
         assert set(found.reasons) == {"nothing stands at '0' of model.read"}
-    with pytest.raises(ValueError, match="calls failed") as error:  # the server is gone
+    with pytest.raises(ValueError, match="no answer in 6 tries") as error:  # the server is gone
         ask_and_keep(gone, faces(60, seed=2), tmp_path / "a")
     assert "no connection" in str(error.value)
     kept = (tmp_path / "a" / "answers.sqlite").read_bytes()
@@ -133,3 +146,260 @@ def test_what_no_waiting_mends_ends_the_run(tmp_path, say, read, calls, told):
         with pytest.raises(ValueError, match=told) as raised:
             asked(tmp_path, faces(9), endpoint.url, read)
         assert endpoint.calls == calls and "secret" not in str(raised.value)
+
+
+# --- endpoints that give no answers
+
+TOTAL = 1.0
+"""Seconds for one image, in these tests."""
+START = b"HTTP/1.1 200 OK\r\n"
+BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n"
+BOMB = gzip.compress(bytes(20_000_000))
+ONE_TRY = rf"no answer in 1 try and 1\.\d s.*no answer in {TOTAL:g} s"
+SIX_TRIES = "no answer in 6 tries and "
+SILENT = {
+    "headers drip": (send_for_ever(START + b"X-Slow: ", b"a", 0.02), ONE_TRY),
+    "headers drip line by line": (send_for_ever(START, b"X-Slow: a\r\n", 0.05), ONE_TRY),
+    "body drips": (send_for_ever(with_length(b"", length=9999), b" ", 0.02), ONE_TRY),
+    "chunks drip": (
+        send_for_ever(START + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", 0.02),
+        ONE_TRY,
+    ),
+    "trailers drip": (
+        send_for_ever(START + b"Transfer-Encoding: chunked\r\n\r\n0\r\n", b"A: b\r\n", 0.02),
+        ONE_TRY,
+    ),
+    "says nothing": (lambda handler, _: handler.server.ended.wait(), ONE_TRY),
+    "goes on to say continue": (
+        send_for_ever(b"", b"HTTP/1.1 100 Continue\r\n\r\n", 0.001),
+        ONE_TRY,
+    ),
+    "headers without end": (send_for_ever(START, b"X: y\r\n"), SIX_TRIES),
+    "a header without end": (send_for_ever(START + b"X: ", b"y" * 10_000), SIX_TRIES),
+    "a body without end": (
+        send_for_ever(START + b"\r\n", b" " * 100_000),
+        SIX_TRIES + ".*more than 1,000,000 bytes",
+    ),
+    "chunks without end": (
+        send_for_ever(
+            START + b"Transfer-Encoding: chunked\r\n\r\n", b"186a0\r\n" + b" " * 100_000 + b"\r\n"
+        ),
+        SIX_TRIES + ".*more than 1,000,000 bytes",
+    ),
+    "bomb": (
+        send_raw(with_length(BOMB, "Content-Encoding: gzip")),
+        SIX_TRIES + ".*more than 1,000,000 bytes",
+    ),
+    "no gzip": (
+        send_raw(with_length(b"{}", "Content-Encoding: gzip")),
+        SIX_TRIES + ".*cannot be unpacked",
+    ),
+    "half of a gzip": (
+        send_raw(with_length(gzip.compress(b'{"p": 0.5}')[:15], "Content-Encoding: gzip")),
+        SIX_TRIES + ".*the answer",
+    ),
+    "closes at once": (send_raw(b""), SIX_TRIES + ".*no connection"),
+    "no HTTP": (send_raw(b"SSH-2.0-OpenSSH_9.2\r\n"), SIX_TRIES + ".*no connection"),
+    "too great a length": (send_raw(with_length(b"{}", length=99)), SIX_TRIES + ".*broke off"),
+    "too small a length": (send_raw(with_length(b'{"p": 0.5}', length=4)), SIX_TRIES + ".*no JSON"),
+    "two lengths": (
+        send_raw(with_length(b"{}", "Content-Length: 7")),
+        SIX_TRIES + ".*no connection",
+    ),
+    "no content": (say_json({}, 204), SIX_TRIES + ".*an empty answer .HTTP 204."),
+    "an empty body": (send_raw(with_length(b"")), SIX_TRIES + ".*an empty answer .HTTP 200."),
+    "another protocol": (
+        send_raw(b"HTTP/1.1 101 Switching Protocols\r\n\r\n"),
+        SIX_TRIES + ".*HTTP 101",
+    ),
+    "no JSON": (send_raw(with_length(b"<html>sorry</html>")), SIX_TRIES + ".*no JSON"),
+    "nested": (send_raw(with_length(b"[" * 500_000)), SIX_TRIES + ".*nested too deep"),
+    "busy": (send_raw(BUSY + b"\r\n"), SIX_TRIES + ".*HTTP 503"),
+    "busy, a wait of nan": (send_raw(BUSY + b"Retry-After: nan\r\n\r\n"), SIX_TRIES),
+    "busy, a negative wait": (send_raw(BUSY + b"Retry-After: -5\r\n\r\n"), SIX_TRIES),
+    "busy, a wait of many digits": (
+        send_raw(BUSY + b"Retry-After: " + b"9" * 5000 + b"\r\n\r\n"),
+        SIX_TRIES,
+    ),
+    "busy until the past": (
+        send_raw(BUSY + b"Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n\r\n"),
+        SIX_TRIES,
+    ),
+    "busy until the year 9999": (
+        send_raw(BUSY + b"Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n\r\n"),
+        r"HTTP 503 after 1 try, .* longer than the [01]\.\d s",
+    ),
+    "busy for a year": (
+        send_raw(BUSY + b"Retry-After: 31536000\r\n\r\n"),
+        "HTTP 503 after 1 try, .* model.total_time",
+    ),
+    "too many calls for a year": (
+        say_json({}, 429, {"Retry-After": "31536000"}),
+        "HTTP 429 after 1 try, .* model.per_second lower",
+    ),
+    "not a number": (send_raw(with_length(b'{"p": NaN}')), "the answer is nan"),
+    "infinity": (send_raw(with_length(b'{"p": -Infinity}')), "the answer is .inf"),
+    "too large a number": (send_raw(with_length(b'{"p": 1e999}')), "the answer is inf"),
+    "a number of many digits": (
+        send_raw(with_length(b'{"p": ' + b"1" * 5000 + b"}")),
+        "the answer is inf",
+    ),
+    "a nested answer": (
+        send_raw(with_length(b'{"p": ' + b"[" * 200 + b"]" * 200 + b"}")),
+        "the answers are no numbers",
+    ),
+    "a redirect without end": (
+        send_for_ever(b"HTTP/1.1 302 Found\r\nLocation: /loop\r\n\r\n", b" " * 100_000),
+        "sends to elsewhere",
+    ),
+    "a redirect to no address": (
+        send_raw(b"HTTP/1.1 302 Found\r\nLocation: http://[\x1b[31m\r\n\r\n"),
+        "sends to elsewhere",
+    ),
+}
+
+
+def say_p(handler, image):
+    """An endpoint's `say` that is well."""
+    send(handler, json.dumps({"p": p_male(image)}).encode())
+
+
+@pytest.fixture
+def no_call_goes_on():
+    """Check that the threads of calls have ended, once their endpoint has."""
+    yield
+    until = time.monotonic() + 5
+    while calls := [one for one in threading.enumerate() if one.name.startswith("call of")]:
+        assert time.monotonic() < until, calls
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("mode", SILENT)
+@pytest.mark.usefixtures("no_call_goes_on")
+def test_an_endpoint_without_answers_ends_the_run_in_one_sentence_and_in_time(tmp_path, mode):
+    say, told = SILENT[mode]
+    images = faces(20)
+    with FaceEndpoint(say=say_p) as endpoint:
+        asked(tmp_path, images[:5], endpoint.url, "p")
+        endpoint.say = say
+        start = time.monotonic()
+        with pytest.raises(ValueError, match=told) as raised:
+            asked(tmp_path, images, endpoint.url, "p", total_time=TOTAL)
+        assert time.monotonic() - start < TOTAL + 1
+        assert endpoint.url in str(raised.value) and "\n" not in str(raised.value)
+        endpoint.say = say_p
+        calls = endpoint.calls
+        again = asked(tmp_path, images, endpoint.url, "p")
+        assert endpoint.calls - calls == 15, "what was answered before is kept"
+    np.testing.assert_array_equal(again.values, truth(images))
+
+
+WELL = {
+    "half of a pair of surrogates": b'{"n": "\\ud800", "p": 0.5}',
+    "no UTF-8": b'{"n": "caf\xe9", "p": 0.5}',
+    "UTF-16": '{"p": 0.5}'.encode("utf-16"),
+    "an integer of many digits beside": b'{"n": ' + b"1" * 5000 + b', "p": 0.5}',
+}
+
+
+@pytest.mark.parametrize("content", WELL.values(), ids=WELL)
+def test_numbers_are_read_whatever_stands_beside_them(tmp_path, content):
+    with FaceEndpoint(say=send_raw(with_length(content))) as endpoint:
+        assert asked(tmp_path, faces(1), endpoint.url, "p").values.tolist() == [0.5]
+
+
+@pytest.mark.usefixtures("no_call_goes_on")
+def test_an_address_that_takes_no_calls_ends_the_run_in_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_http, "FIRST_WAIT", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as waiting:  # which accepts no connection
+        url = f"http://127.0.0.1:{waiting.getsockname()[1]}/"
+        start = time.monotonic()
+        with pytest.raises(ValueError, match=f"{url}: {ONE_TRY}"):
+            asked(tmp_path, faces(5), url, total_time=TOTAL)
+        assert time.monotonic() - start < TOTAL + 1
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=rf"{url}: no answer in 3 tries and [01]\.\d s"):
+        asked(tmp_path, faces(5), url, total_time=2 * TOTAL)  # nobody listens any more
+    assert time.monotonic() - start < 2 * TOTAL + 1
+
+
+@pytest.mark.usefixtures("no_call_goes_on")
+def test_a_host_that_is_looked_up_for_ever_ends_the_run_in_time(tmp_path, monkeypatch):
+    ended = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait() and [])
+    start = time.monotonic()
+    with pytest.raises(ValueError, match=f"http://face.example/: {ONE_TRY}"):
+        asked(tmp_path, faces(5), "http://face.example/", total_time=TOTAL)
+    assert time.monotonic() - start < TOTAL + 1
+    ended.set()
+
+
+def test_an_endpoint_that_falls_silent_ends_the_run_after_the_time_of_one_image(tmp_path):
+    images = faces(60)
+    drip, _ = SILENT["headers drip"]
+
+    def say(handler, image):
+        (say_p if endpoint.calls <= 30 else drip)(handler, image)
+
+    with FaceEndpoint(say=say) as endpoint:
+        start = time.monotonic()
+        with pytest.raises(ValueError, match="no answer in 2 tries and"):
+            asked(tmp_path, images, endpoint.url, "p", total_time=TOTAL, timeout=0.6 * TOTAL)
+        assert time.monotonic() - start < TOTAL + 1
+        assert endpoint.calls == 32, "a call has a time limit of its own"
+        endpoint.say = say_p
+        again = asked(tmp_path, images, endpoint.url, "p")
+    assert endpoint.calls == 62
+    np.testing.assert_array_equal(again.values, truth(images))
+
+
+@pytest.mark.parametrize("missing", [0, 20])
+def test_images_that_an_endpoint_cannot_take_end_no_later_run(tmp_path, missing):
+    images = faces(300)
+    hard = {image[0].tobytes() for image in images[40::37]}
+    lost = {image[0].tobytes() for image in images[1 : 1 + missing]}
+
+    def say(handler, image):
+        if image[0].tobytes() in hard | lost:
+            send(handler, b"sorry", 500 if image[0].tobytes() in hard else 413)
+        else:
+            say_p(handler, image)
+
+    with FaceEndpoint(say=say) as endpoint:
+        first = asked(tmp_path, images, endpoint.url, "p")
+        again = asked(tmp_path, images, endpoint.url, "p")
+        np.testing.assert_array_equal(first.values, again.values)
+        counts = collections.Counter(again.reasons)
+        assert counts["HTTP 500"] == len(hard) == 8 and counts["HTTP 413"] == missing
+        lost.clear()
+        found = asked(tmp_path, images, endpoint.url, "p")
+    wanted = truth(images)
+    wanted[40::37] = np.nan
+    np.testing.assert_array_equal(found.values, wanted)
+
+
+KEYS = ["very-secret\n", "very-secret\r\nX-Other: 1", " very-secret", "very-secret\u20ac"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_key_that_is_no_header_is_refused_before_a_call_and_not_shown(tmp_path, monkeypatch, key):
+    monkeypatch.setenv("FACE_KEY", key)
+    with FaceEndpoint() as endpoint:
+        told = "model.headers.X-Api-Key: the value of the environment's variable FACE_KEY is none"
+        with pytest.raises(ValueError, match=told) as raised:
+            asked(tmp_path, faces(3), endpoint.url, headers={"X-Api-Key": "env:FACE_KEY"})
+        with pytest.raises(ValueError, match="model.headers: 'X Key' is no name of a header"):
+            asked(tmp_path, faces(3), endpoint.url, headers={"X Key": "1"})
+        assert endpoint.calls == 0
+    assert "secret" not in str(raised.value) and raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize("url", ["http://", "http://[x", "http://x:99999/", "ftp://x/", "https:x"])
+def test_a_url_without_a_host_is_refused(url):
+    with pytest.raises(ValueError, match="an address such as https://api.example.com/face"):
+        model(url)
+
+
+def test_a_host_that_cannot_be_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="model.url http://.example/ is no address"):
+        asked(tmp_path, faces(3), "http://.example/")

@@ -44,3 +44,11 @@ def test_files_that_ship_can_be_read(repository):
     assert {key for key in whole if whole[key] != small[key]} == {
         *("name", "question", "generator", "design")
     }
+
+
+def test_patience_with_an_endpoint_is_no_decision():
+    given = {"kind": "http", "url": "https://x.example", "read": "p", "version": "1", "size": 8}
+    quick = given | {"max_calls": 1, "per_second": 1, "timeout": 1, "total_time": 1}
+    slow = given | {"max_calls": 9, "per_second": 9, "timeout": 9, "total_time": 9}
+    plans = [make_plan(faceaudit.Specification(**BASE, model=one)) for one in (quick, slow)]
+    assert departures(*plans, {}) == []
