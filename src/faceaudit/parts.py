@@ -245,10 +245,10 @@ class Output(Strict):
             return self
         found = "missing" if self.index is None else self.index
         if len(self.classes) > 2:
-            expected = f"the column of the positive class, one of classes {[*self.classes]},"
+            expected = f"the column of the positive class, one of {[*self.classes]},"
             require(self.index in self.classes, "index", found, expected)
         else:
-            expected = f"{self.classes[1]}, the second of classes (which is the positive class),"
+            expected = f"the second of classes ({self.classes[1]}, the positive class)"
             require(self.index in (None, self.classes[1]), "index", found, expected)
         return self
 

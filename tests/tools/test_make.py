@@ -58,7 +58,9 @@ def test_a_browser_in_a_folder_with_a_space_is_one_word(repository):
     browser = "/Applications/Google Chrome.app/chrome"
     for target in ("course", "pdf"):
         said = make(repository, "-n", target, f"CHROMIUM={browser}").stdout.replace("\\\n", " ")
-        words = [word for line in said.splitlines() if browser in line for word in shlex.split(line)]
+        words = [
+            word for line in said.splitlines() if browser in line for word in shlex.split(line)
+        ]
         assert browser in words or f"CHROMIUM={browser}" in words
 
 
