@@ -111,7 +111,7 @@ crowd-test: $(ENV) build/label-studio/installed  ## annotate in the real Label S
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN)
 
-AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=audits/example.yml`))
+AUDIT_FILE = "$(or $(AUDIT),$(error which one? for example `make $@ AUDIT=audits/example.yml`))"
 
 audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
 	@$(PYTHON) -m faceaudit run $(AUDIT_FILE) --device $(DEVICE)
@@ -142,7 +142,7 @@ claims: $(ENV)  ## list what the book says was found; fails if this profile's ru
 	@$(RUN) --claims
 
 course: $(ENV)  ## make labs, slides, handouts and the downloads, build/course (prints handouts with Chromium)
-	CHROMIUM=$(CHROMIUM) $(PYTHON) -m course.editions
+	CHROMIUM="$(CHROMIUM)" $(PYTHON) -m course.editions
 
 course-try: course  ## run all labs in a new environment of what students install (needs a network)
 	$(PYTHON) build/course/try_labs.py
@@ -172,7 +172,7 @@ PAPER := build/$(PROFILE)/paper
 pdf: reproduce  ## print the whole book without code, build/PROFILE/book.pdf (needs Chromium)
 	PYTHONPATH=tools $(PYTHON) -m sphinx -Q -b singlehtml -D exclude_patterns=api/* -D html_css_files=../paper.css \
 	  build/$(PROFILE)/source $(PAPER)
-	$(CHROMIUM) --headless --no-sandbox --no-pdf-header-footer --timeout=60000 --print-to-pdf=build/$(PROFILE)/book.pdf \
+	"$(CHROMIUM)" --headless --no-sandbox --no-pdf-header-footer --timeout=60000 --print-to-pdf=build/$(PROFILE)/book.pdf \
 	  "file://$(CURDIR)/$(PAPER)/index.html"
 
 serve: reproduce  ## read the book at http://127.0.0.1:8000

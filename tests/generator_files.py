@@ -240,7 +240,7 @@ def rosinality_state(weights: dict[str, Tensor]) -> dict[str, Tensor]:
                 "bias": (f"{there}.activate.bias", values.shape),
             }[own]
             if layer == "torgb" and own == "bias":
-                own_there, shape = f"{there}.bias", (1, 3, 1, 1)
+                own_there, shape = f"{there}.bias", (1, len(values), 1, 1)
             state[own_there] = values.reshape(shape)
     return state | {"convs.0.conv.blur.kernel": 4 * F, "to_rgbs.0.upsample.kernel": 4 * F}
 

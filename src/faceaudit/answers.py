@@ -57,12 +57,30 @@ class Reading:
             they are.
         activation: "none" if the outputs are probabilities already; "sigmoid" or "softmax" (over
             the classes) if they are logits.
-        index: which column is the positive class, from 0; None if there is but one.
+        index: which column is the positive class, from 0; None if there is but one, or if it is the
+            second of two `classes`.
+        classes: the columns that softmax runs over, where the output has others too; the second
+            of two is the positive class.
     """
 
     gives: Gives = "probability"
     activation: Literal["none", "sigmoid", "softmax"] = "none"
     index: int | None = None
+    classes: tuple[int, ...] | None = None
+
+    @property
+    def positive(self) -> int | None:
+        """The column of the positive class; None where it is not given."""
+        if self.index is None and self.classes is not None and len(self.classes) == 2:
+            return self.classes[1]
+        return self.index
+
+    def card(self) -> dict[str, Any]:
+        """How outputs are read, as JSON takes it; without `classes` where there are none."""
+        said = asdict(self)
+        if self.classes is None:  # models that were asked before there was this key keep their hash
+            del said["classes"]
+        return said
 
     def __call__(self, raw: Any, n: int, name: str, missing: bool = False) -> np.ndarray:
         """Answers about n images, float64 (n,) or (n, d); `missing`: NaN stands for "no face"."""
@@ -83,13 +101,26 @@ class Reading:
         return rows
 
     def _score(self, rows: np.ndarray, name: str) -> np.ndarray:
-        classes = rows.shape[1]
-        index = 0 if self.index is None and classes == 1 else self.index
-        if index is None or not 0 <= index < classes:
-            raise fault("no_index", name, index, classes)
-        if self.activation != "none":
-            scores = softmax(rows, axis=1) if self.activation == "softmax" else expit(rows)
-            return scores[:, index]
+        numbers = rows.shape[1]
+        if self.classes is not None and max(self.classes) >= numbers:
+            raise ValueError(
+                f"{name}: output.classes is {[*self.classes]}, but there are {numbers} numbers an "
+                f"image; columns from 0 to {numbers - 1} were expected"
+            )
+        if self.activation == "softmax" and self.classes is None and numbers > 2:
+            raise ValueError(
+                f"{name}: {numbers} numbers an image for softmax over two classes; give "
+                "output.classes, the columns of the classes, such as [8, 7], where the second is "
+                "the positive class"
+            )
+        index = 0 if self.positive is None and numbers == 1 else self.positive
+        if index is None or not 0 <= index < numbers:
+            raise fault("no_index", name, index, numbers)
+        if self.activation == "softmax":
+            columns = [*range(numbers)] if self.classes is None else [*self.classes]
+            return softmax(rows[:, columns], axis=1)[:, columns.index(index)]
+        if self.activation == "sigmoid":
+            return expit(rows[:, index])
         score = rows[:, index]
         if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
             raise fault("no_probabilities", name, np.nanmin(score), np.nanmax(score))
@@ -116,12 +147,16 @@ class BlackBox:
     def hash(self) -> str:
         """SHA-256 of all that the answers depend on; the name of a file is no part of it."""
         matters = {name: part for name, part in self.said.items() if name != "file"}
-        said = json.dumps([matters, asdict(self.reading)], sort_keys=True)
+        said = json.dumps([matters, self.reading.card()], sort_keys=True)
         return hashlib.sha256(said.encode()).hexdigest()
 
     def card(self) -> dict[str, Any]:
         """What the model is, as JSON takes it: kind, file, SHA-256, preparation, output, hash."""
-        return {"name": self.name, **self.said, "output": asdict(self.reading), "hash": self.hash}
+        return {"name": self.name, **self.said, "output": self.reading.card(), "hash": self.hash}
+
+    def seen(self, images: np.ndarray) -> np.ndarray:
+        """The part of images (n, 3, height, width) that the model sees, before it is scaled."""
+        return images if self.preparation is None else self.preparation.cut(images)
 
 
 def image_key(image: np.ndarray) -> str:
@@ -235,9 +270,10 @@ def require_answers(values: np.ndarray, where: str) -> None:
 def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Answers:
     """Ask a model about images (n, 3, height, width) that it has not answered yet, and keep all.
 
-    The same image is asked about once. What another version of the model answered is not used.
+    The same image is asked about once, and what the model does not see of an image is no part of
+    it. What another version of the model answered is not used.
     """
-    keys = [*map(image_key, images)]
+    keys = [*map(image_key, model.seen(images))]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:
         wanted = {key: row for row, key in enumerate(keys) if not cache.has(key)}
         # Silent, unless somebody looks at a terminal.

@@ -8,7 +8,7 @@ same way every time, or on a GPU; its files are checked before any image is show
 
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.wording import fault
-from helpers.artifacts.lineage import file_hash
+from helpers.artifacts.lineage import digest, file_hash
 
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
@@ -58,10 +58,72 @@ def open_session(path: Path, device: str = "cpu") -> Any:
         raise fault("no_onnx", path, onnxruntime.__version__, _first_line(error)) from None
 
 
+def weight_files(path: Path) -> dict[str, Path]:
+    """Find the files beside an ONNX file that hold tensors of its graph.
+
+    Large exports keep their weights in `<name>.onnx.data`, in `<name>.onnx_data`, or in a file for
+    each tensor. The graph names them; no tensor is read here.
+
+    Args:
+        path: of the ONNX file.
+
+    Returns:
+        Name in the graph → file, in the order of the names; empty where all is in the one file.
+
+    Raises:
+        ValueError: a file that the graph names is missing.
+    """
+    import onnx  # an audit without an ONNX file does without
+    from google.protobuf.message import DecodeError
+
+    if not path.is_file():
+        return {}
+    try:
+        model = onnx.load(path, format="protobuf", load_external_data=False)
+    except DecodeError:  # onnxruntime says what is wrong with the file
+        return {}
+    names = set()
+    for tensor in _tensors(model):
+        if onnx.external_data_helper.uses_external_data(tensor):
+            names |= {entry.value for entry in tensor.external_data if entry.key == "location"}
+    files = {name: path.parent / name for name in sorted(names)}
+    for name, file in files.items():
+        if not file.is_file():
+            raise ValueError(
+                f"{path}: its weights are in the file {name}, and {path.parent} has no such file; "
+                f"put {name} there, as it was written with {path.name}"
+            )
+    return files
+
+
+def _tensors(message: Any) -> Iterator[Any]:
+    """All tensors of a model of onnx, or of a part of it, wherever they stand."""
+    import onnx
+    from google.protobuf.message import Message
+
+    if isinstance(message, onnx.TensorProto):
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for part in [value] if isinstance(value, Message) else value:
+                yield from _tensors(part)
+
+
 class OnnxNetwork:
-    """A file with one input: prepared images (n, …) → raw outputs (n, …) of one of its outputs."""
+    """A file with one input: prepared images (n, …) → raw outputs (n, …) of one of its outputs.
+
+    Attributes:
+        input: of the file, as onnxruntime describes it.
+        output: the name of the output that is read.
+        weight_files: of `weight_files`.
+        one_at_a_time: whether the file refused several images at once, though its header takes any
+            number of them, and answered about each alone. Exports have such a number fixed inside.
+    """
 
     def __init__(self, path: Path, output: str | None = None, device: str = "cpu") -> None:
+        self.weight_files = weight_files(path)
+        self.one_at_a_time = False
         self._session, self._name = open_session(path, device), path.name
         (self.input, *more), outputs = self._session.get_inputs(), self._session.get_outputs()
         if more or self.input.type not in _TYPES:
@@ -73,16 +135,42 @@ class OnnxNetwork:
 
     def __call__(self, ready: np.ndarray) -> np.ndarray:
         ready = ready.astype(_TYPES[self.input.type])
-        # Some files want so many images at a time: the last batch is filled up with its last image.
-        fixed = self.input.shape[0] if isinstance(self.input.shape[0], int) else len(ready)
-        filled = np.concatenate([ready, np.repeat(ready[-1:], -len(ready) % fixed, 0)])
-        batches = np.split(filled, range(fixed, len(filled), fixed))
+        fixed = self.input.shape[0]
+        if isinstance(fixed, int):
+            # So many images at a time: the last batch is filled up with its last image.
+            filled = np.concatenate([ready, np.repeat(ready[-1:], -len(ready) % fixed, 0)])
+            batches = np.split(filled, range(fixed, len(filled), fixed))
+            return np.concatenate([self._run(batch) for batch in batches])[: len(ready)]
+        if len(ready) == 1:
+            return self._run(ready)
+        if not self.one_at_a_time:
+            try:
+                raw = self._run(ready)
+            except ValueError:
+                self.one_at_a_time = True
+            else:
+                if raw.shape[:1] == (len(ready),):
+                    return raw
+                self.one_at_a_time = True
+        return np.concatenate([self._of_one(ready[row : row + 1]) for row in range(len(ready))])
+
+    def _of_one(self, image: np.ndarray) -> np.ndarray:
+        """The output about an image (1, …), all of which is about this image."""
+        raw = self._run(image)
+        return raw if raw.shape[:1] == (1,) else raw[None]
+
+    def _run(self, batch: np.ndarray) -> np.ndarray:
         try:
-            raw = [self._session.run([self.output], {self.input.name: one})[0] for one in batches]
+            (raw,) = self._session.run([self.output], {self.input.name: batch})
         except Exception as error:  # as above
-            shapes = self.input.shape, [*ready.shape]
-            raise fault("no_answers", self._name, *shapes, _first_line(error)) from None
-        return np.concatenate(raw)[: len(ready)]
+            takes, gets = self.input.shape, [*batch.shape]
+            alone = " (several images at a time failed too)" if self.one_at_a_time else ""
+            raise ValueError(
+                f"{self._name}: takes {takes}, and failed on images of the shape {gets}{alone} "
+                f"({_first_line(error)}); where these differ, change input.size (one number, or "
+                "height and width as [112, 96]) or input.layout"
+            ) from None
+        return np.asarray(raw)
 
 
 def _first_line(error: Exception) -> str:
@@ -140,7 +228,8 @@ def local_model(
 
     A file computes on the device; a function has a device of its own.
     """
-    reading = Reading(gives, given.output.activation, given.output.index)
+    output = given.output
+    reading = Reading(gives, output.activation, output.index, output.classes)
     if isinstance(given, PythonModel):
         # What the function loads is no part of the hash: the version stands for it.
         said = {"kind": "python", "function": given.function, "version": given.version}
@@ -150,13 +239,19 @@ def local_model(
 
     path = folder / given.path
     make_example(path)
-    network = OnnxNetwork(path, given.output.name, device)
-    network(given.input(np.zeros((1, 3, 1, 1), np.uint8)))  # which fails where shapes differ
+    network = OnnxNetwork(path, output.name, device)
+    # Which fails where shapes differ, and says whether several images can be asked about at once.
+    network(given.input(np.zeros((2, 3, 1, 1), np.uint8)))
     said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}
     if device != "cpu":  # answers of another device differ in their last digits
         said["device"] = device
-    if (beside := path.with_name(f"{path.name}.data")).is_file():  # weights of large exports
-        said["data_sha256"] = file_hash(beside)
+    hashes = {name: file_hash(file) for name, file in network.weight_files.items()}
+    if len(hashes) == 1:
+        (said["data_sha256"],) = hashes.values()
+    elif hashes:
+        said["data_sha256"], said["data_files"] = digest(hashes), len(hashes)
+    if network.one_at_a_time:
+        said["asked"] = "one image at a time"
     name = f"{path.name}, output {network.output!r}"
     return LocalModel(name, said, reading, given.input, network)
 
@@ -222,8 +317,17 @@ def examine(
     answers.require_answers(found.values, model.name)
     silent = int((found.reasons != "").sum())
     say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
+    if asked := model.said.get("asked"):
+        say(f"model: {model.name} was asked about {asked}, as it takes no more")
+    card = model.card()
+    height, width = images.shape[2:]
+    seen_height, seen_width = model.seen(images[:1]).shape[2:]
+    if (seen_height, seen_width) != (height, width):
+        shown = f"{seen_width}×{seen_height} pixels in the middle of {width}×{height}"
+        say(f"model: it was shown the {shown}")
+        card["pictures"] = f"cut to the {shown}"
     doubts = doubts_of_preparation(model, images, groups, seed)
-    return found, {"model": model.card(), "doubts": [*doubts]}
+    return found, {"model": card, "doubts": [*doubts]}
 
 
 def check_model(model: BlackBox, images: np.ndarray) -> None:

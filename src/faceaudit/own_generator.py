@@ -87,11 +87,22 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     inner = inner() if isinstance(inner, type) else inner
     if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
         raise fault("no_generator", where, source.object)
+
+    def synthesize(w: torch.Tensor) -> torch.Tensor:
+        images = torch.as_tensor(inner.synthesize(w), dtype=torch.float32)
+        if images.ndim != 4 or images.shape[1] not in (1, 3):
+            raise ValueError(
+                f"{where} {source.object}: synthesize gave images of the shape "
+                f"{tuple(images.shape)}, (n, 3, height, width) was expected, or (n, 1, height, "
+                "width) of grey ones"
+            )
+        return images.expand(-1, 3, -1, -1)  # of grey images, three equal channels
+
     return SimpleNamespace(
         latent_dim=int(inner.latent_dim),
         device=torch.device(getattr(inner, "device", "cpu")),
         sample=lambda n, seed: torch.as_tensor(inner.sample(n, seed), dtype=torch.float32),
-        synthesize=lambda w: torch.as_tensor(inner.synthesize(w), dtype=torch.float32),
+        synthesize=synthesize,
         card={"object": source.object, "version": source.version},
     )
 
@@ -283,13 +294,20 @@ def find_directions(
 def given_directions(codes: np.ndarray, specification: Specification) -> Found:
     """Hyperplanes of the file that `generator.hyperplanes` names, whose skill is not known.
 
+    An `.npz` has all of them, as `Hyperplanes.save` writes it. An `.npy` has the normal of the one
+    axis that there is, as boundaries of InterFaceGAN are published.
+
     Args:
         codes: of sampled faces (n, D), of whose decision values levels are quantiles.
         specification: of the audit.
     """
     path, length = specification.beside(specification.generator.hyperplanes), codes.shape[1]
     try:
-        with np.load(path) as file:
+        loaded = np.load(path)
+        if isinstance(loaded, np.ndarray):
+            planes = _boundary(loaded, codes, [*specification.axes])
+            return _with_levels(codes, planes, specification, "boundary_given", path.name)
+        with loaded as file:
             arrays = dict(file)
         planes = Hyperplanes.from_arrays({"scores": np.full(len(arrays["names"]), np.nan)} | arrays)
         require_shape(planes.normals, "normals", (len(planes.names), length))
@@ -298,6 +316,23 @@ def given_directions(codes: np.ndarray, specification: Specification) -> Found:
     except (OSError, ValueError, KeyError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else error
         raise fault("no_planes", path, found, length) from None
+
+
+@on_one_thread
+def _boundary(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperplanes:
+    """The hyperplane of one axis, from a normal (1, D) or (D,) without intercept.
+
+    Boundaries are published without the place where they lie. Zero becomes the median of sampled
+    faces, half of which then are on either side.
+    """
+    length = codes.shape[1]
+    if normal.shape not in ((1, length), (length,)):
+        raise ValueError(f"one array of the shape {normal.shape}")
+    if len(axes) != 1:
+        raise ValueError(f"one boundary without a name for {len(axes)} axes ({', '.join(axes)})")
+    normals = normal.reshape(1, length).astype(np.float64)
+    intercepts = -np.median(codes.astype(np.float64) @ normals.T, axis=0)
+    return Hyperplanes((axes[0],), normals, intercepts)
 
 
 def _with_levels(
@@ -523,5 +558,8 @@ def _input(model: Path, size: int) -> dict[str, Any]:
     """
     shape = OnnxNetwork(model).input.shape
     layout, sides = ("nhwc", shape[1:3]) if shape[-1] == 3 else ("nchw", shape[2:])
-    size = next((side for side in sides if isinstance(side, int)), size)
-    return {"size": size, "layout": layout, "range": [0, 1]}
+    fixed = [side for side in sides if isinstance(side, int)]
+    takes: int | list[int] = fixed[0] if fixed else size
+    if len({*fixed}) == 2:  # height and width differ
+        takes = fixed
+    return {"size": takes, "layout": layout, "range": [0, 1]}

@@ -9,8 +9,19 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
+
+from helpers.utils.pictures import middle
 
 
 class Strict(BaseModel):
@@ -80,8 +91,10 @@ class _Found(Strict):
     """A generator in whose codes directions are found from answers about sampled images."""
 
     samples: int = Field(500, ge=20)  # images whose answers the directions are found from
-    hyperplanes: Path | None = None  # an .npz with names, normals and intercepts, in place of those
-    # of the samples' decision values: the levels
+    # An .npz with names, normals and intercepts, in place of directions from answers; of one axis
+    # also an .npy with its normal alone.
+    hyperplanes: Path | None = None
+    # Of the samples' decision values: the levels.
     quantiles: Rising = (0.1, 0.9)
     levels: dict[str, Ends] = {}  # of an axis: low and high decision value, in place of quantiles
     held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
@@ -119,6 +132,24 @@ Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discr
 # --- the model
 
 
+_SIDE = TypeAdapter(Annotated[int, Field(gt=0)])
+_HEIGHT_AND_WIDTH = TypeAdapter(tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]])
+
+
+def _size(value: Any) -> int | tuple[int, int]:
+    """The side of a square, or height and width; where these are equal, the side."""
+    try:
+        if not isinstance(value, list | tuple):
+            return _SIDE.validate_python(value)
+        height, width = _HEIGHT_AND_WIDTH.validate_python(value)
+    except ValidationError:
+        expected = "a number of pixels, or height and width as [112, 96],"
+        raise PydanticCustomError("unfit", expected) from None
+    return height if height == width else (height, width)
+
+
+Size = Annotated[int | tuple[int, int], BeforeValidator(_size)]
+"""Of an input of a network: the side of a square, or height and width, in pixels."""
 Numbers = float | tuple[float, float, float]
 """One for all channels, or one for each."""
 
@@ -130,8 +161,10 @@ class Preparation(Strict):
     for some faces than for others. So nothing is assumed: size, channels, range, mean, spread and
     layout are given, and `faceaudit.plausibility.check_preparation` tries others.
 
-    Pixels of 0 to 255 are brought to `range`; then `mean` is subtracted, and `std` divides. Mean
-    and spread stand in the network's order of channels.
+    Images that have other proportions than `size` are cut to their middle, as `make train` cuts
+    photographs (`helpers.utils.pictures.middle`); then they are scaled. Pixels of 0 to 255 are
+    brought to `range`; then `mean` is subtracted, and `std` divides. Mean and spread stand in the
+    network's order of channels.
 
     Raises:
         ValueError: a field that is none, by name.
@@ -140,14 +173,26 @@ class Preparation(Strict):
         >>> ready = Preparation(size=32, range=(-1, 1))(np.zeros((2, 3, 64, 64), np.uint8))
         >>> ready.shape, float(ready[0, 0, 0, 0])
         ((2, 3, 32, 32), -1.0)
+        >>> Preparation(size=(112, 96))(np.zeros((2, 3, 64, 64), np.uint8)).shape
+        (2, 3, 112, 96)
     """
 
-    size: int = Field(gt=0)  # height and width, pixels
+    size: Size  # pixels: of height and width, or [height, width]
     channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
     range: Ends = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
     mean: Numbers = 0.0
     std: Annotated[Numbers, such(lambda std: np.min(std) > 0, "positive numbers")] = 1.0
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Height and width of what the network takes, pixels."""
+        return (self.size, self.size) if isinstance(self.size, int) else self.size
+
+    def cut(self, images: np.ndarray) -> np.ndarray:
+        """The middle of images (n, 3, height, width) that has the proportions of `size`."""
+        rows, columns = middle(*images.shape[2:], self.sides)
+        return images[:, :, rows, columns]
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """Prepare uint8 RGB images (n, 3, height, width).
@@ -156,15 +201,16 @@ class Preparation(Strict):
             images: what is prepared.
 
         Returns:
-            float32 (n, 3, size, size), or (n, size, size, 3) where the layout is "nhwc".
+            float32 (n, 3, height, width) as `size` says them, or (n, height, width, 3) where the
+            layout is "nhwc".
         """
         import torch  # an audit of a table does without
         from torch.nn import functional
 
-        pixels = torch.from_numpy(images.astype(np.float32))
-        if pixels.shape[2:] != (self.size, self.size):
+        pixels = torch.from_numpy(self.cut(images).astype(np.float32))
+        if pixels.shape[2:] != self.sides:
             how = {"mode": "bilinear", "antialias": True}
-            pixels = functional.interpolate(pixels, (self.size, self.size), **how).clamp(0, 255)
+            pixels = functional.interpolate(pixels, self.sides, **how).clamp(0, 255)
         if self.channels == "bgr":
             pixels = pixels.flip(1)
         low, high = self.range
@@ -175,12 +221,37 @@ class Preparation(Strict):
         return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
 
 
+Column = Annotated[int, Field(ge=0)]
+"""One of the numbers that a model gives for an image, counted from 0."""
+
+
 class Output(Strict):
     """Where a model's answer stands."""
 
     name: str | None = None
-    index: int | None = None  # of the positive class, where there are several
+    index: int | None = None  # column of the positive class, where there are several
+    # Columns of the classes, where the output has others too: of two the second is the positive.
+    classes: Annotated[
+        tuple[Column, ...] | None,
+        such(
+            lambda columns: columns is None or len(columns) == len({*columns}) >= 2,
+            "two or more different columns, such as [8, 7],",
+        ),
+    ] = None
     activation: Literal["none", "sigmoid", "softmax"] = "none"
+
+    @model_validator(mode="after")
+    def _one_positive_class(self) -> Output:
+        if self.classes is None:
+            return self
+        found = "missing" if self.index is None else self.index
+        if len(self.classes) > 2:
+            expected = f"the column of the positive class, one of {[*self.classes]},"
+            require(self.index in self.classes, "index", found, expected)
+        else:
+            expected = f"the second of classes ({self.classes[1]}, the positive class)"
+            require(self.index in (None, self.classes[1]), "index", found, expected)
+        return self
 
 
 class _Cut(Strict):

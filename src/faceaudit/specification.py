@@ -230,8 +230,8 @@ class Specification(parts.Strict):
 
     @property
     def size(self) -> int:
-        """Height and width of the images that the model is shown, pixels."""
-        return self.model.size if isinstance(self.model, Http) else self.model.input.size
+        """Height and width of the square images that a model of this size is shown, pixels."""
+        return self.model.size if isinstance(self.model, Http) else max(self.model.input.sides)
 
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from face_endpoint import FaceEndpoint
+from onnx_made import save
 from PIL import Image
 from scipy.special import logit
 
@@ -290,6 +291,56 @@ def test_a_network_from_the_official_file_of_its_weights(write, home):
     assert np.mean(top[1::2] > top[::2]) > 0.9
 
 
+def test_pictures_higher_than_wide_are_cut_and_not_squeezed(write, home, pictures, capsys):
+    """A margin above and below that says the opposite is no part of what the model sees."""
+    for file in pictures["file"]:
+        with Image.open(home / file) as image:
+            (red, green, blue) = image.getpixel((0, 0))
+        tall = Image.new("RGB", (16, 28), (255 - red, green, blue))
+        tall.paste((red, green, blue), (0, 6, 16, 22))
+        tall.save(home / file)
+    report = run_audit(write(SET + model("paler")))
+    wrong = (pictures["paler"] > 127) != (pictures["label"] == "male")
+    rates = wrong.groupby(pictures["skin_colour"]).mean()
+    assert report.effects[0].estimate == pytest.approx(rates["dark"] - rates["light"])
+    shown = "16×16 pixels in the middle of 16×28"
+    assert report.provenance["model"]["pictures"] == f"cut to the {shown}"
+    assert f"model: it was shown the {shown}" in capsys.readouterr().out
+
+
+def test_a_file_that_takes_one_image_at_a_time(write, home, pictures, capsys):
+    nodes = [
+        ("ReduceMean", ["images"], "means", {"axes": [2, 3], "keepdims": 0}),
+        ("Reshape", ["means", "one"], "alone", {}),
+        ("MatMul", ["alone", "matrix"], "answer", {}),
+    ]
+    numbers = {"one": np.array([1, 3]), "matrix": np.array([[1], [0], [0]], np.float32)}
+    save(home / "one.onnx", nodes, ["answer"], numbers)
+    report = run_audit(write(SET + "model: {kind: onnx, path: one.onnx, input: {size: 16}}\n"))
+    assert report.data["error_rate"] == 0 and report.data["no_answer"] == 0
+    assert report.provenance["model"]["asked"] == "one image at a time"
+    assert "was asked about one image at a time" in capsys.readouterr().out
+
+
+def test_http_is_sent_squares_of_pictures_that_are_none(write, home, pictures):
+    for file in pictures["file"]:
+        with Image.open(home / file) as image:
+            colour = image.getpixel((0, 0))
+        tall = Image.new("RGB", (16, 40), "white")
+        tall.paste(colour, (0, 12, 16, 28))
+        tall.save(home / file)
+    with FaceEndpoint() as endpoint:
+        asked = (
+            f"model: {{kind: http, url: '{endpoint.url}', read: faces.0.gender.p_male, "
+            "version: '1', size: 16, max_calls: 200, per_second: 1000}\n"
+        )
+        report = run_audit(write(SET + asked))
+    images = np.load(home / "artifacts/audits/doors/images.npy")
+    assert images.shape == (120, 3, 16, 16) and (images == images[:, :, :1, :1]).all()
+    cut = report.provenance["generator"]["cut_from"]
+    assert cut == "16×40 pixels to the square in the middle"
+
+
 READY = """\
 generator:
   {kind: python, object: "models_of_test:Colours", version: "1", samples: 50,
@@ -313,6 +364,74 @@ def test_ready_hyperplanes_and_levels_need_no_answers_about_samples(write, home)
     np.testing.assert_allclose(logit(images[::2, 1]), -1, atol=0.02)
     np.testing.assert_allclose(logit(images[1::2, 1]), 1.5, atol=0.02)
     np.testing.assert_allclose(images[::2, [0, 2]], images[1::2, [0, 2]])  # what is no axis stays
+
+
+BOUNDARY = READY.replace("planes.npz", "boundary.npy")
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (4,)])
+def test_a_boundary_without_a_name_is_that_of_the_one_axis(write, home, shape):
+    np.save(home / "boundary.npy", np.array([0, 1.0, 0, 0]).reshape(shape))
+    people = f"people: {{kind: reader, models: {{gender: {python('corner').strip()}}}}}\n"
+    report = run_audit(write(BOUNDARY + people + model("red")))
+    (limit,) = [one for one in report.limits if "taken from boundary.npy" in one]
+    assert "the median of sampled faces was taken as neutral" in limit
+    assert len(report.provenance["generator"]["hyperplanes_sha256"]) == 64
+    folder = home / "artifacts/audits/doors"
+    middle = np.median(np.load(folder / "samples_codes.npy")[:, 1])
+    images = np.load(folder / "transects.npy")[:, :, 0, 0] / 255
+    np.testing.assert_allclose(logit(images[::2, 1]), middle - 1, atol=0.02)
+    np.testing.assert_allclose(logit(images[1::2, 1]), middle + 1.5, atol=0.02)
+    np.testing.assert_allclose(images[::2, [0, 2]], images[1::2, [0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("normal", "axes", "told"),
+    [
+        (np.ones((1, 5)), "", r"one array of the shape \(1, 5\)"),
+        (np.ones((3, 4)), "", r"one array of the shape \(3, 4\)"),
+        (np.full((1, 4), np.nan), "", "finite"),
+        (np.ones((1, 4)), ", gender", r"without a name for 2 axes \(skin_colour, gender\)"),
+    ],
+)
+def test_a_boundary_that_does_not_fit_is_refused(write, home, normal, axes, told):
+    np.save(home / "boundary.npy", normal)
+    path = write(BOUNDARY + "people: {kind: page}\n" + model("red"))
+    path.write_text(
+        path.read_text().replace(
+            "[light, dark]", "[light, dark]" + (", gender: [f, m]" if axes else "")
+        )
+    )
+    with pytest.raises(ValueError, match=f"boundary.npy: .*{told}.*; an .npz with names"):
+        run_audit(path)
+
+
+GREY = """
+from models_of_test import Colours
+
+class Grey(Colours):
+    def synthesize(self, w):
+        return super().synthesize(w)[:, 1:2]
+
+class Four(Colours):
+    def synthesize(self, w):
+        return super().synthesize(w)[:, [0, 1, 2, 0]]
+"""
+
+
+def test_a_generator_of_grey_pictures_in_python(write, home, module):
+    write_planes(home)
+    module("grey_of_test", GREY)
+    people = f"people: {{kind: reader, models: {{gender: {python('corner').strip()}}}}}\n"
+    grey = READY.replace("models_of_test:Colours", "grey_of_test:Grey")
+    run_audit(write(grey + people + model("red")))
+    images = np.load(home / "artifacts/audits/doors/transects.npy")
+    assert images.shape[1] == 3 and (images == images[:, :1]).all()
+    four = READY.replace("models_of_test:Colours", "grey_of_test:Four")
+    with pytest.raises(
+        ValueError, match=r"grey_of_test:Four: synthesize gave .* \(\d+, 4, 16, 16\)"
+    ):
+        run_audit(write(four.replace('"1"', '"2"') + people + model("red")))
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,18 @@ import sys
 import types
 
 import numpy as np
+import onnx
 import onnxruntime
 import pytest
 import torch
-from onnx_made import means
+from onnx import TensorProto, helper, numpy_helper
+from onnx_made import means, save
 from scipy.special import expit, softmax
 from torch import nn
 
 from faceaudit.answers import Reading, ask_and_keep, image_key
 from faceaudit.examples import write_onnx
-from faceaudit.models import check_model, local_model
+from faceaudit.models import check_model, local_model, weight_files
 from faceaudit.parts import Onnx, Preparation, PythonModel
 from helpers.models.networks import ResNet50, SmallNet
 from helpers.models.recognisers import RecognitionNet
@@ -32,6 +34,7 @@ def python(function, reading=None, version="1"):
         PLACE.function, function = function, "place_of_test:function"
     reading = reading or Reading()
     output = {"index": reading.index, "activation": reading.activation}
+    output["classes"] = reading.classes
     part = {"function": function, "version": version, "input": {"size": 16}, "output": output}
     return local_model(PythonModel(kind="python", **part), gives=reading.gives)
 
@@ -71,7 +74,194 @@ def test_the_hash_changes_with_all_that_answers_depend_on(tmp_path):
     assert model.card()["file"] == "m.onnx" and model.card()["hash"] == model.hash
 
 
+# --- several heads in one output
+
+HEADS = np.random.default_rng(3).normal(size=(3, 7))
+"""From the means of the channels: three numbers of a head, two of the classes, two of another."""
+
+
+def heads(ready):
+    return ready.mean((2, 3)) @ HEADS
+
+
+@pytest.mark.parametrize("kind", ["onnx", "python"])
+def test_softmax_runs_over_the_columns_of_the_classes(tmp_path, kind):
+    def asked(**output):
+        if kind == "onnx":
+            return onnx_model(means(tmp_path / "m.onnx", HEADS), activation="softmax", **output)
+        return python(heads, Reading(activation="softmax", **output))
+
+    numbers = SHARES @ HEADS
+    expected = softmax(numbers[:, [4, 3]], axis=1)[:, 1]
+    found = asked(classes=(4, 3)).ask(IMAGES).values
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    # The second class is the positive one; its column may be named once more.
+    np.testing.assert_allclose(asked(classes=(3, 4)).ask(IMAGES).values, 1 - expected, atol=1e-6)
+    np.testing.assert_array_equal(asked(classes=(4, 3), index=3).ask(IMAGES).values, found)
+    three = softmax(numbers[:, :3], axis=1)[:, 1]
+    found = asked(classes=(0, 1, 2), index=1).ask(IMAGES).values
+    np.testing.assert_allclose(found, three, atol=1e-6)
+    with pytest.raises(ValueError, match=r": 7 numbers an image for softmax .* output\.classes"):
+        asked(index=3).ask(IMAGES)
+    with pytest.raises(ValueError, match=r"classes is \[3, 7\], but there are 7 .* from 0 to 6"):
+        asked(classes=(3, 7)).ask(IMAGES)
+    with pytest.raises(ValueError, match=r"index is missing, the column .*, one of \[0, 1, 2\]"):
+        asked(classes=(0, 1, 2))
+
+
+def test_columns_of_classes_are_a_part_of_the_hash(tmp_path):
+    path, options = means(tmp_path / "m.onnx", THREE), {"activation": "softmax"}
+    both = [onnx_model(path, classes=columns, **options) for columns in ((0, 1), (1, 0))]
+    before = onnx_model(path, index=1, **options)
+    assert len({before.hash, *(model.hash for model in both)}) == 3
+    # Models that were asked before the key existed keep their hash, and their answers.
+    assert set(before.card()["output"]) == {"gives", "activation", "index"}
+    assert both[0].card()["output"]["classes"] == (0, 1)
+
+
+# --- weights beside the graph
+
+
+def with_weights_beside(folder, sign, places):
+    """A model whose weights stand in files of these names, in all places that a graph has.
+
+    The places are an initialiser, an attribute of a node, a graph inside a node, and a sparse
+    initialiser. The model says `sign` times the mean of the red channel.
+    """
+    numbers = {
+        "matrix": np.array([[sign], [0], [0]], np.float32),
+        "one": np.array([sign], np.float32),
+        "inside": np.array([sign], np.float32),
+    }
+    tensors = {name: numpy_helper.from_array(value, name) for name, value in numbers.items()}
+    for name, tensor in tensors.items():
+        if name in places:
+            (folder / places[name]).parent.mkdir(exist_ok=True)
+            (folder / places[name]).write_bytes(tensor.raw_data)
+            onnx.external_data_helper.set_external_data(tensor, places[name])
+            tensor.ClearField("raw_data")
+    value = helper.make_tensor_value_info("chosen", TensorProto.FLOAT, None)
+    held = [helper.make_node("Identity", ["inside"], ["chosen"])]
+    branch = helper.make_graph(held, "branch", [], [value], [tensors["inside"]])
+    nodes = [
+        helper.make_node("ReduceMean", ["images"], ["means"], axes=[2, 3], keepdims=0),
+        helper.make_node("MatMul", ["means", "matrix"], ["red"]),
+        helper.make_node("Constant", [], ["one"], value=tensors["one"]),
+        helper.make_node("If", ["true"], ["two"], then_branch=branch, else_branch=branch),
+        helper.make_node("Mul", ["red", "one"], ["first"]),
+        helper.make_node("Mul", ["first", "two"], ["answer"]),
+    ]
+    first = helper.make_tensor_value_info("images", TensorProto.FLOAT, ["n", 3, "h", "w"])
+    last = helper.make_tensor_value_info("answer", TensorProto.FLOAT, None)
+    true = numpy_helper.from_array(np.array(True), "true")
+    graph = helper.make_graph(nodes, "test", [first], [last], [tensors["matrix"], true])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    (folder / "m.onnx").write_bytes(model.SerializeToString())
+    return folder / "m.onnx"
+
+
+PLACES = [
+    {"matrix": "m.onnx_data"},
+    {"matrix": "m.onnx.data"},
+    {"matrix": "weights/first", "inside": "weights/third"},
+]
+
+
+@pytest.mark.parametrize("places", PLACES)
+def test_the_hash_covers_every_file_of_weights(tmp_path, places):
+    path = with_weights_beside(tmp_path, 1, places)
+    first = onnx_model(path, activation="sigmoid")
+    kept = ask_and_keep(first, IMAGES, tmp_path / "answers").values
+    np.testing.assert_allclose(kept, expit(SHARES[:, 0]), atol=1e-6)
+    graph = path.read_bytes()
+    for file in places.values():
+        other = tmp_path / "other"
+        other.mkdir(exist_ok=True)
+        with_weights_beside(other, -1, places)
+        before = (tmp_path / file).read_bytes()
+        (tmp_path / file).write_bytes((other / file).read_bytes())
+        assert path.read_bytes() == graph, "only weights are retrained"
+        retrained = onnx_model(path, activation="sigmoid")
+        assert retrained.hash != first.hash
+        again = ask_and_keep(retrained, IMAGES, tmp_path / "answers").values
+        np.testing.assert_allclose(again, expit(-SHARES[:, 0]), atol=1e-6)
+        (tmp_path / file).write_bytes(before)
+    assert onnx_model(path, activation="sigmoid").hash == first.hash
+
+
+def test_weights_are_found_wherever_a_graph_may_have_them(tmp_path):
+    places = {"matrix": "m.onnx_data", "one": "second", "inside": "third"}
+    path = with_weights_beside(tmp_path, 1, places)
+    model = onnx.load(path, load_external_data=False)
+    values, rows = TensorProto(name="sparse"), TensorProto(name="rows")
+    for name, tensor in {"fourth": values, "fifth": rows}.items():
+        tensor.data_location = TensorProto.EXTERNAL
+        tensor.external_data.add(key="location", value=name)
+        (tmp_path / name).touch()
+    model.graph.sparse_initializer.append(onnx.SparseTensorProto(values=values, indices=rows))
+    path.write_bytes(model.SerializeToString())
+    names = sorted([*places.values(), "fourth", "fifth"])
+    assert weight_files(path) == {name: tmp_path / name for name in names}
+
+
+def test_weights_that_are_missing_are_named(tmp_path):
+    path = with_weights_beside(tmp_path, 1, {"matrix": "m.onnx_data"})
+    (tmp_path / "m.onnx_data").unlink()
+    with pytest.raises(
+        ValueError, match=r"m\.onnx: its weights are in the file m\.onnx_data"
+    ) as told:
+        onnx_model(path)
+    assert "\n" not in str(told.value)
+
+
 # --- ONNX files
+
+
+def reshaped(path, shape, **options):
+    """A file with a number of images fixed inside, though its header takes any."""
+    nodes = [
+        ("ReduceMean", ["images"], "means", {"axes": [2, 3], "keepdims": 0}),
+        ("Reshape", ["means", "shape"], "flat", {}),
+        *options.pop("more", [("MatMul", ["flat", "matrix"], "answer", {})]),
+    ]
+    numbers = {"shape": np.array(shape), "matrix": np.array(RED, np.float32)}
+    return save(path, nodes, ["answer"], numbers, **options)
+
+
+INSIDE = [
+    ((1, 3), {}),  # refuses several images
+    ((1, -1), {"more": [("ReduceMax", ["flat"], "answer", {"axes": [1]})]}),  # mixes them
+    ((3,), {"more": [("MatMul", ["flat", "matrix"], "answer", {})]}),  # has no axis of images
+]
+
+
+@pytest.mark.parametrize(("shape", "options"), INSIDE)
+def test_a_file_that_takes_one_image_inside_is_asked_one_at_a_time(tmp_path, shape, options):
+    model = onnx_model(reshaped(tmp_path / "m.onnx", shape, **options))
+    expected = SHARES.max(1) if options.get("more", [[""]])[0][0] == "ReduceMax" else SHARES[:, 0]
+    np.testing.assert_allclose(model.ask(IMAGES).values, expected, atol=1e-6)
+    assert model.card()["asked"] == "one image at a time"
+    check_model(model, IMAGES)
+
+
+def test_a_file_that_takes_many_images_is_not_slowed(tmp_path):
+    model = onnx_model(means(tmp_path / "m.onnx", RED))
+    assert "asked" not in model.card() and not model.compute.one_at_a_time
+
+
+def test_a_message_on_shapes_knows_of_one_image_at_a_time(tmp_path):
+    with pytest.raises(ValueError, match=r"\[1, 3, 16, 16\] \(several images at a time failed too"):
+        more = [("ReduceMax", ["flat"], "answer", {"axes": [1]})]
+        onnx_model(reshaped(tmp_path / "m.onnx", (1, 5), more=more))
+
+
+def test_a_network_of_another_height_than_width_is_asked(tmp_path):
+    path = means(tmp_path / "m.onnx", RED, shape=("n", 3, 16, 12))
+    model = onnx_model(path, size=[16, 12])
+    middle = IMAGES[:, :, :, 2:14].mean((2, 3)) / 255
+    np.testing.assert_allclose(model.ask(IMAGES).values, middle[:, 0], atol=1e-6)
+    with pytest.raises(ValueError, match=r"input\.size \(one number, or height and width as"):
+        onnx_model(path, size=16)
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,21 @@ def test_the_file_has_the_profiles_sizes_and_reads_back(given, profile):
     assert f"profile {profile}" in path.read_text().partition("\nname:")[0]
 
 
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        (("n", 3, 112, 96), {"size": [112, 96], "layout": "nchw", "range": [0, 1]}),
+        (("n", 112, 96, 3), {"size": [112, 96], "layout": "nhwc", "range": [0, 1]}),
+        (("n", 3, 64, 64), {"size": 64, "layout": "nchw", "range": [0, 1]}),
+        (("n", 3, "h", "w"), {"size": 16, "layout": "nchw", "range": [0, 1]}),
+    ],
+)
+def test_the_file_says_what_the_model_takes(given, shape, said):
+    means(given / "red.onnx", [[1.0], [0.0], [0.0]], shape=shape)
+    content = yaml.safe_load(written(given).read_text())
+    assert content["model"]["input"] == said
+
+
 @pytest.mark.parametrize("psi", [1.0, 0.5])
 def test_a_truncation_that_was_chosen_at_the_conversion_counts(given, psi):
     write_converted(given / "Faces_v1.pkl", given / "own.safetensors", "mine", psi)

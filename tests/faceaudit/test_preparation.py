@@ -1,11 +1,13 @@
 """Preparations against Pillow and scikit-learn; wrong ones are noticed."""
 
+from contextlib import closing
+
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
-from faceaudit.answers import Reading
+from faceaudit.answers import AnswerCache, Reading, ask_and_keep, image_key
 from faceaudit.models import LocalModel
 from faceaudit.parts import Preparation
 from faceaudit.plausibility import better_preparation, check_preparation
@@ -33,6 +35,53 @@ def test_sizes_are_changed_as_pillow_does():
     assert np.abs(ready[0] - np.asarray(pillow).transpose(2, 0, 1)).max() <= 1
 
 
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+def test_images_are_cut_to_the_proportions_of_the_network(layout):
+    images = np.random.default_rng(2).integers(0, 256, (3, 3, 40, 30)).astype(np.uint8)
+    given = Preparation(size=[16, 16], range=(0, 255), layout=layout)
+    square = Preparation(size=16, range=(0, 255), layout=layout)
+    assert given == square, "two sides that agree are one"
+    np.testing.assert_array_equal(square(images), square(images[:, :, 5:35]))
+    tall = Preparation(size=(32, 20), range=(0, 255), layout=layout)(images)
+    assert tall.shape == ((3, 3, 32, 20) if layout == "nchw" else (3, 32, 20, 3))
+    whole = Preparation(size=[40, 25], range=(0, 255))(images)
+    np.testing.assert_array_equal(whole, images[:, :, :, 2:27], "what fits is not scaled")
+
+
+def test_answers_are_kept_by_what_a_model_sees(tmp_path):
+    class Counting:
+        def __init__(self):
+            self.seen = 0
+
+        def __call__(self, ready):
+            self.seen += len(ready)
+            return ready.mean((1, 2, 3))
+
+    chance = np.random.default_rng(5)
+    tall = chance.integers(0, 256, (6, 3, 20, 16)).astype(np.uint8)
+    counting = Counting()
+    one = LocalModel("m", {}, Reading(), Preparation(size=8), counting)
+    found = ask_and_keep(one, tall, tmp_path)
+    np.testing.assert_array_equal(found.values, one.ask(tall).values)
+    seen = counting.seen
+    same_middle = np.concatenate([chance.integers(0, 256, (6, 3, 2, 16)), tall[:, :, 2:]], axis=2)
+    again = ask_and_keep(one, same_middle.astype(np.uint8), tmp_path)
+    assert counting.seen == seen, "another margin is no other picture"
+    np.testing.assert_array_equal(again.values, found.values)
+    # Answers about whole pictures, of a time when they were squeezed, are not taken for these.
+    with closing(AnswerCache(tmp_path / "old", one.hash)) as cache:
+        cache.add([image_key(image) for image in tall], np.full(6, 0.5), [""] * 6)
+    asked = ask_and_keep(one, tall, tmp_path / "old")
+    np.testing.assert_array_equal(asked.values, found.values)
+    # Square pictures keep the names that they had.
+    square = tall[:, :, :16]
+    with closing(AnswerCache(tmp_path / "square", one.hash)) as cache:
+        cache.add([image_key(image) for image in square], np.full(6, 0.5), [""] * 6)
+    seen = counting.seen
+    assert (ask_and_keep(one, square, tmp_path / "square").values == 0.5).all()
+    assert counting.seen == seen
+
+
 # --- the check of a preparation
 
 
@@ -53,7 +102,7 @@ def network(ready):
 
 def model(compute=network, reading=None, **given):
     reading = reading or Reading(activation="sigmoid")
-    return LocalModel("faces.onnx", {}, reading, Preparation(size=8, **given), compute)
+    return LocalModel("faces.onnx", {}, reading, Preparation(**{"size": 8} | given), compute)
 
 
 def test_the_right_preparation_is_left_alone():
@@ -74,9 +123,10 @@ def test_the_right_preparation_is_left_alone():
         ({"range": (0, 255)}, 200, ("0 to 1", "−1 to 1")),
     ],
 )
-def test_another_preparation_is_warned_of(wrong, n, pixels):
+@pytest.mark.parametrize("size", [8, (8, 6)])
+def test_another_preparation_is_warned_of(wrong, n, pixels, size):
     images, labels = coloured(n, 9)
-    table = check_preparation(model(**wrong), images, labels)
+    table = check_preparation(model(**wrong, size=size), images, labels)
     assert better_preparation(table).startswith("with the preparation rgb, pixels ")
     best = table.loc[table["separation"].idxmax()]
     assert best["channels"] == "rgb" and best["pixels"] in pixels and best["low"] > 0

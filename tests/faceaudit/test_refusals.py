@@ -27,6 +27,13 @@ design: {} | design.tolerance is missing
 model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'table' was expected
 model: {path: x} | model.kind is missing
 model: {kind: onnx, path: x, input: {size: 8, sise: 1}} | model.input.sise is no key here (did you
+model: {kind: onnx, path: x, input: {size: [112, 96, 3]}} | model.input.size is [112, 96, 3], a numb
+model: {kind: onnx, path: x, input: {size: 0}} | model.input.size is 0, a number of pixels, or heig
+model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7]}} | model.output.classes is [7]
+model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 7]}} | model.output.classes is
+model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, -1]}} | model.output.classes.1
+model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8], index: 7}} | model.output.i
+model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8, 9]}} | model.output.index is
 model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1, without fmr, was
 people: {kind: table} | people.kind is table with generator known-truth, one of simulated, label-
 people: {kind: mturk} | people.address is missing, the address that your images will have, https:
@@ -56,6 +63,7 @@ axes: [gender] | axes is given, a verification of images takes name, kind
 reference: null | reference is missing, the name of a group was expected
 model: {kind: table, threshold: 0.5} | model.kind is table, a model that can be asked, with images,
 model: {kind: onnx, path: r, input: {size: 8}} | model is without one threshold, either model.thres
+model: {kind: onnx, path: r, input: {size: 8}, threshold: 0, output: {classes: [0, 1]}} | model.out
 model: {kind: onnx, path: r, input: {size: 8}, threshold: 2} | model.threshold is 2, a cosine
 """
 CASES = [

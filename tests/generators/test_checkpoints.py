@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from helpers.generators import load_checkpoint, load_generator
+from helpers.generators.batches import synthesize_to_store
 from helpers.generators.checkpoints import rosinality_names
 from helpers.generators.convert import main, write_converted
 
@@ -236,6 +237,33 @@ def test_nothing_is_set_on_what_a_file_names(tmp_path):
     assert_weights(load_checkpoint(write(tmp_path, official(made.ada()))), made.stylegan2_weights())
 
 
+# --- grey pictures
+
+
+def test_a_network_of_grey_pictures_gives_three_equal_channels(tmp_path):
+    weights = made.stylegan2_weights(image_channels=1)
+    grey = official(made.ada(weights=weights, img_channels=1))
+    state = made.rosinality_state(weights)
+    of_rosinality = made.rosinality({"g_ema": state, "latent_avg": weights[MEAN]}, True)
+    source = write(tmp_path, grey)
+    write_converted(source, tmp_path / "grey.safetensors", LICENCE)
+    images = []
+    for path in (source, tmp_path / "grey.safetensors", write(tmp_path, of_rosinality, "grey.pt")):
+        generator = load_generator("stylegan2", weights=path)
+        codes = generator.sample(3, seed=1)
+        shown = generator.synthesize(codes)
+        assert shown.shape == (3, 3, 16, 16) and shown.std() > 0.01
+        assert torch.equal(shown[:, 0], shown[:, 1]) and torch.equal(shown[:, 0], shown[:, 2])
+        raw = generator.network.render(generator.styles(codes))
+        assert raw.shape == (3, 1, 16, 16)
+        torch.testing.assert_close(shown[:, :1], ((raw + 1) / 2).clamp(0, 1))
+        stored = synthesize_to_store(generator, codes, tmp_path / "grey.npy")
+        assert stored.shape == (3, 3, 16, 16)
+        images.append(shown)
+    assert torch.equal(images[0], images[1])
+    torch.testing.assert_close(images[0], images[2])
+
+
 # --- refusals
 
 
@@ -253,6 +281,9 @@ REFUSED = {
     "size mismatch for mapping.w_avg": lambda: with_weight(MEAN, torch.ones(7)),
     "w_avg holds values that are not finite": lambda: with_weight(MEAN, torch.ones(6) / 0),
     "no entry 'g_ema'": lambda: made.rosinality({"g": 1}, True),
+    "a stylegan2 whose images have 4 channels, not 1 or 3": lambda: official(
+        made.ada(weights=made.stylegan2_weights(image_channels=4), img_channels=4)
+    ),
 }
 
 

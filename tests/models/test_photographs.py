@@ -125,6 +125,36 @@ def test_images_that_cannot_be_read_are_left_out_by_reason(faces, table, tmp_pat
         photographs.readable(table.drop(columns="sha256"), tmp_path / "elsewhere")
 
 
+def test_pictures_that_lie_on_their_side_are_learnt_upright(faces, table, tmp_path):
+    """Cameras say by a tag how they were held; the same pixels without tag are what it means."""
+    (tmp_path / "img_align_celeba").mkdir()
+    tag = Image.Exif()
+    tag[0x0112] = 6
+    for number, file in enumerate(table["image"]):
+        with Image.open(faces / file) as image:
+            lying = image.transpose(Image.Transpose.ROTATE_90) if number % 2 else image.copy()
+        exif = tag if number % 2 else None
+        lying.save(tmp_path / file, format="png", exif=exif)  # by content, whatever the name says
+    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
+    assert lost.empty
+    turned = photographs.decoded(kept, tmp_path, SIZE, tmp_path / "turned.npy")
+    upright = photographs.decoded(table, faces, SIZE, tmp_path / "upright.npy")
+    np.testing.assert_array_equal(turned, upright)
+
+
+def test_pictures_that_an_audit_would_refuse_are_left_out_by_reason(faces, table, tmp_path):
+    (tmp_path / "img_align_celeba").mkdir()
+    for file in table["image"]:
+        (tmp_path / file).write_bytes((faces / file).read_bytes())
+    ghost = Image.new("RGBA", (SIZE, SIZE), (9, 9, 9, 100))
+    ghost.save(tmp_path / table["image"][2], format="png")
+    deep = Image.fromarray(np.zeros((SIZE, SIZE), np.uint16))
+    deep.save(tmp_path / table["image"][4], format="png")
+    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
+    assert kept["image"].tolist() == table.drop([2, 4])["image"].tolist()
+    assert lost["reason"].tolist() == ["transparent in places", "pixels of more than 8 bits"]
+
+
 def test_each_image_is_varied_by_draws_of_its_own():
     task = photographs.PhotographTask(4, 1e-3, 0.0, training.two_steps)
     rows, key = np.array([3, 11, 5, 8]), (1, "training: images of epoch 2")

@@ -1,6 +1,7 @@
 """The page of targets: what each needs, and that old versions of make can read it."""
 
 import re
+import shlex
 import subprocess
 
 import pytest
@@ -45,9 +46,22 @@ def test_options_reach_the_runner(repository, monkeypatch, arguments, asked, not
 
 @pytest.mark.parametrize("target", ["audit", "audit-plan"])
 def test_an_audit_runs_its_file(repository, target):
-    words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "DEVICE=cuda").stdout
-    assert f" {target.removeprefix('audit-').replace('audit', 'run')} audits/mine.yml" in words
-    assert ("--device cuda" in words) == (target == "audit")
+    said = make(repository, "-n", target, "AUDIT=audits/my study.yml", "DEVICE=cuda").stdout
+    words = shlex.split(said.splitlines()[-1])
+    command = target.removeprefix("audit-").replace("audit", "run")
+    at = words.index("faceaudit")
+    assert words[at : at + 3] == ["faceaudit", command, "audits/my study.yml"]
+    assert words[at + 3 :] == (["--device", "cuda"] if target == "audit" else [])
+
+
+def test_a_browser_in_a_folder_with_a_space_is_one_word(repository):
+    browser = "/Applications/Google Chrome.app/chrome"
+    for target in ("course", "pdf"):
+        said = make(repository, "-n", target, f"CHROMIUM={browser}").stdout.replace("\\\n", " ")
+        words = [
+            word for line in said.splitlines() if browser in line for word in shlex.split(line)
+        ]
+        assert browser in words or f"CHROMIUM={browser}" in words
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ FROM_TORCH = (b"PK\x03\x04", b"\x80\x02\x8a\x0al\xfc\x9cF\xf9\x20\x6a\xa8P\x19."
 """How files of `torch.save` begin: today's, and those before torch 1.6."""
 MEAN, CODES = "mapping.w_avg", 10_000
 """The mean style code, and by how many normal codes it is estimated if a file does not have it."""
+IMAGE_CHANNELS = {"stylegan2": (1, 3), "eg3d": (3,)}
+"""Kind → channels that images of such a network may have: 1 of grey ones, 3 of RGB."""
 KERNEL = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 16
 """The filter between resolutions, with the factor 4 of a doubled one in it."""
 _NAMES = {name: name for name in ("z_dim", "c_dim", "w_dim")}
@@ -93,6 +95,10 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
         if found not in NETWORKS or kind not in (None, found):
             raise ValueError(f"a network of the kind {found}, not {kind or ', '.join(NETWORKS)}")
         options, network_of = NETWORKS[found]
+        channels = config.get("image_channels", 3)
+        if channels not in IMAGE_CHANNELS[found]:
+            known = " or ".join(map(str, IMAGE_CHANNELS[found]))
+            raise ValueError(f"a {found} whose images have {channels} channels, not {known}")
         with torch.device("meta"):
             network = network_of(options(**config))
         if not converted:
@@ -259,6 +265,7 @@ def _rosinality(content: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     config = {"z_dim": z_dim, "c_dim": 0, "w_dim": w_dim, "resolution": resolution}
     config |= {"mapping_layers": layers, "channel_base": state[last].shape[1] * resolution}
     config["channel_max"] = state["conv1.conv.weight"].shape[1]
+    config["image_channels"] = state["to_rgb1.conv.weight"].shape[1]
     return config, state | ({MEAN: found["latent_avg"]} if "latent_avg" in found else {})
 
 

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import ArrayLike
-from PIL import Image, ImageOps
+from PIL import Image
 from torch import Tensor
 
-from helpers.utils import checks, seeding
+from helpers.utils import checks, pictures, seeding
 
 FILE = "file"
 
@@ -32,7 +32,8 @@ class ImageSet:
             column of the units and one column per attribute; more columns are ignored.
         levels: attribute → its levels as they stand in the table, from the lowest to the highest.
         unit: the column that says which images belong together.
-        size: height and width to which all images are scaled; by default they stay as they are.
+        size: height and width to which all images are scaled, those that are not square after they
+            are cut to the square in their middle; by default images stay as they are.
         device: "cpu" or "cuda".
         file: the column of the files.
         whole: every unit must have an image at each combination of levels. False for a set from
@@ -47,8 +48,7 @@ class ImageSet:
     Raises:
         ValueError: one sentence that names the table, and the row, the file or the unit: a column
             or a file that is missing, a path that leaves the folder, a file or a place in a unit
-            that occurs twice, a level that was not named, a unit that lacks a combination, or
-            images that are not square where a size is asked for.
+            that occurs twice, a level that was not named, or a unit that lacks a combination.
     """
 
     latent_dim = 1
@@ -79,9 +79,6 @@ class ImageSet:
             raise ValueError(f"{table}: {error}") from None
         self._native = self._opened(names.iloc[0]).size
         width, height = self._native
-        if size is not None and height != width:
-            found = f"images are {width}×{height} pixels"
-            raise ValueError(f"{table}: {found}: crop them to squares before scaling")
         self._scaled, self.size = size, size or (height if height == width else None)
 
     @property
@@ -91,11 +88,18 @@ class ImageSet:
 
     @cached_property
     def card(self) -> dict[str, object]:
-        """What fixes the images: their number, the size they are scaled to, their files' hash."""
+        """What fixes the images: their number, the size they are scaled to, their files' hash.
+
+        Of images that are cut to squares it also says from how many pixels, as `cut_from`.
+        """
         digest = hashlib.sha256()
         for name, path in self._files.items():
             digest.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
-        return {"images": len(self._files), "scaled": self._scaled, "sha256": digest.hexdigest()}
+        card = {"images": len(self._files), "scaled": self._scaled, "sha256": digest.hexdigest()}
+        width, height = self._native
+        if self._scaled is not None and width != height:
+            card["cut_from"] = f"{width}×{height} pixels to the square in the middle"
+        return card
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Codes of n rows drawn without replacement, float32 (n, 1); ValueError for too many."""
@@ -123,19 +127,18 @@ class ImageSet:
         """One image as it is shown."""
         place = f"{self._table}: {name}"
         try:
-            with Image.open(self._files[name]) as image:
-                mode, upright = image.mode, ImageOps.exif_transpose(image)
-        except (OSError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+            upright = pictures.read_picture(self._files[name])
+        except FileNotFoundError as error:  # it was there when the table was read
             raise ValueError(f"{place} is no readable image ({error})") from error
-        if mode.startswith(("I", "F")):
-            raise ValueError(f"{place} has {mode} pixels, expected 8 bits each")
-        if upright.has_transparency_data and upright.convert("RGBA").getextrema()[3][0] < 255:
-            raise ValueError(f"{place} is transparent in places; put it on a background first")
+        except pictures.UnreadablePicture as error:
+            raise ValueError(f"{place} {error}") from error
         if upright.size != (native := getattr(self, "_native", upright.size)):
             found = "{}×{} pixels and the first image {}×{}".format(*upright.size, *native)
             raise ValueError(f"{place} is {found}: images of a set are of one size")
-        size, upright = self._scaled, upright.convert("RGB")
-        return upright.resize((size, size), Image.Resampling.LANCZOS) if size else upright
+        if self._scaled is None:
+            return upright
+        square = pictures.cut(upright)
+        return square.resize((self._scaled, self._scaled), Image.Resampling.LANCZOS)
 
 
 def _files(names: pd.Series, folder: Path) -> dict[str, Path]:

@@ -46,7 +46,7 @@ class Config:
         c_dim: length of a condition, 0 for none.
         w_dim: length of a style code.
         resolution: height and width of the images in pixels, a power of two from 4 on.
-        image_channels: 3 for RGB.
+        image_channels: 3 for RGB, 1 for grey.
         channel_base: channels of a layer times its resolution.
         channel_max: the most channels of a layer.
         conv_clamp: the largest absolute activation; None for any.
@@ -493,7 +493,8 @@ class StyleGenerator:
             kind, there = self.network.kind, list(self.network.scene)
             raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
         raw = (self.network.render(styles, **scene) for styles in parts)
-        return torch.cat([((one + 1) / 2).clamp_(0, 1) for one in raw])
+        # A network of grey images gives three equal channels.
+        return torch.cat([((one + 1) / 2).clamp_(0, 1).expand(-1, 3, -1, -1) for one in raw])
 
     def _codes(self, w: Tensor) -> Tensor:
         """Codes of any of the three shapes as (n, num_ws, latent_dim)."""

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 import PIL
 from joblib import delayed
-from PIL import Image, ImageOps
+from PIL import Image
 from tqdm import tqdm
 
 from helpers import data
@@ -26,6 +26,7 @@ from helpers.artifacts import kept, manifests
 from helpers.errors import stratified_errors
 from helpers.models import classifiers, training
 from helpers.models.classifiers import RECIPES, BinaryTask, predict
+from helpers.utils import pictures
 from helpers.utils.parallel import cpu_count, processes
 
 CHUNK = 1024  # images that a process reads at a time
@@ -105,21 +106,26 @@ def _examined(files: Sequence[str]) -> list[tuple[str, str]]:
     for file in files:
         try:
             content = Path(file).read_bytes()
-            with Image.open(io.BytesIO(content)) as image:
-                image.load()
+            pictures.read_picture(io.BytesIO(content))
             found.append((hashlib.sha256(content).hexdigest(), ""))
         except FileNotFoundError:
             found.append(("", "no such file"))
-        except (OSError, SyntaxError, EOFError, Image.DecompressionBombError):
+        except pictures.UnreadablePicture as error:
+            found.append(("", error.reason))
+        except OSError:
             found.append(("", "damaged or no image"))
     return found
 
 
 def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
-    """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`."""
+    """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`.
+
+    Pictures are turned and cut as those of audits are, see `helpers.utils.pictures`.
+    """
     files = (str(folder) + "/" + table["image"]).to_numpy(str)
     content = table["sha256"].to_numpy("S64")
-    key = kept.content_key(content, size=size, pillow=PIL.__version__)
+    code = kept.made_by(Path(pictures.__file__), packages=())
+    key = kept.content_key(content, size=size, pillow=PIL.__version__, code=code)
     make, shape = partial(_squares, size=size), (3, size, size)
     return kept.fill(path, files, make, shape, key=key, chunk=CHUNK, share=_shared)
 
@@ -127,10 +133,10 @@ def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndar
 def _squares(files: np.ndarray, size: int) -> np.ndarray:
     pixels = np.empty((len(files), 3, size, size), np.uint8)
     for row, file in zip(pixels, files, strict=True):
-        with Image.open(file) as image:
-            # As audits shrink the images that they show.
-            square = ImageOps.fit(image.convert("RGB"), (size, size), Image.Resampling.BILINEAR)
-        row[:] = np.asarray(square).transpose(2, 0, 1)
+        square = pictures.cut(pictures.read_picture(file))
+        # As audits shrink the images that they show.
+        scaled = square.resize((size, size), Image.Resampling.BILINEAR)
+        row[:] = np.asarray(scaled).transpose(2, 0, 1)
     return pixels
 
 
