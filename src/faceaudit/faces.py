@@ -189,7 +189,7 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     """The pictures on disk that an audit file names: a row per image, and the pictures.
 
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
-    placebo, with its levels by name or as 0 and 1.
+    placebo, with its levels by name.
     """
     table = specification.beside(specification.generator.table)
     index = matched(Rows.read(table), FILE, specification).reset_index(drop=True)

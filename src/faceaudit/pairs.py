@@ -53,8 +53,9 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
         The pairs.
 
     Raises:
-        ValueError: a column that is missing, an identity, a label or a similarity that is none,
-            similarities that are all alike, one group only, or a reference that is no group.
+        ValueError: a column that is missing, an identity, a label or a similarity that is none, a
+            pair of one person with two identities or of two people with one, similarities that are
+            all alike, one group only, or a reference that is no group.
     """
     rows, columns = Rows.read(table), specification.columns
     text = {name: getattr(columns, name) for name in ("group", "first", "second", "same")}
@@ -63,11 +64,29 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     found["similarity"] = rows.numbers(columns.similarity)
     rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
     found["same"] = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
+    _require_people(found, rows, specification)
     similarities = found["similarity"].to_numpy(float)
     require_answers(similarities, f"{rows.source}: column {columns.similarity!r}")
     _require_groups(found["group"], specification.reference, rows.source)
     require_alike(found, rows.source)
     return Pairs(found.astype({"same": int}), rows.source)
+
+
+def _require_people(found: pd.DataFrame, rows: Rows, specification: Specification) -> None:
+    """Raise ValueError where identities contradict what a pair is said to be."""
+    columns = specification.columns
+    bad = (found["first"] == found["second"]) != (found["same"] == 1)
+    if not bad.any():
+        return
+    row = bad.idxmax()
+    one_person = found["same"][row] == 1
+    said = "one person" if one_person else "two people"
+    shown = f"{found['first'][row]!r} and {found['second'][row]!r}"
+    raise ValueError(
+        f"{rows.source}: row {row}: column {columns.same!r} says a pair of {said}, but the columns "
+        f"{columns.first!r} and {columns.second!r} have the identities {shown} ({bad.sum()} such "
+        "rows); these columns must name the people, and not their pictures"
+    )
 
 
 def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:

@@ -23,6 +23,7 @@ from faceaudit.specification import Specification
 from faceaudit.tables import Rows, judged, level_names, scores
 from faceaudit.wording import fault
 from helpers import effects, errors
+from helpers.utils.names import comparable
 
 PARTS = 5
 """Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
@@ -45,7 +46,8 @@ class Portraits:
             levels, the low one first) and per covariate (text), label (0, 1 or NaN where raters
             tie), and of those with answers no_answer (0 or 1) and error (0, 1 or NaN).
         source: of the table.
-        left_out: rows that cannot be used: column, value ("" for an empty cell) and their count.
+        left_out: rows that cannot be used: column, value as it stands in the table ("" for an
+            empty cell) and their count.
         transects: matched images of another audit, if the file names some: unit, error (0 or 1),
             and the levels of some of the axes, by the same names.
     """
@@ -60,6 +62,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     """Read a table of portraits, as the audit file describes it.
 
     Rows without a covariate, an identity, a label or one of the two levels of an axis are left out.
+    Where most cells of a covariate are numbers, rows with other cells are left out as well.
 
     Args:
         table: a `.csv` or `.parquet` file, or a frame.
@@ -90,22 +93,31 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     said = [] if asked else [columns.error or columns.decision or columns.score]
     rows.require([columns.image, identity, *own.axes, *own.covariates, *labels, *said])
     names = rows.names(columns.image)
-    coded = [*own.axes.items(), *((labels[0], own.classes) for _ in labels if len(labels) == 1)]
-    bad = [rows.code(*one)[0].isna().rename(one[0]) for one in coded]
-    bad = pd.concat([*bad, rows.frame[[identity, *own.covariates]].isna()], axis=1)
+    levels = {axis: rows.level(axis, two) for axis, two in own.axes.items()}
+    bad = {axis: level.isna() for axis, level in levels.items()}
+    if len(labels) == 1:
+        bad[labels[0]] = rows.answer(labels[0], own.classes)[0].isna()
+    bad[identity] = rows.frame[identity].isna()
+    numbers = {name: rows.measures(name) for name in own.covariates}
+    for name, number in numbers.items():
+        bad[name] = (rows.frame[name] if number is None else number).isna()
+    bad = pd.DataFrame(bad)
     at = bad.idxmax(axis=1)[bad.any(axis=1)]
-    left_out = pd.DataFrame({"column": at, "value": [rows.frame.loc[one] for one in at.items()]})
-    left_out = left_out.fillna("").astype(str).value_counts().reset_index()
-    rows = Rows(rows.frame.drop(at.index), rows.source)
+    cells = [rows.cell(row, column) for row, column in at.items()]
+    left_out = pd.DataFrame({"column": at, "value": cells})
+    left_out = left_out.astype(str).value_counts().reset_index()
+    rows = replace(rows, frame=rows.frame.drop(at.index))
     frame = pd.DataFrame({"image_id": names.drop(at.index), "identity": rows.texts(identity)})
     if (people := frame["identity"].nunique()) < 2:
         raise fault("few_people", rows.source, people, left_out.to_numpy()[:3].tolist())
     for axis, two in own.axes.items():
-        level = rows.code(axis, two)[0].astype(int)
+        level = levels[axis].drop(at.index).astype(int)
         for name in {*two} - {*np.take(two, level)}:
             raise ValueError(f"{rows.source}: column {axis!r} has no {name!r} in a row of use")
         frame[axis] = pd.Categorical.from_codes(level, [*two], ordered=True)
-    frame = frame.join(rows.frame[own.covariates].apply(_categories))
+    for name, number in numbers.items():
+        words = rows.frame[name]
+        frame[name] = words.astype(str) if number is None else _parts(number.drop(at.index))
     if columns.error:
         frame["error"] = rows.coded(columns.error, *WRONG)
         frame["no_answer"] = frame["error"].isna().astype(float)
@@ -145,12 +157,11 @@ def _read_transects(own: Specification) -> pd.DataFrame:
     return pd.DataFrame({"unit": rows.texts("unit"), "error": wrong} | words).dropna()
 
 
-def _categories(values: pd.Series) -> pd.Series:
-    """Text; of numbers with more than five values, in which fifth of the portraits they are."""
-    number = pd.to_numeric(values, errors="coerce")
-    if number.nunique() > PARTS and number.notna().all():
-        values = pd.qcut(number, PARTS, labels=False, duplicates="drop")
-    return values.astype(str)
+def _parts(number: pd.Series) -> pd.Series:
+    """In which fifth of the portraits a number lies, as text; of five numbers or fewer, itself."""
+    if number.nunique() > PARTS:
+        return pd.qcut(number, PARTS, labels=False, duplicates="drop").astype(str)
+    return comparable(number)
 
 
 def _answered(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:

@@ -18,6 +18,7 @@ from faceaudit import parts
 from faceaudit.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.effects.labels import LEVEL_NAMES
+from helpers.utils.names import composed, paths_on_disk
 
 OWN = ("image_id", "identity", "label", "score", "error", "no_answer")
 """Columns of a table of portraits once it is read."""
@@ -235,7 +236,7 @@ class Specification(parts.Strict):
 
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
-        return self._path.parent / path
+        return paths_on_disk(self._path.parent, [str(path)])[str(path)]
 
 
 def read_specification(path: str | Path) -> Specification:
@@ -255,7 +256,7 @@ def read_specification(path: str | Path) -> Specification:
     if not path.is_file():
         raise ValueError(f"{path}: no such audit file; audits/example.yml is one to copy")
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(composed(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         where = getattr(error, "problem_mark", None)
         line = f", line {where.line + 1}" if where else ""

@@ -19,33 +19,53 @@ from faceaudit.specification import Specification
 from faceaudit.wording import fault
 from helpers import effects
 from helpers.annotations.ingest import read_table
+from helpers.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
+
+NUMBER_WITH_COMMA = r"[+-]?\d+,\d+"
+TRUTH_VALUES = {"false": "0", "true": "1"}
+"""How programs write 0 and 1 as truth values, in small letters."""
 
 # --- any table
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A table as it came, whose rows are counted as a spreadsheet does: the header is row 1."""
+    """A table whose rows are counted as a spreadsheet does: the header is row 1.
+
+    Texts have no blanks around them and composed accents, and a cell such as "nan", "NA" or "#N/A"
+    is None (`helpers.utils.names.tidy_cells`).
+
+    Attributes:
+        frame: the rows, numbered from 2 on.
+        source: of the table, for messages.
+        given: the same with the cells as they came, for messages; None if they are those.
+    """
 
     frame: pd.DataFrame
     source: str
+    given: pd.DataFrame | None = None
 
     @classmethod
     def read(cls, table: str | Path | pd.DataFrame) -> Rows:
-        """A `.csv` (as text, None for an empty cell), a `.parquet` file or a frame."""
+        """A `.csv` (whose cells are texts), a `.parquet` file or a frame."""
         if isinstance(table, pd.DataFrame):
-            source, frame = "the table", table
-        elif not (path := Path(source := str(table))).is_file():
-            raise ValueError(f"{source}: no such table; the path is relative to the audit file")
-        elif path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
-        else:  # a column without a name, such as one of row numbers, is of no use
-            cells = read_table(path, "a comma-separated table").drop(columns="", errors="ignore")
-            frame = cells.astype(object).apply(lambda own: own.str.strip()).replace("", None)
-        frame = frame.set_axis(range(2, len(frame) + 2)).dropna(how="all")
+            source = "the table"
+            frame = table
+        else:
+            source = str(table)
+            path = paths_on_disk(Path(), [source])[source]
+            if not path.is_file():
+                raise ValueError(f"{source}: no such table; the path is relative to the audit file")
+            if path.suffix == ".parquet":
+                frame = pd.read_parquet(path)
+            else:  # a column without a name, such as one of row numbers, is of no use
+                frame = read_table(path, "a comma-separated table")
+                frame = frame.drop(columns="", errors="ignore")
+        given = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
+        frame = given.apply(tidy_cells).dropna(how="all")
         if frame.empty:
             raise ValueError(f"{source}: the table has no rows")
-        return cls(frame, source)
+        return cls(frame, source, given)
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise ValueError where the table lacks a column that the audit file names."""
@@ -55,14 +75,24 @@ class Rows:
     def refuse(self, bad: pd.Series, column: str, expected: str) -> None:
         """Raise the ValueError that names the first bad value of a column, if any."""
         if bad.any():
-            found = self.frame.loc[bad, column].tolist()[0]
-            found = "empty" if pd.isna(found) else repr(found)
+            found = self.cell(bad.idxmax(), column)
+            found = "empty" if found == "" else repr(found)
             raise fault("bad_cell", self.source, column, bad.idxmax(), found, expected, bad.sum())
 
+    def cell(self, row: int, column: str) -> object:
+        """What stands in a cell: of a missing value how it was written, "" if it was empty."""
+        cells = self.frame.loc[[row], column].tolist()
+        if pd.isna(cells[0]) and self.given is not None:
+            cells = self.given.loc[[row], column].tolist()
+        if pd.isna(cells[0]):
+            return ""
+        return cells[0].strip() if isinstance(cells[0], str) else cells[0]
+
     def texts(self, column: str, expected: str = "a value") -> pd.Series:
-        """A column without an empty cell, as text."""
-        self.refuse(self.frame[column].isna(), column, expected)
-        return self.frame[column].astype(str)
+        """A column without a missing value, as text; the number 2.0 is the text "2"."""
+        values = self.frame[column]
+        self.refuse(values.isna(), column, expected)
+        return comparable(values) if pd.api.types.is_float_dtype(values) else values.astype(str)
 
     def names(self, column: str) -> pd.Series:
         """A column of the names of images, each once."""
@@ -74,29 +104,74 @@ class Rows:
         """A column as numbers, NaN where a cell is none."""
         return pd.to_numeric(self.frame[column], errors="coerce")
 
-    def code(self, column: str, names: Sequence[str]) -> tuple[pd.Series, str]:
-        """Cells that say 0 or 1, or name one of two things: 0.0, 1.0, NaN of others; the two."""
-        plain = [name.removesuffix(".0") for name in names]
-        # Names come before codes: where one of them is "0" or "1", no codes stand beside them.
-        codes = plain if {"0", "1"} & {*plain} else ["0", "1"]
-        code = dict(zip([*codes, *plain], [0.0, 1.0] * 2, strict=True))
-        found = self.frame[column].astype(str).str.strip().str.removesuffix(".0").map(code)
-        pairs = zip(names, codes, strict=True)
-        return found, " or ".join(repr(one) + f" ({code})" * (code != one) for one, code in pairs)
+    def measures(self, column: str) -> pd.Series | None:
+        """A column of numbers, NaN where a cell is none; None where most cells are words.
+
+        Raises ValueError for numbers with a comma, which may stand for a point or for thousands.
+        """
+        values = self.frame[column]
+        if pd.api.types.is_bool_dtype(values):
+            return None
+        numbers = pd.to_numeric(values, errors="coerce").astype(float)
+        numbers = numbers.where(np.isfinite(numbers) & values.notna())
+        with_comma = comparable(values).str.fullmatch(NUMBER_WITH_COMMA, na=False)
+        if (numbers.notna() | with_comma).sum() <= values.notna().sum() / 2:
+            return None
+        self.refuse(with_comma, column, "a number with a decimal point and without a comma")
+        return numbers
+
+    def level(self, column: str, names: Sequence[str]) -> pd.Series:
+        """Cells that name one of the two levels of an axis: 0.0, 1.0, NaN of others.
+
+        A level is matched by its name alone. Truth values are the names 0 and 1, or False and True
+        in any writing, and no others.
+        """
+        return self._coded(column, _names_in_table(names, column, self.source))
+
+    def answer(self, column: str, names: Sequence[str]) -> tuple[pd.Series, str]:
+        """Cells that say 0 or 1, or name one of two classes: 0.0, 1.0, NaN of others; the two.
+
+        The codes 0 and 1 count where no cell of the column is a name, and no name is a number.
+        """
+        known = _names_in_table(names, column, self.source)
+        if _are_truth_values(known):
+            known = ["0", "1"]
+        found = self._coded(column, known)
+        numbered = pd.to_numeric(pd.Series(known), errors="coerce").notna().any()
+        if not numbered and found.notna().any():
+            return found, f"{names[0]!r} or {names[1]!r}"
+        if not numbered:
+            found = self._coded(column, ["0", "1"])
+            known = ["0", "1"]
+        pairs = zip(names, known, strict=True)
+        return found, " or ".join(repr(name) + f" ({k})" * (k != name) for name, k in pairs)
+
+    def _coded(self, column: str, known: list[str]) -> pd.Series:
+        """0.0 where a cell is the first of two texts, 1.0 where it is the second, NaN of others."""
+        cells = comparable(self.frame[column])
+        small = cells.str.casefold()
+        if {*known} == {"0", "1"}:
+            cells = small.map(TRUTH_VALUES).fillna(cells)
+        elif _are_truth_values(known):
+            cells = small
+            known = [name.casefold() for name in known]
+        return cells.map(dict(zip(known, [0.0, 1.0], strict=True))).astype(float)
 
     def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
-        """The same of a column in which others are faults; NaN where a cell is empty."""
-        found, either = self.code(column, names)
+        """`answer` of a column in which others are faults; NaN where a cell is missing."""
+        found, either = self.answer(column, names)
         bad = found.isna() & self.frame[column].notna()
         self.refuse(bad, column, expected.format(either))
         return found
 
     def levels(self, axes: Mapping[str, Sequence[str]]) -> dict[str, pd.Series]:
         """`<axis>_level` of every axis, 0 or 1."""
+        found = {}
         for axis, names in axes.items():
-            self.refuse(self.frame[axis].isna(), axis, f"{names[0]!r} or {names[1]!r}")
-        coded = {axis: self.coded(axis, names) for axis, names in axes.items()}
-        return {f"{axis}_level": level.astype(int) for axis, level in coded.items()}
+            level = self.level(axis, names)
+            self.refuse(level.isna(), axis, f"{names[0]!r} or {names[1]!r}")
+            found[f"{axis}_level"] = level.astype(int)
+        return found
 
     def labels(self, columns: list[str], classes: Sequence[str]) -> pd.Series:
         """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie."""
@@ -112,6 +187,25 @@ class Rows:
         for name, values in found.items():
             self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
         return {name: values.astype(float) for name, values in found.items()}
+
+
+def _composed_header(name: object) -> object:
+    return composed(name) if isinstance(name, str) else name
+
+
+def _names_in_table(names: Sequence[str], column: str, source: str) -> list[str]:
+    """Names of levels or classes as cells are compared; ValueError for what is a missing value."""
+    for name in names:
+        if name.strip() in MISSING_TEXTS:
+            raise ValueError(
+                f"{source}: column {column!r}: {name!r} is given as a name, but in a table it "
+                "stands for a missing value; write another name into the table and the audit file"
+            )
+    return comparable(pd.Series([composed(name.strip()) for name in names], dtype=object)).tolist()
+
+
+def _are_truth_values(names: Sequence[str]) -> bool:
+    return {name.casefold() for name in names} == {*TRUTH_VALUES}
 
 
 # --- images with answers

@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 from functools import partial
 
 import pandas as pd
@@ -182,7 +183,8 @@ def test_conversations_are_read_by_their_frames(read):
 
 def test_bfw_is_a_table_of_pairs(read):
     frame, card, _ = read("bfw")
-    start = ["first", "second", "first_identity", "second_identity", "same", "fold", "att1"]
+    start = ["first_image", "second_image", "first_identity", "second_identity", "same"]
+    start += ["fold", "att1"]
     assert frame.columns[:7].tolist() == start and "ID" not in frame
     assert frame["same"].tolist() == [1, 0, 1] and frame["sphereface"].tolist() == [
         0.393,
@@ -193,16 +195,35 @@ def test_bfw_is_a_table_of_pairs(read):
     assert card["source"] == "BFW"
 
 
+@pytest.mark.parametrize("name", ["bfw", "rfw", "pairs"])
+def test_no_picture_stands_where_an_audit_looks_for_a_person(read, name):
+    """An audit of pairs reads identities from the columns first and second, if none are named."""
+    frame = read(name).frame
+    assert not {"first", "second"} & {*frame}
+    same = frame["first_identity"] == frame["second_identity"]
+    assert same.tolist() == (frame["same"] == 1).tolist()
+
+
+def test_an_image_is_found_however_the_disk_spells_its_accents(read, tmp_path):
+    for on_disk, in_table in (("NFD", "NFC"), ("NFC", "NFD")):
+        folder = tmp_path / on_disk
+        folder.mkdir()
+        name = unicodedata.normalize(on_disk, "Zoë.png")
+        Image.new("RGB", (2, 2)).save(folder / name)
+        table = PPB.replace("a/1.png", unicodedata.normalize(in_table, "Zoë.png"))
+        assert read("portraits", {"p.csv": table}, images=folder).frame["image"].tolist() == [name]
+
+
 def test_rfw_has_ten_folds_of_both_kinds(read):
     frame, _, dropped = read("rfw")
     assert frame.groupby(["fold", "same"]).size().tolist() == [300] * 20 and dropped.empty
-    assert frame.loc[300, "first":"second_identity"].tolist() == [
+    assert frame.loc[300, "first_image":"second_identity"].tolist() == [
         "African/m.0/m.0_0001.jpg",
         "African/m.1/m.1_0012.jpg",
         "m.0",
         "m.1",
     ]
-    assert frame.loc[0, "second"] == "African/m.0/m.0_0002.jpg" and set(frame["race"]) == {
+    assert frame.loc[0, "second_image"] == "African/m.0/m.0_0002.jpg" and set(frame["race"]) == {
         "African"
     }
 
@@ -239,13 +260,13 @@ def test_images_that_are_not_there_are_dropped(read, tmp_path):
     folder = tmp_path / "images"
     assert len(read("celeba", images=folder).frame) == 3
     frame, _, dropped = read("bfw", images=folder)
-    assert frame["first"].tolist() == ["af/n9/1.jpg"]
+    assert frame["first_image"].tolist() == ["af/n9/1.jpg"]
     assert dropped["reason"].tolist() == ["no such image"] * 2
     assert len(read("pairs", images=folder).frame) == 3
     assert read("causalface", images=folder).frame["image"].tolist() == [FACE]
     with pytest.raises(ValueError, match="nowhere: no such folder of images"):
         read("fhibe", images=tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="can be used: 6000 × no such image in 'first'"):
+    with pytest.raises(ValueError, match="can be used: 6000 × no such image in 'first_image'"):
         read("rfw", images=folder)
 
 
@@ -289,6 +310,7 @@ DAMAGED = [
     ("fairface", FF, ("", FAIRFACE[:34]), "row 1: .*, found no row below it"),
     ("fairface", FF, ("20-29", "10-Mar"), "unknown label: age: row 4: '10-Mar'"),
     ("portraits", PP, ("fitzpatrick", "skin"), "row 1: .*, found no column fitzpatrick"),
+    ("portraits", PP, ("Female,III", "#N/A,III"), "missing value: gender: row 4: '#N/A'"),
     ("portraits", PP, ("Female,III", ",III"), "missing value: gender: row 4: ''"),
     ("fhibe", FH, ("s1,33.0", ",33.0"), "missing value: identity: row 4: ''"),
     ("fhibe", FH, ("s1,33.0", "s1,30-39"), "no number: age: row 4: '30-39'"),
@@ -303,7 +325,12 @@ DAMAGED = [
     ("bfw", BW, ("", b"\x80\x04\x95\x8c\x15pandas.core.frame"), "row 1: .*, found no CSV"),
     ("bfw", BW, ("1,5,5,wm", "1,5,6,wm"), "label and identities disagree: same: row 4: '1'"),
     ("bfw", BW, ("M,M,W,W", "M,M,W,"), "unknown label: e2: row 4: ''"),
-    ("bfw", BW, ("wm/n7/2", "wm/n7/1"), "image paired with itself: second: row 4: 'wm/n7/1.jpg'"),
+    (
+        "bfw",
+        BW,
+        ("wm/n7/2", "wm/n7/1"),
+        "image paired with itself: second_image: row 4: 'wm/n7/1.jpg'",
+    ),
     ("rfw", R, ("", RFW[:-20]), "the whole file: .*, found 5,999 lines"),
     ("rfw", R, ("", RFW.encode("utf-16")), "the whole file: expected text in UTF-8"),
     ("rfw", R, ("m.7\t1\t2\n", "m.7 1 2\n"), "neither three nor four cells: line: line 8: 'm.7 1"),
@@ -317,7 +344,12 @@ DAMAGED = [
     ("causalface", CF, ("seed_12_race_white", "white"), "no name of CausalFace: image: image 3"),
     ("pairs", CP, ("2,3,4", "2,,4"), "no number: r2: row 4: ''"),
     ("pairs", CP, ("2,3,4", "2,99,4"), "number outside the scale: r2: row 4: '99'"),
-    ("pairs", CP, ("pose/seed_3/asian", "pose/asian"), "no name of CausalFace: second: row 4"),
+    (
+        "pairs",
+        CP,
+        ("pose/seed_3/asian", "pose/asian"),
+        "no name of CausalFace: second_image: row 4",
+    ),
     ("conversations", J, ("", CONVERSATIONS[:-9]), "the whole file: .*truncated"),
     ("conversations", J, ("", "[]"), "the whole file: .*, found no record with subject_id"),
     ("conversations", J, ('"scale"', '"x"'), "missing value: monk_skin_tone.scale: record 4: nan"),

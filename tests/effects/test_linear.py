@@ -75,3 +75,28 @@ def test_rows_without_an_outcome_are_left_out(portraits):
     found = effects.linear_effects(missing, "error", AXES, ["age"], "item")
     kept = effects.linear_effects(missing[missing.index % 4 > 0], "error", AXES, ["age"], "item")
     pd.testing.assert_frame_equal(found, kept)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.3])
+def test_a_fit_without_residuals_has_no_standard_error(portraits, scale):
+    """Who has glasses is misjudged, and others are not: what is left of the errors is rounding."""
+    glasses = (portraits["item"] % 3 == 0).map({True: "yes", False: "no"})
+    exact = portraits.assign(glasses=glasses, error=scale * (glasses == "yes"))
+    found = effects.linear_effects(exact, "error", AXES, ["glasses", "age"], "item")
+    assert (found["reason"] == "no residual variance").all()
+    assert found[["estimate", "low", "high", "p"]].isna().all(axis=None)
+    exact.loc[exact.index[:9], "error"] = scale / 2
+    found = effects.linear_effects(exact, "error", AXES, ["glasses", "age"], "item")
+    assert (found["reason"] == "").all() and found.notna().all(axis=None)
+
+
+def test_clusters_that_all_agree_have_no_standard_error():
+    """In every pair both images err or none does: the slope of skin is zero in each of them."""
+    errors = np.random.default_rng(1).integers(2, size=40)
+    pairs = pd.DataFrame({"face": np.repeat(range(40), 2), "dark": [0, 1] * 40})
+    pairs["beard"] = pairs["face"] % 3
+    pairs["error"] = np.repeat(errors, 2)
+    found = effects.linear_effects(pairs, "error", ["dark"], ["beard"], "face").loc["dark"]
+    assert found["reason"] == "no residual variance" and np.isnan(found["p"])
+    alone = effects.linear_effects(pairs, "error", ["dark"], ["beard"]).loc["dark"]
+    assert alone["reason"] == "" and alone["p"] > 0.9

@@ -1,5 +1,7 @@
 """Risk differences and batched logits against statsmodels, scikit-learn and simulation."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +9,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from scipy.optimize import minimize
 from scipy.special import expit
-from scipy.stats import norm, ttest_rel
+from scipy.stats import binom, norm, ttest_rel
 from simulated import transect_frame
 from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import confint_proportions_2indep
@@ -93,6 +95,52 @@ def test_hybrid_score_interval_is_newcombe_s():
     low, high = hybrid_score_interval(risk, size, np.zeros(4), norm.ppf(0.975))
     expected = [confint_proportions_2indep(*row, method="newcomb") for row in counts.tolist()]
     np.testing.assert_allclose(np.column_stack([low, high]), expected)
+
+
+def all_counts(n: tuple[int, int]) -> pd.DataFrame:
+    """An audit of independent images for every pair of numbers of errors, by its name."""
+    rows = []
+    for few in range(n[0] + 1):
+        for many in range(n[1] + 1):
+            for arm, (wrong, size) in enumerate(zip((few, many), n, strict=True)):
+                errors = (np.arange(size) < wrong).astype(int)
+                audit = {"audit": f"{few:02d} {many:02d}", "dark": arm, "error": errors}
+                rows.append(pd.DataFrame(audit))
+    return pd.concat(rows, ignore_index=True)
+
+
+@pytest.mark.parametrize("n", [(6, 6), (5, 12)])
+def test_of_independent_images_it_is_newcombe_s_interval_which_holds_the_truth(n):
+    """Exactly, over all that can be drawn; Student's quantiles would make it wider for no use."""
+    frame = all_counts(n)
+    table = risk_differences(frame, "error", "dark", "audit")
+    counts = [[int(part) for part in name.split()] for name in table.index]
+    few, many = np.array(counts).T
+    limits = [confint_proportions_2indep(b, n[1], a, n[0], method="newcomb") for a, b in counts]
+    np.testing.assert_allclose(table[["low", "high"]], limits, atol=1e-12)
+    significant = table["p"] < 0.05
+    assert significant.tolist() == ((table["low"] > 0) | (table["high"] < 0)).tolist()
+    coverage = []
+    for risk, other in product((0.05, 0.1, 0.2, 0.3, 0.5), repeat=2):
+        chance = binom.pmf(few, n[0], risk) * binom.pmf(many, n[1], other)
+        coverage.append(
+            chance[table["low"].le(other - risk) & table["high"].ge(other - risk)].sum()
+        )
+    assert 0.95 < np.mean(coverage) < 0.98 and min(coverage) > 0.92
+    unit = np.arange(len(frame))
+    pd.testing.assert_frame_equal(
+        table, risk_differences(frame.assign(unit=unit), "error", "dark", "audit", "unit")
+    )
+
+
+def test_images_of_one_cluster_are_not_independent():
+    frame = all_counts((6, 6)).query("audit == '02 03'")
+    alone = risk_differences(frame, "error", "dark").iloc[0]
+    twice = pd.concat([frame, frame]).assign(unit=[*range(12)] * 2)
+    found = risk_differences(twice, "error", "dark", cluster="unit").iloc[0]
+    assert found["high"] - found["low"] > alone["high"] - alone["low"]
+    half = risk_differences(frame.assign(error=frame["error"] / 2), "error", "dark").iloc[0]
+    assert half["reason"] == "" and half["estimate"] == pytest.approx(alone["estimate"] / 2)
 
 
 def test_with_many_errors_intervals_are_those_of_t_tests():

@@ -77,3 +77,37 @@ def test_the_threshold_can_be_set_by_the_reference():
         ValueError, match=r"model.fmr is 0.001, in the reference 'a' that is not es"
     ):
         faceaudit.analyse_pairs(data, plan | {"fmr": 0.001})
+
+
+def test_pictures_are_not_taken_for_people():
+    """A pair of one person has one identity, and a pair of two people has two."""
+    table = pairs()
+    pictures = table.assign(
+        first=[f"{name}-{row}.png" for row, name in enumerate(table["first"])],
+        second=[f"{name}-{row}.jpg" for row, name in enumerate(table["second"])],
+    )
+    with pytest.raises(ValueError, match="row 2: column 'same' says a pair of one person") as told:
+        faceaudit.from_pairs(pictures, file())
+    assert "columns 'first' and 'second' have the identities 'a0-0.png' and" in str(told.value)
+    assert f"({(table['same'] == 1).sum()} such rows)" in str(told.value)
+    assert "\n" not in str(told.value)
+    table.loc[5, "second"] = table.loc[5, "first"]
+    with pytest.raises(ValueError, match="row 7: column 'same' says a pair of two people, but"):
+        faceaudit.from_pairs(table, file())
+
+
+def test_an_identity_is_the_same_as_a_whole_number_and_as_a_float():
+    table = pairs()
+    number = pd.factorize(pd.concat([table["first"], table["second"]]))[0]
+    first, second = number[: len(table)], number[len(table) :].astype(float)
+    found = faceaudit.from_pairs(table.assign(first=first, second=second), file()).frame
+    assert (found["first"] == found["second"]).tolist() == (table["same"] == 1).tolist()
+
+
+@pytest.mark.parametrize("column", ["group", "first", "same", "similarity"])
+@pytest.mark.parametrize("text", ["nan", "NA", "#N/A"])
+def test_a_missing_value_of_a_pair_is_refused_by_row(column, text):
+    table = pairs().astype(object)
+    table.loc[3, column] = text
+    with pytest.raises(ValueError, match=f"column '{column}', row 5 is '{text}', "):
+        faceaudit.from_pairs(table, file())

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from pretended_audits import pretended_table
 from pydantic import ValidationError
-from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import faceaudit
 from faceaudit import Specification, analyse_portraits, build_report, from_portraits, make_plan
@@ -143,6 +143,56 @@ def test_covariates_of_many_numbers_become_fifths_and_others_stay(portraits):
     assert means["size"].min() > 0.19 * len(frame)
 
 
+def test_other_codes_than_the_two_levels_are_left_out_and_counted(portraits):
+    """Five categories are coded 0 to 4, and the file asks about 2 and 3."""
+    code = np.arange(len(portraits)) % 5
+    two = {"axes": {"skin": ("2", "3")}, "covariates": []}
+    for cells in (code, code.astype(float), code.astype(str), pd.Series(code).replace(4, np.nan)):
+        data = from_portraits(portraits.assign(skin=cells), own(**two))
+        assert (
+            data.frame["image_id"].tolist() == portraits["image_id"][np.isin(code, [2, 3])].tolist()
+        )
+        assert data.left_out["count"].sum() == (~np.isin(code, [2, 3])).sum()
+        assert len(data.left_out) == 3
+
+
+@pytest.mark.parametrize("text", ["nan", "NA", "#N/A"])
+def test_missing_values_are_left_out_and_counted_in_every_column(portraits, text, tmp_path):
+    table = portraits.astype(object)
+    for row, column in enumerate(["skin", "said", "person", "age", "smile"]):
+        table.loc[row, column] = text
+    table.to_csv(tmp_path / "found.csv", index=False)
+    for given in (table, tmp_path / "found.csv"):
+        data = from_portraits(given, own())
+        assert data.frame["image_id"].tolist() == portraits["image_id"][5:].tolist()
+        assert {*data.left_out["value"]} == {text} and data.left_out["count"].tolist() == [1] * 5
+
+
+def test_a_column_that_is_mostly_numbers_never_becomes_categories(portraits):
+    """One cell that is no number is left out and counted; the others are cut into fifths."""
+    whole = from_portraits(portraits.drop(index=3), own()).frame["age"]
+    for cell in ("unknown", "inf", "70+", None):
+        table = portraits.astype({"age": object})
+        table.loc[3, "age"] = cell
+        data = from_portraits(table.astype({"age": "str"}), own())
+        assert data.left_out.to_numpy().tolist() == [["age", cell or "", 1]]
+        assert data.frame["age"].tolist() == whole.tolist()
+    words = portraits.assign(age=np.where(portraits.index % 3 == 0, "30", "40-49"))
+    assert {*from_portraits(words, own()).frame["age"]} == {"30", "40-49"}
+    few = portraits.assign(age=np.where(portraits.index % 3 == 0, "1", "2.0"))
+    assert {*from_portraits(few, own()).frame["age"]} == {"1", "2"}
+
+
+def test_numbers_with_a_comma_are_refused_by_row(portraits):
+    for rows in (slice(None), slice(4, 6)):
+        table = portraits.assign(age=portraits["age"].round(3).astype(str))
+        table.loc[rows, "age"] = table.loc[rows, "age"].str.replace(".", ",")
+        row = 2 if rows.start is None else 6
+        expected = f"column 'age', row {row} is '0,.*', a number with a decimal point and without"
+        with pytest.raises(ValueError, match=expected):
+            from_portraits(table, own())
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -223,6 +273,20 @@ def test_differences_are_high_minus_low_in_the_order_of_the_file(tables):
     assert np.isclose(whole["estimate"], means["long"] - means["short"])
     assert (whole["reference_rate"], whole["rate"]) == (means["short"], means["long"])
     assert whole["high"] < -0.2 and whole["verdict"] == "exceeds"
+
+
+def test_one_portrait_of_each_person_has_newcombe_s_interval(portraits):
+    """Of small cells too; people with several portraits are units of wider intervals."""
+    single = portraits.drop_duplicates("person").iloc[:150]
+    found = analysed(single)[2]
+    for row in pd.concat([found[GAPS], found[GAPS_BY_CELL]]).itertuples():
+        names = {axis: FILE["axes"][axis][level] for axis, level in row.held.items()}
+        part = single[(single[[*names]] == pd.Series(names)).all(axis=1)]
+        wrong = (part["p_male"] > 0.5) != (part["said"] == "male")
+        low, high = (wrong[part[row.axis] == level] for level in FILE["axes"][row.axis])
+        counts = high.sum(), len(high), low.sum(), len(low)
+        expected = confint_proportions_2indep(*map(int, counts), method="newcomb")
+        np.testing.assert_allclose([row.low, row.high], expected)
 
 
 def test_an_adjustment_takes_out_what_goes_with_skin(tables, portraits):
@@ -334,7 +398,7 @@ def test_an_audit_with_matched_faces_leaves_what_portraits_are_held_against(home
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"skin": "black"}, "matched.csv: column 'skin', row 2 is 'black', 'light' .0. or 'dark'"),
+        ({"skin": "black"}, "matched.csv: column 'skin', row 2 is 'black', 'light' or 'dark'"),
         ({"error": 0.5}, "matched.csv: column 'error', row 2 is '0.5', 1 .an error., 0"),
         ({"unit": None}, "matched.csv: column 'unit', row 2 is empty"),
     ],

@@ -95,7 +95,7 @@ FAULTS_OF_A_TABLE = [
     ("1-dark-male,", '"1-dark-male,', "the whole file: expected a comma-separated table"),
     (",", ";", "no column 'image_id', 'unit', 'skin', 'gender', 'label', 'score'; it has image"),
     ("1-dark-male,", "0-dark-male,", "'image_id', row 9 is '0-dark-male', an image once; remove"),
-    ("1-dark-male,1,dark,", "1-dark-male,1,medium,", "9 is 'medium', 'light' (0) or 'dark' (1)"),
+    ("1-dark-male,1,dark,", "1-dark-male,1,medium,", "9 is 'medium', 'light' or 'dark' was exp"),
     ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,woman", "9 is 'woman', a label, 'fe"),
     ("1-dark-male,1,dark,male,1", "1-dark-male,1,dark,male,", "'label', row 9 is empty, a label"),
     ("1-dark-male,1,", "1-dark-male,,", "'unit', row 9 is empty, the name of a matched face"),

@@ -1,5 +1,7 @@
 """A folder and a table as a generator: the protocol, and one sentence for every defect."""
 
+import unicodedata
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,3 +99,15 @@ def test_what_is_asked_must_fit(folder):
         faces.synthesize(torch.tensor([[12.0]]))
     pd.read_csv(folder / "faces.csv").drop(index=3).to_csv(folder / "faces.csv", index=False)
     assert len(opened(folder, whole=False).index) == 11
+
+
+@pytest.mark.parametrize(("on_disk", "in_table"), [("NFD", "NFC"), ("NFC", "NFD")])
+def test_a_file_is_found_however_the_disk_spells_its_accents(folder, on_disk, in_table):
+    plain = opened(folder)
+    expected = plain.synthesize(plain.codes)
+    name = "ann/Zoë.png"
+    (folder / "ann/light0.png").rename(folder / unicodedata.normalize(on_disk, name))
+    change(folder, 1, file=unicodedata.normalize(in_table, name))
+    faces = opened(folder)
+    assert torch.equal(faces.synthesize(faces.codes), expected)
+    assert faces.index["image_id"][1] == unicodedata.normalize("NFC", name)

@@ -13,6 +13,7 @@ therefore looked up among the known images, where these are given.
 import csv
 import math
 import re
+import unicodedata
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
@@ -26,6 +27,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator, occurring
+from helpers.utils.names import composed
 
 csv.field_size_limit(2**31 - 1)  # an image may stand in a cell, as a data URL
 
@@ -257,11 +259,15 @@ def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
     key = ["file", "named", "address"]
     pairs = visits[key].drop_duplicates()
     ids = {*visits["named"].cat.categories} - {""} if known is None else known
+    ids = {composed(name): name for name in sorted(ids)}  # → as the caller spells it
     stored: dict[str, list[str]] = {}  # name of an upload on a server → images
+    decomposed: dict[str, list[str]] = {}  # the same, of files whose accents are decomposed
     for name in ids:
         stored.setdefault(_stored(name), []).append(name)
-    find = partial(_image, ids=ids, stored=stored, any_name=known is None)
+        decomposed.setdefault(_stored(unicodedata.normalize("NFD", name)), []).append(name)
+    find = partial(_image, ids=ids, stored=decomposed | stored, any_name=known is None)
     found = [find(*both) for both in zip(pairs["named"], pairs["address"], strict=True)]
+    found = [(ids.get(image, image), *more) for image, *more in found]
     found = pd.DataFrame(found, pairs.index, ["image_id", "image_problem", "path"], dtype="str")
     # Every server has a known image at an address of its own.
     server = pairs["file"] * (known is not None)
@@ -271,13 +277,19 @@ def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
     return visits.merge(pairs.join(found.astype("category")), "left", key)
 
 
-def _image(name: str, address: str, ids: set[str], stored: dict, any_name: bool) -> tuple:
-    """The image with this id and the file at this address; why there is none; the file's path."""
+def _image(name: str, address: str, ids: Mapping, stored: dict, any_name: bool) -> tuple:
+    """The image with this id and the file at this address; why there is none; the file's path.
+
+    Names are compared after Unicode's NFC.
+    """
+    name = composed(name)
     path, files = _file_names(address)
+    path = composed(path)
+    files = [composed(file) for file in files]
     shown = [file for file in files if file in ids]
     uploads = [upload[1] for upload in map(_UPLOAD.fullmatch, files) if upload and not shown]
     uploads = [image for file in uploads for image in stored.get(file, ())]
-    named = next((one for one in (name, unquote(name)) if one in ids), None)
+    named = next((one for one in (name, composed(unquote(name))) if one in ids), None)
     if any_name:
         uploads, named = [], name or None
         shown = shown if name else files[:1]

@@ -14,6 +14,7 @@ import pandas as pd
 
 from helpers.annotations.ingest import wrong_format
 from helpers.data.rows import DataSet, Folder, Records, as_file
+from helpers.utils.names import MISSING_TEXTS, paths_on_disk
 
 FHIBE = ["image_id", "filepath", "subject_id", "age", "pronoun", "ancestry", "nationality"]
 FHIBE += ["natural_skin_color", "apparent_skin_color"]
@@ -57,7 +58,7 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
         known = {text: _label(text, lists) for text in rows.frame[column].unique()}
         labels = rows.frame[column].map(known)
         rows.drop(labels.isna(), "list that is cut", column)
-        rows.frame = rows.frame.assign(**{column: labels.replace("", None)})
+        rows.frame = rows.frame.assign(**{column: labels.where(~labels.isin(MISSING_TEXTS), None)})
     rows.distinct("image")
     rows.images(["image"], images)
     return rows.finish("FHIBE", "registration, evaluation only", version, order)
@@ -137,5 +138,6 @@ def read_casual_conversations(
 
 def _frames(images: Path, person: str) -> list[str]:
     """Paths of a person's frames from the folder of images, sorted."""
-    found = (path for path in images.joinpath(person).rglob("*") if path.suffix.lower() in FRAMES)
+    folder = paths_on_disk(images, [person])[person]
+    found = (path for path in folder.rglob("*") if path.suffix.lower() in FRAMES)
     return sorted(path.relative_to(images).as_posix() for path in found)

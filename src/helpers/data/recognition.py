@@ -56,8 +56,9 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
         version: of the set, as you name it; the hash of the file without it.
 
     Returns:
-        The pairs: `first` and `second` are the source's p1 and p2, `same` is its label, and the
-        similarities that it has are numbers.
+        The pairs: `first_image` and `second_image` are the source's p1 and p2, `first_identity` and
+        `second_identity` its id1 and id2, `same` is its label, and the similarities that it has are
+        numbers.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -72,7 +73,7 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     one = rows.frame["first_identity"] == rows.frame["second_identity"]
     rows.drop(one != (rows.frame["same"] == "1"), "label and identities disagree", "same")
     rows.numbers(["fold", "same", *(name for name in SCORES if name in rows.frame)])
-    rows.images(["first", "second"], images)
+    rows.images(["first_image", "second_image"], images)
     return rows.finish("BFW", "form, research", version, PAIR)
 
 
@@ -90,7 +91,8 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
         version: of the set, as you name it; the hash of the file without it.
 
     Returns:
-        The pairs with `fold` (1 to 10) and `race`, the name of the set.
+        The pairs with `fold` (1 to 10) and `race`, the name of the set; `first_image` and
+        `second_image` are files, `first_identity` and `second_identity` the folders.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -109,7 +111,9 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
     other = cells["other"].fillna(cells["one"])
     columns = {"first_identity": cells["one"], "second_identity": other}
     for side, who, number in (("first", cells["one"], "n"), ("second", other, "m")):
-        columns[side] = race + "/" + who + "/" + who + "_" + cells[number].str.zfill(4) + ".jpg"
+        columns[f"{side}_image"] = (
+            race + "/" + who + "/" + who + "_" + cells[number].str.zfill(4) + ".jpg"
+        )
     same = (cells["one"] == other).astype(int)
     rows.frame = rows.frame.assign(**columns, same=same, fold=block + 1, race=race)
     other_kind = same.to_numpy() != (place < OF_ONE_KIND)
@@ -117,7 +121,7 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
     rows.drop(cells["one"].isna(), "neither three nor four cells", "line")
     rows.drop(rows.frame["other_kind"], "pair of the other kind than its place says", "line")
     rows.frame = rows.frame.drop(columns=["line", "other_kind"])
-    rows.images(["first", "second"], images)
+    rows.images(["first_image", "second_image"], images)
     return rows.finish("RFW", "research", version, PAIR)
 
 
@@ -245,12 +249,13 @@ def read_causalface_pairs(
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    names, needed = {first: "first", second: "second"}, [first, second, *ratings]
+    names = {first: "first_image", second: "second_image"}
+    needed = [first, second, *ratings]
     rows = Records.read(table, "CausalFace's pairs", needed, names)
     rows.numbers(ratings, *RATINGS)
-    rows.present(["first", "second"])
-    _named(rows, {"first": "first_", "second": "second_"})
-    rows.images(["first", "second"], images)
+    rows.present(["first_image", "second_image"])
+    _named(rows, {"first_image": "first_", "second_image": "second_"})
+    rows.images(["first_image", "second_image"], images)
     same = rows.frame["first_identity"] == rows.frame["second_identity"]
     rows.frame = rows.frame.assign(same=same.astype(int))
     return rows.finish("CausalFace pairs", "research", version, PAIR)

@@ -16,10 +16,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from helpers.annotations.ingest import read_table, wrong_format
+from helpers.utils.names import MISSING_TEXTS, composed, paths_on_disk
 
 Folder = str | Path | None
 DROPPED = ["reason", "field", "count", "file", "place", "found"]
-PAIR = ["first", "second", "first_identity", "second_identity", "same"]
+PAIR = ["first_image", "second_image", "first_identity", "second_identity", "same"]
 
 
 def as_file(path: str | Path, expected: str) -> Path:
@@ -35,8 +36,9 @@ class DataSet(NamedTuple):
     Attributes:
         frame: one row an image, in the files' order: `image` (a path from the folder of images),
             `identity` (a text that says which images show one person) where the source has one, and
-            the source's attributes. Of a set of pairs one row a pair: `first` and `second` (paths),
-            `first_identity` and `second_identity`, `same` (0 or 1) and the source's attributes.
+            the source's attributes. Of a set of pairs one row a pair: `first_image` and
+            `second_image` (paths), `first_identity` and `second_identity`, `same` (0 or 1) and the
+            source's attributes.
         card: what a manifest should say, ready for JSON: `source`, `version` (as the caller names
             it, or the SHA-256 of the files), `terms` of use, `kept` (the number of rows) and
             `dropped` (reason and field → number).
@@ -76,16 +78,17 @@ class Records:
         if lacking := [name for name in needed if name not in table]:
             raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
         table = (table if others else table[needed]).rename(columns=names)
-        frame = table.astype("str").apply(lambda column: column.str.strip())
+        frame = table.astype("str").apply(lambda column: column.str.strip().map(composed))
         return cls(frame.set_axis(range(2, len(frame) + 2)), path)
 
     @classmethod
     def lines(cls, path: str | Path) -> "Records":
         """The lines of a text file that are not empty, in the column `line`."""
         try:
-            lines = as_file(path, "text").read_text(encoding="utf-8-sig").splitlines()
+            text = as_file(path, "text").read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
             raise wrong_format(path, "the whole file", "text in UTF-8", str(error)) from None
+        lines = composed(text).splitlines()
         frame = pd.DataFrame({"line": lines}, range(1, len(lines) + 1), dtype="str")
         return cls(frame[frame["line"].str.strip() != ""], path, "line")
 
@@ -104,7 +107,7 @@ class Records:
 
     def present(self, columns: Iterable[str]) -> None:
         for column in columns:
-            empty = self.frame[column].isna() | (self.frame[column] == "")
+            empty = self.frame[column].isna() | self.frame[column].isin(MISSING_TEXTS)
             self.drop(empty, "missing value", column)
 
     def labels(self, columns: Iterable[str], known: Collection[str]) -> None:
@@ -123,16 +126,24 @@ class Records:
         self.frame = self.frame.assign(**{c: pd.to_numeric(self.frame[c]) for c in columns})
 
     def images(self, columns: Sequence[str], folder: Folder) -> None:
-        """Keep rows whose images lie in the folder, if one is given, and are not one image."""
+        """Keep rows whose images lie in the folder, if one is given, and are not one image.
+
+        Their names become those on the disk, which may spell accents otherwise.
+        """
         if folder is not None and not Path(folder).is_dir():
             raise ValueError(f"{folder}: no such folder of images")
         self.present(columns)
         for column in columns:
             if folder is not None:
-                known = {
-                    name for name in self.frame[column].unique() if Path(folder, name).is_file()
-                }
+                paths = paths_on_disk(Path(folder), self.frame[column].unique())
+                known = {name: path for name, path in paths.items() if path.is_file()}
                 self.drop(~self.frame[column].isin(known), "no such image", column)
+                spelled = {
+                    name: path.relative_to(folder).as_posix()
+                    for name, path in known.items()
+                    if not name.isascii()
+                }
+                self.frame = self.frame.assign(**{column: self.frame[column].replace(spelled)})
         for other in columns[1:]:
             itself = self.frame[other] == self.frame[columns[0]]
             self.drop(itself, "image paired with itself", other)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from statsmodels.regression.linear_model import OLS
 
 from helpers.effects.risks import (
+    RANK_TOLERANCE,
     code_levels,
     complete_rows,
     fit_logits,
@@ -61,8 +62,9 @@ def linear_effects(
 
     Returns:
         A row per treatment: estimate, low and high (95 % interval), p, n (images), clusters, and
-        reason, which says why something is not estimable (NaN). Rows without an outcome, a
-        treatment or a cluster are left out.
+        reason, which says why something is not estimable (NaN). A slope whose standard error is
+        zero, but for rounding, is not: the regression fits all errors exactly, or all clusters
+        agree. Rows without an outcome, a treatment or a cluster are left out.
 
     Raises:
         ValueError: an empty frame, a missing column, a missing level of `adjust`, an outcome
@@ -88,17 +90,22 @@ def linear_effects(
     groups = as_codes(None if cluster is None else known[cluster], len(known))
     alike = "one cluster" if len(set(groups)) < 2 else "all err alike" if np.ptp(error) == 0 else ""
     values, keep = np.full((4, X.shape[1]), np.nan), independent_columns(X)
+    exact = np.zeros(X.shape[1], bool)
     if not alike:
         form = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
-        fit = OLS(error, X[:, keep]).fit("qr", **form)
-        values[:, keep] = fit.params, *fit.conf_int().T, fit.pvalues
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a standard error of zero
+            fit = OLS(error, X[:, keep]).fit("qr", **form)
+            values[:, keep] = fit.params, *fit.conf_int().T, fit.pvalues
+            # Errors of this length have no larger slope; a tiny part of it is rounding.
+            largest = np.linalg.norm(error) * np.sqrt(np.diag(fit.normalized_cov_params))
+            exact[keep] = ~(fit.bse > RANK_TOLERANCE * largest)
     table = pd.DataFrame(values.T[-len(arms) :], columns=["estimate", "low", "high", "p"])
     table = table.assign(n=len(known), clusters=len(set(groups)))
     told = [independent_columns(np.roll(X, k, axis=1))[-1] for k in range(len(arms))][::-1]
     constant = [len(present) < 2 for present in levels]
     table["reason"] = np.select(
-        [np.full(len(arms), alike != ""), constant, ~np.array(told)],
-        [alike, "constant treatment", "confounded with the covariates"],
+        [np.full(len(arms), alike != ""), constant, ~np.array(told), exact[-len(arms) :]],
+        [alike, "constant treatment", "confounded with the covariates", "no residual variance"],
         "",
     )
     table.loc[table["reason"] != "", ["estimate", "low", "high", "p"]] = np.nan

@@ -18,6 +18,7 @@ from PIL import Image
 from torch import Tensor
 
 from helpers.utils import checks, pictures, seeding
+from helpers.utils.names import composed, paths_on_disk
 
 FILE = "file"
 
@@ -29,7 +30,8 @@ class ImageSet:
 
     Args:
         table: `.csv` or `.parquet` with a column `file` (a path within the table's folder), the
-            column of the units and one column per attribute; more columns are ignored.
+            column of the units and one column per attribute; more columns are ignored. Names of
+            files are compared after Unicode's NFC.
         levels: attribute → its levels as they stand in the table, from the lowest to the highest.
         unit: the column that says which images belong together.
         size: height and width to which all images are scaled, those that are not square after they
@@ -72,7 +74,7 @@ class ImageSet:
             checks.require_rows(frame)
             for column in (file, unit, *levels):
                 checks.require_present(frame[column], "a value")
-            names = frame[file].astype(str)
+            names = frame[file].astype(str).map(composed)
             self._files = _files(names, self._table.parent)
             self.index = _index(frame, names, levels, unit, whole)
         except (OSError, ValueError) as error:  # those of pandas and pyarrow are ValueErrors
@@ -143,7 +145,7 @@ class ImageSet:
 
 def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
     """Name in the table → path; names are those of files below the folder."""
-    found = {name: folder / name for name in names}
+    found = paths_on_disk(folder, names)
     for row, path in names.map(PurePath).items():
         # A link in the folder is its owner's, a path out of it the table's.
         if path.is_absolute() or ".." in path.parts:
