@@ -19,11 +19,8 @@ def pairs_table(n: int = 4) -> pd.DataFrame:
 
 
 def annotation(level, rater: int, **about) -> dict:
-    value = (
-        {"rating": level}
-        if isinstance(level, int)
-        else {"choices": level if isinstance(level, list) else [level]}
-    )
+    choices = level if isinstance(level, list) else [level]
+    value = {"rating": level} if isinstance(level, int) else {"choices": choices}
     result = [{"from_name": "identity", "to_name": "first", "type": "choices", "value": value}]
     # Later raters have the lower numbers, so that order in the file is not order of time.
     created = (START - pd.Timedelta(minutes=rater)).isoformat()
