@@ -77,6 +77,53 @@ def test_a_question_that_others_answered_is_missed():
     assert counts(report) == {"unknown attribute": 1, "no answer": 2}
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds", "reported"),
+    [
+        (3.5, 3.5, 0),
+        ("3.5", 3.5, 0),
+        (0, 0.0, 0),
+        (24 * 3600, 86_400.0, 0),
+        (None, None, 0),
+        (" ", None, 0),
+        ("NaN", None, 0),
+        (-5, None, 1),
+        ("soon", None, 1),
+        ("3,5", None, 1),
+        (24 * 3600 + 1, None, 1),
+        (10**400, None, 1),
+        ("inf", None, 1),
+        (True, None, 1),
+        ([3], None, 1),
+    ],
+)
+def test_seconds_that_cannot_be_are_counted_and_the_answer_is_kept(given, seconds, reported):
+    frame, report = ingest({}, {"seconds": given})
+    assert frame["level"].tolist() == [4, 4]
+    read = frame["seconds"].tolist()[1]
+    assert read == seconds or (seconds is None and read != read)
+    row = report.set_index("reason").loc["seconds that cannot be"]
+    assert row["count"] == reported
+    assert (row["dropped"], row["unit"], row["answers"]) == (False, "assignment", 0)
+    assert row["place"] == ("row 3" if reported else None)
+
+
+@pytest.mark.parametrize("name", ["3.0", "3,00", 3.0, 3, " 3 "])
+def test_a_number_that_a_spreadsheet_wrote_is_no_new_person(name):
+    frame, report = ingest({"annotator": "3"}, {"annotator": name})
+    assert frame["annotator_id"].nunique() == len(frame) == 1
+    assert counts(report) == {"duplicate": 1}
+
+
+def test_names_that_end_in_a_number_are_different_people():
+    frame, _ = ingest({"annotator": "team1"}, {"annotator": "team1.0"})
+    assert frame["annotator_id"].nunique() == 2
+
+
+def test_a_level_that_a_spreadsheet_wrote_is_that_level():
+    assert ingest({"level": "3.0"}).frame["level"].tolist() == [3]
+
+
 VERSION = {"annotator": "w", "submitted_at": "2025-10-09T07:30:20Z"}
 
 

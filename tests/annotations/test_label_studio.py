@@ -3,11 +3,20 @@ import io
 import json
 from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
-from helpers.annotations import crowd, labelling_config, read_label_studio, write_label_studio
+from helpers.annotations import (
+    count_tensor,
+    crowd,
+    labelling_config,
+    read_label_studio,
+    scores,
+    standard_deviation,
+    write_label_studio,
+)
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
 
@@ -56,7 +65,7 @@ def test_csv_and_tsv_exports(tmp_path, name, delimiter):
     with path.open("w", newline="", encoding="utf-8-sig") as file:
         writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_NONNUMERIC)
         writer.writerows([TABLE, TABLE_ROW])
-    frame, report = read_label_studio(path, questions=ASKED)
+    frame, report = read_label_studio(path, questions=ASKED, stars={"skin_colour": 6})
     assert frame[["image_id", "attribute", "level"]].to_numpy().tolist() == [
         ["0042", "gender", 4],
         ["0042", "skin_colour", 4],
@@ -172,6 +181,153 @@ def test_a_data_url_in_a_cell_is_read_over(tmp_path):
     csv.writer(text).writerows([TABLE, TABLE_ROW, row])
     path = write(tmp_path, text.getvalue(), "export.csv")
     assert counts(read_label_studio(path, questions=["gender"]).report) == {"missing image": 1}
+
+
+PICTURE = "data:image/png;base64," + "A" * 140_000
+
+
+def test_a_picture_in_the_file_has_the_name_of_its_image_id(tmp_path):
+    record = flat({"image": PICTURE, "image_id": "a"}, {"gender": "Male"}, lead_time=3)
+    full = export(annotation([choice("Male")]), data={"image": PICTURE, "image_id": "a"})
+    table = io.StringIO()
+    writer = csv.DictWriter(table, list(record))
+    writer.writeheader()
+    writer.writerow(record)
+    texts = {"full.json": json.dumps([full]), "min.json": json.dumps([record])}
+    for name, text in (texts | {"table.csv": table.getvalue()}).items():
+        path = write(tmp_path, text, name)
+        frame, report = read_label_studio(path, questions=["gender"], known_images=["a"])
+        assert frame[["image_id", "level"]].to_numpy().tolist() == [["a", 4]]
+        assert counts(report) == {}
+    del full["data"]["image_id"]
+    path = write(tmp_path, json.dumps([full]))
+    with pytest.raises(ValueError, match="1 × missing image .* stands in the file .* image_id"):
+        read_label_studio(path)
+
+
+def stars(given: int, name: str = "skin_colour") -> dict:
+    return {"from_name": name, "type": "rating", "value": {"rating": given}}
+
+
+def test_a_rating_is_read_if_its_number_of_stars_is_given(tmp_path):
+    """Ten stars of which nobody gave more than six cannot be told from six stars."""
+    given = {"pale": 1, "light": 2, "dark": 6}
+    tasks = [export(annotation([stars(r)]), data={"image_id": name}) for name, r in given.items()]
+    path = write(tmp_path, json.dumps(tasks))
+    with pytest.raises(ValueError, match=r"export.json: task 1, .* 'skin_colour' has .*stars=\{"):
+        read_label_studio(path)
+    frame = read_label_studio(path, stars={"skin_colour": 10}).frame
+    score = scores(frame)["skin_colour"]
+    assert score.to_dict() == pytest.approx({"pale": 0, "light": 1 / 9, "dark": 5 / 9})
+    frame = read_label_studio(path, stars={"skin_colour": 6}).frame
+    assert frame["level"].tolist() == [0, 1, 5]
+    assert frame["level"].dtype == "int64"
+    with pytest.raises(ValueError, match="task 1, .* has a rating of 6 of 5 stars"):
+        read_label_studio(path, stars={"skin_colour": 5})
+    with pytest.raises(ValueError, match="stars of 'skin_colour': a whole number from 2 to 100"):
+        read_label_studio(path, stars={"skin_colour": 1})
+
+
+def test_stars_and_choices_about_one_image_have_one_mean(tmp_path):
+    """A level of a choice and a place between two levels stand on one scale."""
+    visits = [
+        annotation([stars(4)], completed_by=1),
+        annotation([stars(7)], completed_by=2),
+        annotation([choice("Black", "skin_colour")], completed_by=3),
+    ]
+    task = export(*visits, data={"image_id": "a"})
+    path = write(tmp_path, json.dumps([task]))
+    frame = read_label_studio(path, stars={"skin_colour": 10}).frame
+    answers = np.array([3 / 9, 6 / 9, 1])
+    assert scores(frame).loc["a", "skin_colour"] == pytest.approx(answers.mean())
+    (count,) = count_tensor(frame)[1].values()
+    assert count.sum() == 3
+    assert standard_deviation(count)[0] == pytest.approx(answers.std(ddof=1))
+
+
+def test_stars_about_a_question_that_is_no_attribute_are_counted(tmp_path):
+    task = export(annotation([stars(7, "beauty"), choice("Male")]))
+    frame, report = read_label_studio(write(tmp_path, json.dumps([task])))
+    assert frame["level"].tolist() == [4]
+    assert counts(report) == {"unknown attribute": 1}
+
+
+def box(name: str, x: int) -> dict:
+    where = {"x": x, "y": 10, "width": 20, "height": 30, "rotation": 0}
+    value = where | {"rectanglelabels": ["Face"]}
+    return {"id": name, "from_name": "face", "type": "rectanglelabels", "value": value}
+
+
+def of_box(region: dict, label: str) -> dict:
+    where = {key: region["value"][key] for key in ("x", "y", "width", "height", "rotation")}
+    return choice(label) | {"id": region["id"], "value": where | {"choices": [label]}}
+
+
+LEFT, RIGHT = box("L", 5), box("R", 60)
+
+
+def test_answers_about_several_regions_of_an_image_are_left_out(tmp_path):
+    """Two people in one picture have no single answer, whoever of the raters saw both."""
+    both = [LEFT, of_box(LEFT, "Female"), RIGHT, of_box(RIGHT, "Male")]
+    only_left = [LEFT, of_box(LEFT, "Female")]
+    one_of_two = [LEFT, RIGHT, of_box(RIGHT, "Male")]
+    of_image = [LEFT, RIGHT, choice("In between")]
+    tasks = [
+        export(annotation(both), annotation(only_left, completed_by=2), data={"image_id": "two"}),
+        export(annotation(one_of_two), data={"image_id": "unanswered"}),
+        export(annotation(only_left), data={"image_id": "single"}),
+        export(annotation(of_image), data={"image_id": "whole image"}),
+        export(annotation([choice("Male")]), data={"image_id": "no region"}),
+    ]
+    tasks = [task | {"id": number} for number, task in enumerate(tasks, start=1)]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    levels = dict(zip(frame["image_id"], frame["level"], strict=True))
+    assert levels == {"single": 0, "whole image": 2, "no region": 4}
+    row = report.set_index("reason").loc["several regions"]
+    assert row[["count", "answers", "dropped"]].tolist() == [4, 4, True]
+    assert row[["place", "field"]].tolist() == ["task 1, annotation 1", "gender"]
+    assert "duplicate" not in counts(report)
+
+
+@pytest.mark.parametrize("kind", ["json", "csv"])
+def test_short_formats_tell_of_several_regions_too(tmp_path, kind):
+    """They leave the region of a choice out, and say what was drawn."""
+    drawn = [LEFT["value"], RIGHT["value"]]
+    records = [
+        flat({"image_id": "two"}, {"face": drawn, "gender": ["Female", "Male"]}),
+        flat({"image_id": "single"}, {"face": drawn[:1], "gender": "Male"}),
+        flat({"image_id": "twice"}, {"face": drawn[:1], "gender": ["Male", "Female"]}),
+    ]
+    text = json.dumps(records)
+    if kind == "csv":
+        table = io.StringIO()
+        writer = csv.DictWriter(table, list(records[0]))
+        writer.writeheader()
+        for record in records:
+            cells = {k: v if isinstance(v, str) else json.dumps(v) for k, v in record.items()}
+            writer.writerow(cells)
+        text = table.getvalue()
+    path = write(tmp_path, text, f"export.{kind}")
+    frame, report = read_label_studio(path, questions=["gender"])
+    levels = dict(zip(frame["image_id"], frame["level"], strict=True))
+    assert levels == {"single": 4, "twice": 4}
+    found = counts(report)
+    assert (found["several regions"], found["duplicate"]) == (2, 1)
+
+
+def test_another_key_of_the_image_is_named_or_given(tmp_path):
+    data = {"photo": "s3://bucket/faces/001.png", "batch": "spring"}
+    records = {
+        "full.json": [export(annotation([choice("Male")]), data=data)],
+        "min.json": [flat(data, {"gender": "Male"})],
+    }
+    for name, content in records.items():
+        path = write(tmp_path, json.dumps(content), name)
+        words = f"{name}: .*has photo, batch where image, image_id was looked for; `image_key`"
+        with pytest.raises(ValueError, match=words):
+            read_label_studio(path, questions=["gender"])
+        frame, _ = read_label_studio(path, questions=["gender"], image_key="photo")
+        assert frame["image_id"].tolist() == ["001"]
 
 
 def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):

@@ -87,6 +87,93 @@ def test_a_batch_as_downloaded(tmp_path):
         read_mturk(path)
 
 
+def batches(*types: dict) -> list[dict]:
+    """Two rows of each type of HIT, about images of their own."""
+    return [
+        {"HITTypeId": f"3T{number}", "Title": "Describe a face", "Answer.gender": "Male"}
+        | {"Input.image_url": f"https://host.example/{number}{copy}.png"}
+        | one
+        for number, one in enumerate(types)
+        for copy in range(2)
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"Reward": "$0.09"},
+        {"Title": "Describe a face, quick"},
+        {"Answer.age": "Teen"},
+        {"Title": "", "Input.batch": ""},
+    ],
+)
+def test_batches_of_one_study_are_one_job(tmp_path, other):
+    """MTurk gives a new HITTypeId as soon as the reward is raised."""
+    frame, report = read_mturk(write(tmp_path, *batches({}, other, {})))
+    assert frame["image_id"].nunique() == 6
+    assert "other job" not in counts(report)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"Title": "Is it real?", "Answer.gender": "", "Answer.fakeness": "Not sure"},
+        {"Answer.gender": "", "Answer.fakeness": "Not sure"},
+        {"Title": "Hear a voice", "Input.image_url": "", "Input.sound_url": "x/1.wav"},
+        {"Title": "Hear a voice", "Input.sound_url": "x/1.wav"},
+        {"Title": "Describe a dog", "Answer.age": "Teen"},
+    ],
+)
+def test_another_job_in_the_file_is_told_apart(tmp_path, other):
+    frame, report = read_mturk(write(tmp_path, *batches({}, other, {})))
+    assert set(frame["image_id"]) == {"00", "01", "20", "21"}
+    assert counts(report)["other job"] == 2
+
+
+def test_another_column_of_the_image_is_named_or_given(tmp_path):
+    row = {"Input.img_url": "x/0042.png", "Input.batch": "b", "Answer.gender": "Male"}
+    text = write(tmp_path, row).read_text(encoding="utf-8")
+    path = tmp_path / "other.csv"
+    path.write_text(text.replace("Input.image_url", "Input.place"), encoding="utf-8")
+    words = "Input.img_url, Input.batch where Input.image_url, Input.image_id was looked for"
+    with pytest.raises(ValueError, match=words):
+        read_mturk(path)
+    assert read_mturk(path, image_key="img_url").frame["image_id"].tolist() == ["0042"]
+
+
+@pytest.mark.parametrize(("yes", "no"), [("TRUE", "FALSE"), ("T", "F"), ("True", "False")])
+def test_buttons_as_excel_r_and_python_write_them(tmp_path, yes, no):
+    row = {"Answer.gender.Female": no, "Answer.gender.Male": yes}
+    frame, report = read_mturk(write(tmp_path, row))
+    assert frame["level"].tolist() == [4]
+    assert counts(report) == {}
+
+
+def test_a_picture_in_a_cell_has_the_name_of_its_image_id(tmp_path):
+    picture = "data:image/png;base64," + "A" * 140_000
+    row = {"Input.image_url": picture, "Input.image_id": "a", "Answer.gender": "Male"}
+    frame, report = read_mturk(write(tmp_path, row))
+    assert frame["image_id"].tolist() == ["a"]
+    assert counts(report) == {}
+
+
+def test_a_file_that_a_spreadsheet_saved(tmp_path):
+    """Columns without a name and rows without a text at the end; a text there is no such cell."""
+    text = write(tmp_path, {"Answer.gender": "Male"}).read_text(encoding="utf-8")
+    lines = [line + ",," for line in text.splitlines()]
+    lines += ["," * lines[0].count(",")] * 2
+    path = tmp_path / "saved.csv"
+    path.write_text("\ufeff" + "\r\n".join(lines) + "\r\n", encoding="utf-8")
+    frame, report = read_mturk(path)
+    assert frame["level"].tolist() == [4]
+    assert counts(report) == {}
+    lines[1] += "see me"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    place = lines[0].count(",") + 1
+    with pytest.raises(ValueError, match=f"row 2: .*'see me' in column {place}, .* no name"):
+        read_mturk(path)
+
+
 @pytest.mark.parametrize(
     ("text", "utc"),
     [

@@ -19,7 +19,8 @@ def pairs_table(n: int = 4) -> pd.DataFrame:
 
 
 def annotation(level, rater: int, **about) -> dict:
-    value = {"rating": level} if isinstance(level, int) else {"choices": [level]}
+    choices = level if isinstance(level, list) else [level]
+    value = {"rating": level} if isinstance(level, int) else {"choices": choices}
     result = [{"from_name": "identity", "to_name": "first", "type": "choices", "value": value}]
     # Later raters have the lower numbers, so that order in the file is not order of time.
     created = (START - pd.Timedelta(minutes=rater)).isoformat()
@@ -51,7 +52,7 @@ def full(pairs: pd.DataFrame) -> dict:
     ("bad", "reason"),
     [
         (annotation("Certainly same", 9), "unknown level"),
-        (annotation(9, 9), "level outside the scale"),
+        (annotation(["Likely same", "Not sure"], 9), "several levels"),
         (annotation(LEVELS[0], 9, was_cancelled=True), "cancelled assignment"),
         (annotation(LEVELS[0], 8), "duplicate"),
         (annotation(LEVELS[0], 9, completed_by=None), "missing annotator"),
@@ -95,10 +96,15 @@ def test_reversed_polarity_is_one_clear_error(tmp_path):
         for pair, kind in pairs["kind"].items()
     }
     with pytest.raises(ValueError, match=r"pairs.json: reversed polarity: .* 4\.00, .* 0\.00"):
-        read_pair_export(export(tmp_path, annotations), pairs)
+        read_pair_export(export(tmp_path, annotations), pairs, stars={"identity": 5})
     # Without both kinds nothing can be compared.
     positive = pairs[pairs["kind"] == "positive"]
-    assert len(read_pair_export(tmp_path / "pairs.json", positive).ratings) == 2
+    path = tmp_path / "pairs.json"
+    assert len(read_pair_export(path, positive, stars={"identity": 5}).ratings) == 2
+    with pytest.raises(ValueError, match="'identity' has a rating of 5 and does not say"):
+        read_pair_export(path, positive)
+    with pytest.raises(ValueError, match="stars: {'identity': 5} was expected"):
+        read_pair_export(path, positive, stars={"identity": 10})
 
 
 def test_a_page_of_pairs_is_read_by_the_names_of_its_pictures(tmp_path):

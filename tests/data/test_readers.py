@@ -117,6 +117,29 @@ def read(tmp_path):
 # --- what is read
 
 
+@pytest.mark.parametrize(("yes", "no"), [("TRUE", "FALSE"), ("T", "F"), ("true", "false")])
+def test_truth_values_as_spreadsheets_and_r_write_them(read, yes, no):
+    text = FAIRFACE.replace("True", yes).replace("False", no)
+    frame, _, dropped = read("fairface", {"labels.csv": text})
+    assert frame["service_test"].tolist() == [False, True, True]
+    assert frame["service_test"].dtype == bool and dropped.empty
+    text = re.sub(r"(jpg),([01]),", lambda m: f"{m[1]},{(no, yes)[int(m[2])]},", BFW)
+    assert read("bfw", {"bfw.csv": text}).frame["same"].tolist() == [1, 0, 1]
+
+
+def test_columns_and_rows_that_a_spreadsheet_adds(read):
+    lines = [line + ",," for line in FAIRFACE.splitlines()]
+    saved = "\r\n".join([*lines, ",,,,,,", ",,,,,,", ""])
+    frame, _, dropped = read("fairface", {"labels.csv": "\ufeff" + saved})
+    assert len(frame) == 3 and dropped.empty
+    with_note = "\n".join([*lines[:2], lines[2] + "a note", lines[3]])
+    with pytest.raises(ValueError, match="labels.csv: row 3: .* found 'a note' in column 7, which"):
+        read("fairface", {"labels.csv": with_note})
+    # Programs write the numbers of rows into columns without a name, before all others.
+    numbered = "\n".join(f"{k},{k}," + one for k, one in enumerate(FAIRFACE.splitlines()))
+    assert len(read("fairface", {"labels.csv": numbered.replace("0,0,", ",,", 1)}).frame) == 3
+
+
 def test_celeba_has_its_attributes_partition_and_identities(read):
     frame, card, dropped = read("celeba", version="2015")
     assert frame.columns.tolist() == ["image", "identity", "partition", *NAMES]

@@ -16,6 +16,8 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -26,7 +28,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from helpers.annotations.schema import ATTRIBUTES, COLUMNS, hash_annotator, occurring
+from helpers.annotations.schema import ATTRIBUTES, COLUMNS, MOST_STARS, hash_annotator, occurring
 from helpers.utils.names import composed
 
 csv.field_size_limit(2**31 - 1)  # an image may stand in a cell, as a data URL
@@ -38,13 +40,15 @@ MISSING, UNUSABLE, UNKNOWN = "missing image", "unusable image id", "unknown imag
 AMBIGUOUS, CONTRADICTORY = "ambiguous image name", "image id and file are two images"
 OF_VISITS = ("older version", "rejected assignment", "cancelled assignment", "other job", MISSING)
 OF_VISITS += (UNUSABLE, UNKNOWN, AMBIGUOUS, CONTRADICTORY, "missing annotator")
-OF_ANSWERS = ("unknown attribute", "no readable answer", "several levels", "unknown level")
-OF_ANSWERS += ("level outside the scale", "duplicate")
+SEVERAL_REGIONS, IMPOSSIBLE_SECONDS = "several regions", "seconds that cannot be"
+OF_ANSWERS = ("unknown attribute", "no readable answer", SEVERAL_REGIONS, "several levels")
+OF_ANSWERS += ("unknown level", "level outside the scale", "duplicate")
 DROPPED = dict.fromkeys(OF_VISITS, "assignment") | dict.fromkeys(OF_ANSWERS, "answer")
 """What is dropped, in the order of precedence (an answer is counted under its first reason), and
 what one count stands for."""
 NOTED = {"no answer": "answer", "e-mail as annotator id": "assignment"}
 NOTED |= {"several answers of one name": "assignment", "unreadable time": "assignment"}
+NOTED |= {IMPOSSIBLE_SECONDS: "assignment"}
 NOTED |= {"ground-truth annotation": "assignment", "draft": "draft", "failed item": "item"}
 NOTED |= {"task without annotation": "task", "nothing usable in a file": "file"}
 _NUMBERS = {reason: number for number, reason in enumerate(DROPPED)}
@@ -54,10 +58,29 @@ _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<
 # Hours from UTC of the zone tokens that MTurk prints.
 _ZONES = {"GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
 _ZONES |= {"PDT": -7, "PST": -8}
+MOST_SECONDS = 24 * 60 * 60
+"""That an answer may take. A page that stays open overnight stays below a day."""
+TRUTH = {"true": True, "t": True, "false": False, "f": False}
+"""How Python, R and spreadsheets write truth values, in small letters."""
+_WHOLE_NUMBER = re.compile(r"(\d+)[.,]0+")
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 _UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
 # Without what no file may be called on some system, and what HTML or a formula begins with.
 _NAME = re.compile(r'(?!\.+$|[=+@])[^\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*]+')
+
+
+@dataclass(frozen=True)
+class Rating:
+    """An answer in stars, counted from 1. Files do not say how many stars there were."""
+
+    stars: int
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """An answer that cannot be used, and the reason, one of `OF_ANSWERS`."""
+
+    reason: str
 
 
 class Export:
@@ -72,8 +95,11 @@ class Export:
             seconds, two times, status ("rejected", "cancelled" or None) and job; and its file.
         visit, kind: of every answer its assignment, and its number in `kinds`.
         kinds: the different answers, (question, level, field) → number; a level is a name, a whole
-            number counted from 0, a tuple of several, or None if it cannot be read.
+            number counted from 0, a tuple of several, a `Rating`, `Unusable`, or None if it cannot
+            be read.
         notes: (reason, file, place) of what is no assignment (drafts, say).
+        image_keys: names under which the id and the address of an image were looked for.
+        other_keys: names that the first item had which has none of these; None if all have one.
     """
 
     def __init__(self, source: str) -> None:
@@ -83,6 +109,8 @@ class Export:
         self.visit, self.kind = array("i"), array("i")
         self.kinds: dict[tuple, int] = {}
         self.notes: list[tuple[str, int, str]] = []
+        self.image_keys: tuple[str, ...] = ()
+        self.other_keys: tuple[str, ...] | None = None
 
     def begin(self, path: Path, asked: Collection[str] | None = None) -> None:
         """What is added from here on stands in this file."""
@@ -101,6 +129,12 @@ class Export:
     def number_of(self, answer: tuple) -> int:
         """The number of what an answer says."""
         return self.kinds.setdefault(answer, len(self.kinds))
+
+    def lacks_image(self, wanted: Iterable[str], found: Iterable[str]) -> None:
+        """Keep which names an item has that has none of the wanted ones; the first one counts."""
+        if self.other_keys is None:
+            self.image_keys = tuple(wanted)
+            self.other_keys = tuple(found)
 
     def note(self, reason: str, place: str) -> None:
         """Count something that is no assignment."""
@@ -132,6 +166,7 @@ def validate(
     known: Iterable[str] | None = None,
     scales: Mapping[str, tuple[str, ...]] = ATTRIBUTES,
     numbered: bool = True,
+    stars: Mapping[str, int] | None = None,
 ) -> Ingest:
     """Sort what stands in files into good answers and counted problems.
 
@@ -144,6 +179,11 @@ def validate(
       is not known.
     - Annotators are hashed with `schema.hash_annotator`; an e-mail address is counted and, like
       every other identity, kept as a hash only.
+    - Where somebody answered a question separately about several regions of an image, no answer to
+      it is kept: which of the regions is meant is not known.
+    - Stars become a place on the scale: r of n stars are the score (r - 1) / (n - 1).
+    - Seconds that are negative, more than a day or no number are counted; the answer is kept
+      without them.
     - Whole numbers that reach one beyond the last level and never 0 were counted from 1. Which
       level they mean is nowhere said, so all of them are outside of the scale.
 
@@ -154,20 +194,25 @@ def validate(
         known: ids of the images; None if any name will do.
         scales: attributes that may be answered and the names of their levels, from low to high.
         numbered: a text of digits is a level's number, counted from 0.
+        stars: name of a question → how many stars could be given.
 
     Raises:
         ValueError: there are no files, or no answer in them can be used; says why, by reason.
+            Somebody gave stars, and their number is not known, or smaller than what they gave.
     """
     if not export.files:
         raise ValueError("no files to read: at least one was expected")
     rename = dict(rename or {})
+    stars = dict(stars or {})
+    _require_stars(export, scales, rename, stars)
     visits = _visits(export, None if known is None else {str(name) for name in known})
-    kinds = _meanings([*export.kinds], scales, rename, numbered)
-    answers = kinds.drop(columns="field").astype(np.int8).take(np.frombuffer(export.kind, np.int32))
+    kinds = _meanings([*export.kinds], scales, rename, numbered, stars)
+    answers = kinds.drop(columns="field").take(np.frombuffer(export.kind, np.int32))
     answers = answers.reset_index(names="kind")
     answers.insert(0, "visit", np.frombuffer(export.visit, np.int32))
     of_visit = visits["problem"].to_numpy()[answers["visit"]]
     answers["problem"] = np.where(of_visit >= 0, of_visit, answers["problem"])
+    answers.loc[_about_regions(visits, answers), "problem"] = _NUMBERS[SEVERAL_REGIONS]
     late, again = _duplicates(visits, answers)
     answers.loc[late, "problem"] = _NUMBERS["duplicate"]
     good = answers[answers["problem"] < 0]
@@ -180,6 +225,7 @@ def validate(
         "e-mail as annotator id": np.flatnonzero(visits["email"]),
         "several answers of one name": np.unique(again),
         "unreadable time": np.flatnonzero(answered & visits["submitted_at"].isna()),
+        IMPOSSIBLE_SECONDS: np.flatnonzero(answered & visits["impossible_seconds"]),
     }
     useful = {*visits["file"][answered]}
     unused = [number for number in range(len(export.files)) if number not in useful]
@@ -201,7 +247,9 @@ def _visits(export: Export, known: set[str] | None) -> pd.DataFrame:
         visits[name] = pd.Categorical([_plain(value) for value in given[name]])
     for name in ("submitted_at", "updated_at"):
         visits[name] = times(given[name])
-    visits["seconds"] = [_seconds(value) for value in given["seconds"]]
+    seconds = pd.Series([_seconds(value) for value in given["seconds"]], dtype=float)
+    visits["impossible_seconds"] = seconds == _IMPOSSIBLE
+    visits["seconds"] = seconds.where(seconds != _IMPOSSIBLE)
     both = [visits[name] for name in ("annotator", "email")]
     mails = [one for names in both for one in names.cat.categories if _EMAIL.fullmatch(one)]
     visits["email"] = both[0].isin(mails) | both[1].isin(mails)
@@ -223,10 +271,13 @@ def _plain(value: Any) -> str:
 def identity(text: str) -> str | None:
     """Who answered: a printable text; None where a program wrote no value.
 
-    A table that lacks some numbers writes the others as 3.0, and that is no new person.
+    A spreadsheet writes a number as 3.0 or 3,0, and that is no new person.
     """
     named = text.isprintable() and re.search(r"[^\W_]", text) and _is_value(text)
-    return text.removesuffix(".0") if named else None
+    if not named:
+        return None
+    number = _WHOLE_NUMBER.fullmatch(text)
+    return number[1] if number else text
 
 
 def times(values: Sequence) -> pd.Series:
@@ -246,12 +297,20 @@ def times(values: Sequence) -> pd.Series:
     return found.where(found.dt.year.between(1990, 2099))
 
 
+_IMPOSSIBLE = -1.0
+
+
 def _seconds(value: Any) -> float:
-    """Time spent as a number; NaN where it is none, or negative."""
-    try:
-        return float(value) if 0 <= float(value) < math.inf else math.nan
-    except (TypeError, ValueError, OverflowError):
+    """Time spent as a number; NaN where there is none, and `_IMPOSSIBLE` for what is no time."""
+    if value is None or (isinstance(value, str) and value.strip().casefold() in _NO_VALUE):
         return math.nan
+    if type(value) not in (int, float, str):
+        return _IMPOSSIBLE
+    try:
+        seconds = float(value)
+    except (ValueError, OverflowError):
+        return _IMPOSSIBLE
+    return seconds if math.isnan(seconds) or 0 <= seconds <= MOST_SECONDS else _IMPOSSIBLE
 
 
 def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
@@ -313,7 +372,7 @@ def _file_names(address: str) -> tuple[str, list[str]]:
     path = folder.split("&")[0] if asked else re.split(r"[?#]", before)[0]
     path = PurePosixPath(unquote(path).replace("\\", "/"))
     # In view?id=17 no part is the name of a file, and behind data: stands the image itself.
-    if not path.name or address.startswith("data:") or ("?" in before and not path.suffix):
+    if not path.name or address[:5].lower() == "data:" or ("?" in before and not path.suffix):
         return str(path), []
     return str(path), [path.stem, path.name, str(path), str(path.with_suffix(""))]
 
@@ -341,8 +400,38 @@ def _other_job(visits: pd.DataFrame) -> pd.Series:
     return given & (visits["job"].astype("str") != visits["file"].map(most))
 
 
+def _require_stars(
+    export: Export, scales: Mapping, rename: Mapping[str, str], stars: Mapping[str, int]
+) -> None:
+    """Refuse stars about an attribute, if it is not said how many there were, or was said wrong."""
+    for question, number in stars.items():
+        if type(number) is not int or not 2 <= number <= MOST_STARS:
+            raise ValueError(
+                f"stars of {question!r}: a whole number from 2 to {MOST_STARS} was expected, "
+                f"not {number!r}"
+            )
+    for (question, answer, _), kind in export.kinds.items():
+        if not isinstance(answer, Rating) or rename.get(question, question) not in scales:
+            continue
+        number = stars.get(question)
+        if number is not None and answer.stars <= number:
+            continue
+        visit = export.visit[export.kind.index(kind)]
+        path, place = export.files[export.visits["file"][visit]], export.visits["place"][visit]
+        said = f"of {number} stars" if number else "and does not say of how many stars"
+        raise ValueError(
+            f"{path}: {place}: question {question!r} has a rating of {answer.stars} {said}; say "
+            f"how many stars its scale has, for example stars={{{question!r}: 10}}, because "
+            "without that number a rating cannot be turned into levels"
+        )
+
+
 def _meanings(
-    kinds: Sequence[tuple], scales: Mapping, rename: Mapping[str, str], numbered: bool
+    kinds: Sequence[tuple],
+    scales: Mapping,
+    rename: Mapping[str, str],
+    numbered: bool,
+    stars: Mapping[str, int],
 ) -> pd.DataFrame:
     """Of every kind of answer its field, and the numbers of attribute, level and reason."""
     numbers: dict[str, set[int | None]] = {}
@@ -354,10 +443,16 @@ def _meanings(
         level = "no readable answer" if name is None else "unknown attribute"
         if name in scales:
             from_one = numbered and 0 not in numbers[name] and len(scales[name]) in numbers[name]
-            level = _level(answer, scales[name], numbered, from_one)
+            if isinstance(answer, Rating):
+                level = _level_of_stars(answer.stars, stars[question], len(scales[name]))
+            else:
+                level = _level(answer, scales[name], numbered, from_one)
         meaning = (-1, _NUMBERS[level]) if isinstance(level, str) else (level, -1)
         rows.append((field, attributes.index(name) if name in scales else -1, *meaning))
-    return pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
+    meanings = pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
+    whole = (meanings["level"] % 1 == 0).all()
+    kinds_of_numbers = {"attribute": np.int8, "problem": np.int8}
+    return meanings.astype(kinds_of_numbers | {"level": np.int8 if whole else np.float64})
 
 
 def folded(label: str) -> str:
@@ -365,8 +460,18 @@ def folded(label: str) -> str:
     return label.strip().casefold()
 
 
+def _level_of_stars(given: int, stars: int, levels: int) -> int | float | str:
+    """Where stars stand among the levels, counted from 0, or why they give none."""
+    if given < 1:
+        return "level outside the scale"
+    level = Fraction((given - 1) * (levels - 1), stars - 1)
+    return int(level) if level.denominator == 1 else float(level)
+
+
 def _level(answer: Any, labels: Sequence[str], numbered: bool, from_one: bool) -> int | str:
     """The level that an answer gives, or why it gives none."""
+    if isinstance(answer, Unusable):
+        return answer.reason
     names, number = [folded(label) for label in labels], _whole(answer, numbered)
     if isinstance(answer, tuple):
         return "several levels"
@@ -380,9 +485,21 @@ def _level(answer: Any, labels: Sequence[str], numbered: bool, from_one: bool) -
 
 def _whole(answer: Any, numbered: bool) -> int | None:
     """The whole number that an answer is, or that its text gives."""
-    if numbered and isinstance(answer, str) and re.fullmatch(r"\s*[+-]?\d{1,9}\s*", answer):
-        return int(answer)
+    if numbered and isinstance(answer, str):
+        number = re.fullmatch(r"\s*([+-]?\d{1,9})(?:[.,]0+)?\s*", answer)
+        if number:
+            return int(number[1])
     return answer if isinstance(answer, int) else None
+
+
+def _about_regions(visits: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
+    """Usable answers to a question that somebody answered about several regions of the image."""
+    of_regions = answers["problem"].to_numpy() == _NUMBERS[SEVERAL_REGIONS]
+    if not of_regions.any():
+        return of_regions
+    image = visits["image_id"].cat.codes.to_numpy(np.int64)[answers["visit"]]
+    question = image * 128 + answers["attribute"].to_numpy()
+    return (answers["problem"].to_numpy() < 0) & np.isin(question, question[of_regions])
 
 
 def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -444,11 +561,30 @@ def _nothing_usable(export: Export, report: pd.DataFrame, known: Iterable[str]) 
     why = [f"{row.count} × {row.reason} (first at {row.place})" for row in found.itertuples()]
     for field in found["field"][found["reason"] == "unknown attribute"]:
         why.append(f"the first unknown attribute is {field}; known are {', '.join(known)}")
+    if MISSING in [*found["reason"]]:
+        why += _why_no_image(export)
     rows, more = len(export.visits["file"]), len(export.files) - 1
     return ValueError(
         f"{export.files[0]}{f' and {more} more' * (more > 0)}: nothing usable in {rows} "
         f"assignment{'s' * (rows != 1)}" + ": " * bool(why) + "; ".join(why)
     )
+
+
+def _why_no_image(export: Export) -> list[str]:
+    """What an item without an image has in its place."""
+    if export.other_keys is not None:
+        return [
+            f"the first item without an image has {_listed(export.other_keys)} where "
+            f"{_listed(export.image_keys)} was looked for; `image_key` takes another name"
+        ]
+    inside = [one for one in export.visits["address"] if str(one).lstrip()[:5].lower() == "data:"]
+    if inside:
+        return ["the image stands in the file itself (data:…), so give its name as image_id"]
+    return []
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "nothing"
 
 
 def _tidy(visits: pd.DataFrame, answers: pd.DataFrame, export: Export, salt: str) -> pd.DataFrame:
@@ -465,7 +601,8 @@ def _tidy(visits: pd.DataFrame, answers: pd.DataFrame, export: Export, salt: str
         "source": pd.Categorical(sources[visits["file"]]),
     }
     columns = {name: occurring(column).take(row) for name, column in texts.items()}
-    columns["level"] = answers["level"].to_numpy(np.int64)
+    whole = np.issubdtype(answers["level"].dtype, np.integer)
+    columns["level"] = answers["level"].to_numpy(np.int64 if whole else np.float64)
     columns |= {name: visits[name].array.take(row) for name in ("seconds", "submitted_at")}
     return pd.DataFrame(columns, copy=False)
 
@@ -475,12 +612,14 @@ def read_table(
 ) -> pd.DataFrame:
     """The cells of a CSV file, or of one whose cells are parted by tabs, as categories of texts.
 
-    Columns are read whose names begin as the pattern `wanted`. Names at the end of the header that
-    no row has a cell for are left out.
+    Columns are read whose names begin as the pattern `wanted`. Left out are names at the end of the
+    header that no row has a cell for, columns without a name before the first name (programs write
+    row numbers there) or without a text in any cell, and rows at the end without any text.
 
     Raises:
         ValueError: the text is no such table, a row has another number of cells than the others, a
-            column occurs twice or one that is needed is missing; names the file and the row.
+            column occurs twice or one that is needed is missing; names the file and the row. A
+            column without a name, behind the first name, has a text in some cell.
     """
     row, found = "row 1", ""
     try:
@@ -489,28 +628,83 @@ def read_table(
             stream.seek(0)
             rows = csv.reader(stream, delimiter=mark)
             header, first = next(rows, []), next(rows, [])
+        header, nameless = _named_columns(header)
         lacking = [f"no column {name}" for name in needed if name not in header]
         twice = [f"the column {name!r} twice" for name in header if header.count(name) > 1]
         short = "an empty file" * (not header) or "no row below it" * (not first)
         found = [*lacking * bool(header), *twice, short][0]
         names = header[: len(first) or None]
-        text = {name: _TEXTS for name in names if re.match(wanted, name)}
+        nameless = [name for name in nameless if name in names]
+        text = {name: _TEXTS for name in names if name in nameless or re.match(wanted, name)}
         with path.open("rb") as stream:
             marks = sum(part.count(b'"') for part in iter(partial(stream.read, 2**24), b""))
         if not found and marks % 2 == 0:
             one_thread = {"use_threads": False, "block_size": 2**24}  # which counts rows
-            return pa.csv.read_csv(
+            table = pa.csv.read_csv(
                 path,
                 pa.csv.ReadOptions(column_names=names, skip_rows=1, **one_thread),
                 pa.csv.ParseOptions(delimiter=mark, newlines_in_values=True),
                 pa.csv.ConvertOptions(column_types=text, include_columns=[*text]),
             ).to_pandas()
-        row = row if found else "the whole file"
-        found = found or "no CSV (an odd number of quotation marks)"
+            table = _without_empty_rows_at_end(table)
+            behind = nameless[_leading(names, nameless) :]
+            row, found = _text_without_name(table, behind)
+            if not found:
+                return table.drop(columns=nameless) if nameless else table
+        else:
+            row = row if found else "the whole file"
+            found = found or "no CSV (an odd number of quotation marks)"
     except (csv.Error, UnicodeDecodeError, pa.ArrowInvalid) as error:
         told = re.search(r"Row #(\d+): (.*)", str(error))
         row, found = (f"row {told[1]}", told[2]) if told else (row, f"no CSV ({error})")
     raise wrong_format(path, row, expected, found)
+
+
+def _named_columns(header: list[str]) -> tuple[list[str], list[str]]:
+    """A header in which every column has a name, and the names of those that had none."""
+    names = []
+    nameless = []
+    for number, name in enumerate(header, start=1):
+        if name.strip():
+            names.append(name)
+        else:
+            nameless.append(f"column {number}, which has no name")
+            names.append(nameless[-1])
+    return names, nameless
+
+
+def _without_empty_rows_at_end(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows up to the last one with a text in some cell; spreadsheets write more."""
+    if table.empty or any(str(value).strip() for value in table.iloc[-1]):
+        return table
+    filled = pd.concat([_filled(table[name]) for name in table], axis=1).any(axis=1)
+    return table.iloc[: np.flatnonzero(filled)[-1] + 1 if filled.any() else 0]
+
+
+def _filled(cells: pd.Series) -> pd.Series:
+    """Whether a cell of a column has a text."""
+    empty = [text for text in cells.cat.categories if not text.strip()]
+    return cells.notna() & ~cells.isin(empty)
+
+
+def _leading(names: Sequence[str], nameless: Sequence[str]) -> int:
+    """How many columns without a name stand before the first name."""
+    for number, name in enumerate(names):
+        if name not in nameless:
+            return number
+    return 0
+
+
+def _text_without_name(table: pd.DataFrame, nameless: Sequence[str]) -> tuple[str, str]:
+    """The place and the text of the first cell with one in columns without a name, if any."""
+    if table.empty:
+        return "row 2", "no text in any row below the header"
+    for name in nameless:
+        filled = _filled(table[name])
+        if filled.any():
+            row = np.flatnonzero(filled)[0]
+            return f"row {row + 2}", f"{table[name].iloc[row]!r:.60} in {name}"
+    return "", ""
 
 
 def wrong_format(path: Path, place: str, expected: str, found: str) -> ValueError:

@@ -1,8 +1,8 @@
 """Label Studio: the labelling configuration to import, and exports to read and to write.
 
 The full JSON export is preferred: the others lose cancelled annotations and the project, and mix
-the task's data with the answers. A choice holds a level's name; a rating is counted from 1, so
-rating r is level r - 1.
+the task's data with the answers. A choice holds a level's name. A rating is a number of stars,
+counted from 1; an export does not say how many there were.
 """
 
 import json
@@ -19,7 +19,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.ingest import Export, Ingest, folded, read_table, validate, wrong_format
+from helpers.annotations.ingest import (
+    SEVERAL_REGIONS,
+    Export,
+    Ingest,
+    Rating,
+    Unusable,
+    folded,
+    read_table,
+    validate,
+    wrong_format,
+)
 from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename, Scales, heading
 
 EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
@@ -32,6 +42,7 @@ class Result:
     value: dict[str, Any]
     from_name: str | None = None
     meta: Any = None
+    id: Any = None
 
 
 @dataclass(slots=True)
@@ -98,11 +109,17 @@ def read_label_studio(
     known_images: Known = None,
     rename: Rename = None,
     salt: str = "helpers",
+    stars: Mapping[str, int] | None = None,
+    image_key: str = "image",
 ) -> Ingest:
     """Read exports: full JSON, JSON_MIN, CSV or TSV, recognised by content.
 
     The image is the task's `image_id`, or the file name in its `image`. An annotation counts as
     submitted when it was created.
+
+    A question may be asked separately about regions that people draw. Where somebody drew several
+    regions in an image, no answer about them is kept: they may be several people. They are counted
+    as "several regions".
 
     Args:
         path: the export, or several, which are read as one: answers that stand in two of them are
@@ -116,6 +133,12 @@ def read_label_studio(
             ids, and answers about other images are counted as "unknown image".
         rename: name of a control in the labelling configuration → attribute, where they differ.
         salt: of the annotators' hashes; keep it private where the table is published.
+        stars: name of a control that is a rating → its `maxRating` in the labelling configuration,
+            which no export says. A rating r of n stars is the score (r - 1) / (n - 1); where the
+            scale has another number of levels, `level` falls between them. Without it, and with a
+            rating above it, the file is refused. `labelling_config` asks for choices alone.
+        image_key: name in the tasks' data of the image's address, as in `value="$image"` in the
+            labelling configuration.
 
     Returns:
         The tidy table and the report of what was rejected, see `Ingest`.
@@ -123,7 +146,7 @@ def read_label_studio(
     Raises:
         ValueError: a file is not an export or leaves open what is an answer; names the file, the
             place and what was expected. No answer in the files can be used. A question is no
-            attribute, or has another number of choices.
+            attribute, or has another number of choices. A rating has no number of stars.
 
     Example:
         >>> import tempfile
@@ -139,8 +162,9 @@ def read_label_studio(
     scales = ATTRIBUTES if questions is None else _scales(questions, dict(rename or {}))
     asked, export = None if questions is None else [*questions], Export("label_studio")
     for one in [path] if isinstance(path, str | Path) else path:
-        read_export(export, Path(one), "image", asked, {*ATTRIBUTES, *(rename or {})})
-    return validate(export, salt, rename, known_images, scales, numbered=False)
+        doubtful = {*ATTRIBUTES, *(rename or {})}
+        read_export(export, Path(one), "image", asked, doubtful, image_key)
+    return validate(export, salt, rename, known_images, scales, numbered=False, stars=stars)
 
 
 def _scales(questions: Iterable[str], rename: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -166,11 +190,16 @@ Asked = Sequence[str] | None
 
 
 def read_export(
-    export: Export, path: Path, item: str, asked: Asked, doubtful: Iterable[str] = ()
+    export: Export,
+    path: Path,
+    item: str,
+    asked: Asked,
+    doubtful: Iterable[str] = (),
+    image_key: str = "image",
 ) -> None:
     """Add an export about any kind of item, whose id is `<item>_id` or the file name in `<item>`.
 
-    Where items were shown as images, `image` stands in the place of the item.
+    Where items were shown as images, `image_key` and `image_id` stand in the place of the item.
     `doubtful` names, in the data of a flat export, might be those of questions.
     """
     export.begin(path, asked)
@@ -191,7 +220,7 @@ def read_export(
             "which the task's data; give `questions`, the names in the labelling configuration"
         )
     for place, task in tasks:
-        _add(export, place, task, item)
+        _add(export, place, task, item, image_key)
 
 
 def _in_json(
@@ -249,26 +278,90 @@ def _asked(
 def _as_task(record: dict[str, Any], asked: Iterable[str]) -> Task:
     """The task of a flat record, in which an annotation stands among the data."""
     results = []
+    asked = dict.fromkeys(asked)
     for name in asked:
-        given = record.get(name)
-        if isinstance(given, str) and given.startswith(("[", "{")):  # a cell of a table
-            with suppress(ValueError, RecursionError):
-                given = json.loads(given)
-        for one in given if isinstance(given, list) else [given]:
+        given = _of_cell(record.get(name))
+        given = given if isinstance(given, list) else [given]
+        # Flat exports leave the region out where the answer is a choice, and keep the order.
+        regions = _regions_in(record) if len(given) > 1 else []
+        for order, one in enumerate(given):
             blank = one is None or (isinstance(one, str) and not one.strip())
             value = {"choices": [] if blank else [one]}
+            if len(regions) > 1:
+                value |= regions[order % len(regions)]
             results.append(Result(one if isinstance(one, dict) else value, name))
-    about = ("annotation_id", "annotator", "created_at", "updated_at", "lead_time")
-    number, person, *times = (record.get(name) for name in about)
+    number, person, *times = (record.get(name) for name in _ABOUT)
     visits = [Annotation(results, number, person, *times)] if number or person else []
-    return Task(record, visits, record.get("id"))
+    data = {name: record[name] for name in record if name not in asked and name not in _ABOUT}
+    task_id = data.pop("id", None)
+    return Task(data, visits, task_id)
 
 
-def _add(export: Export, place: str, task: Task, item: str) -> None:
+def _of_cell(given: Any) -> Any:
+    """What a cell of a table says, which holds JSON where it is more than a text."""
+    if isinstance(given, str) and given.startswith(("[", "{")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(given)
+    return given
+
+
+_ABOUT = ("annotation_id", "annotator", "created_at", "updated_at", "lead_time")
+_SHAPE = ("x", "y", "width", "height", "radiusX", "radiusY", "points", "vertices", "rle")
+"""Where a region lies: a rectangle, an ellipse or a point, a polygon, a line, or painted pixels."""
+
+
+def _shape(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the region lies that a value is about; empty where it is about the whole image."""
+    return {name: value[name] for name in _SHAPE if name in value}
+
+
+def _regions_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The different regions in the columns of a flat record."""
+    regions = []
+    for given in map(_of_cell, record.values()):
+        for one in given if isinstance(given, list) else ():
+            shape = _shape(one) if isinstance(one, dict) else {}
+            if shape and shape not in regions:
+                regions.append(shape)
+    return regions
+
+
+def _about_several_regions(results: Sequence[Result]) -> set[str | None]:
+    """Names of the questions that somebody answered about regions of an image with several.
+
+    An answer about a region has the region's id, and says where it lies as the region does.
+    """
+    shapes = [_shape(result.value) for result in results]
+    if not any(shapes):
+        return set()
+    ids = {one.id for one, shape in zip(results, shapes, strict=True) if shape and one.id}
+    drawn: dict[str | None, set[str]] = {}
+    asked: dict[str | None, set[str]] = {}
+    for result, shape in zip(results, shapes, strict=True):
+        if shape or result.id in ids:
+            answered = "choices" in result.value or "rating" in result.value
+            regions = asked if answered else drawn
+            regions.setdefault(result.from_name, set()).add(str(result.id or shape))
+    crowded = {one for regions in drawn.values() if len(regions) > 1 for one in regions}
+    return {
+        question
+        for question, regions in asked.items()
+        if len(regions) > 1 or not regions.isdisjoint(crowded)
+    }
+
+
+def _add(export: Export, place: str, task: Task, item: str, image_key: str) -> None:
     if not task.annotations:
         export.note("task without annotation", place)
     for _ in task.drafts or ():
         export.note("draft", place)
+    ids = dict.fromkeys([f"{item}_id", "image_id"])
+    addresses = dict.fromkeys([item, image_key] if item != "image" else [image_key])
+    wanted = [*addresses, *ids]
+    image_id = next((task.data[name] for name in ids if name in task.data), None)
+    address = next((task.data[name] for name in addresses if name in task.data), None)
+    if task.annotations and not any(name in task.data for name in wanted):
+        export.lacks_image(wanted, task.data)
     for number, annotation in enumerate(task.annotations, start=1):
         here = f"{place}, annotation {annotation.id or f'{number} of it'}"
         here = place if place.startswith("row") else here
@@ -281,12 +374,19 @@ def _add(export: Export, place: str, task: Task, item: str) -> None:
         if isinstance(person, dict):
             email = person.get("email")
             person = person.get("id") or email
-        answers = ((one.from_name, _level(one.value), one.from_name) for one in annotation.result)
+        unclear = _about_several_regions(annotation.result)
+        answers = []
+        for one in annotation.result:
+            level = _level(one.value)
+            if one.from_name in unclear:
+                level = Unusable(SEVERAL_REGIONS)
+            if level != ():
+                answers.append((one.from_name, level, one.from_name))
         export.add(
-            (answer for answer in answers if answer[1] != ()),
+            answers,
             place=here,
-            named=task.data.get(f"{item}_id", task.data.get("image_id")),
-            address=task.data.get(item, task.data.get("image")),
+            named=image_id,
+            address=address,
             annotator=person,
             email=email,
             seconds=annotation.lead_time,
@@ -298,13 +398,13 @@ def _add(export: Export, place: str, task: Task, item: str) -> None:
 
 
 def _level(value: dict[str, Any]) -> Any:
-    """A level's name, a level counted from 0, a tuple of several or none, or None if unreadable."""
+    """A level's name, a rating, a tuple of several names or none, or None if unreadable."""
     choices, rating = value.get("choices"), value.get("rating")
     if isinstance(choices, list) and rating is None:
         if not all(isinstance(label, str) for label in choices):
             return None
         return choices[0] if len(choices) == 1 else tuple(choices)
-    return rating - 1 if type(rating) is int and choices is None else None
+    return Rating(rating) if type(rating) is int and choices is None else None
 
 
 def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:

@@ -8,7 +8,8 @@ it is a level's name or an integer level counted from 0.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.ingest import Export, Ingest, read_table, validate, wrong_format
+from helpers.annotations.ingest import TRUTH, Export, Ingest, read_table, validate, wrong_format
 from helpers.annotations.schema import ATTRIBUTES, Known, Paths, Rename
 
 BATCH = "an MTurk batch results CSV"
@@ -32,19 +33,29 @@ FIXED = (
     "LifetimeApprovalRate,Last30DaysApprovalRate,Last7DaysApprovalRate"
 )
 """The columns that stand in every batch, in their order."""
-_WANTED = "|".join([*_NEEDED, "Answer", "Input.image", "Reject$"])
-_COLUMNS = {"named": "Input.image_id", "address": "Input.image_url", "annotator": "WorkerId"}
-_COLUMNS |= {"seconds": "WorkTimeInSeconds", "submitted_at": "SubmitTime", "job": "HITTypeId"}
+_WANTED = "|".join([*_NEEDED, "Title$", "Answer", "Input", "Reject$"])
+_COLUMNS = {"named": "Input.image_id", "annotator": "WorkerId"}
+_COLUMNS |= {"seconds": "WorkTimeInSeconds", "submitted_at": "SubmitTime"}
 
 
 def read_mturk(
-    path: Paths, *, known_images: Known = None, rename: Rename = None, salt: str = "helpers"
+    path: Paths,
+    *,
+    known_images: Known = None,
+    rename: Rename = None,
+    salt: str = "helpers",
+    image_key: str = "image_url",
 ) -> Ingest:
     """Read batch results.
 
     The image is `Input.image_id`, or the file name in `Input.image_url`. Rows whose status is
     Rejected, or that carry a text under `Reject`, are rejected; a status that is neither Submitted
-    nor Approved counts as cancelled. Jobs are told apart by `HITTypeId`.
+    nor Approved counts as cancelled.
+
+    A file may hold several batches. Those of one `HITTypeId` are one job, and so are those that
+    differ in it alone, as when the reward was raised: batches of one title with a question in
+    common, or with the same questions about the same `Input` columns. Of several jobs in a file,
+    the one with most assignments is read.
 
     Args:
         path: the CSV file, or several, which are read as one.
@@ -52,6 +63,7 @@ def read_mturk(
             "unknown image".
         rename: name in an `Answer` column or its JSON → attribute, where they differ.
         salt: of the annotators' hashes; keep it private where the table is published.
+        image_key: name, behind `Input.`, of the column with the images' addresses.
 
     Returns:
         The tidy table and the report of what was rejected, see `Ingest`.
@@ -74,11 +86,11 @@ def read_mturk(
     """
     export = Export("mturk")
     for one in [path] if isinstance(path, str | Path) else path:
-        add_batch(export, Path(one))
+        add_batch(export, Path(one), image_key)
     return validate(export, salt, rename, known_images)
 
 
-def add_batch(export: Export, path: Path) -> None:
+def add_batch(export: Export, path: Path, image_key: str = "image_url") -> None:
     """Add the assignments of a file, about any kind of item."""
     batch, before = read_table(path, BATCH, _NEEDED, _WANTED), len(export.visits["file"])
     answers = [name for name in batch if name.startswith("Answer.")]
@@ -89,14 +101,63 @@ def add_batch(export: Export, path: Path) -> None:
     status = batch["AssignmentStatus"].map(_status).astype("object")
     if "Reject" in batch:
         status[batch["Reject"].map(str.strip) != ""] = "rejected"
-    visits = {name: batch.get(column, nothing) for name, column in _COLUMNS.items()}
+    address = f"Input.{image_key.removeprefix('Input.')}"
+    columns = _COLUMNS | {"address": address}
+    visits = {name: batch.get(column, nothing) for name, column in columns.items()}
+    wanted = [columns["address"], columns["named"]]
+    if not any(name in batch for name in wanted):
+        export.lacks_image(wanted, [name for name in batch if name.startswith("Input.")])
     visits |= {"place": range(2, len(batch) + 2), "status": status}
     visits["file"] = [len(export.files) - 1] * len(batch)
+    found = pd.concat(_answers(batch[answers], export)).sort_index(kind="stable")
+    visits["job"] = _jobs(batch, found, [*export.kinds])
     for name, column in export.visits.items():
         column.extend(visits.get(name, nothing))
-    found = pd.concat(_answers(batch[answers], export)).sort_index(kind="stable")
     export.visit.extend((found.index + before).tolist())
     export.kind.extend(found.tolist())
+
+
+@dataclass
+class _HitType:
+    """What assignments of one `HITTypeId` have in common: a title, questions and inputs."""
+
+    name: str
+    title: str
+    questions: set[str]
+    inputs: set[str]
+
+    def is_same_job(self, other: "_HitType") -> bool:
+        """Whether both asked the same, so that they may differ in the reward, say."""
+        same_questions = self.questions == other.questions
+        in_common = same_questions or not self.questions.isdisjoint(other.questions)
+        return (self.title == other.title and in_common) or (
+            same_questions and self.inputs == other.inputs
+        )
+
+
+def _jobs(batch: pd.DataFrame, found: pd.Series, kinds: Sequence[tuple]) -> pd.Series:
+    """Of every assignment its job: the first `HITTypeId` of those that asked the same."""
+    names = batch["HITTypeId"]
+    different = [name for name in names.unique() if name.strip()]
+    if len(different) < 2:
+        return names
+    asked = pd.DataFrame({"name": names.astype("object")[found.index], "kind": found})
+    asked = asked.drop_duplicates()
+    jobs: list[list[_HitType]] = []
+    for name in different:
+        rows = batch[names == name]
+        inputs = [one for one in rows if one.startswith("Input.")]
+        one = _HitType(
+            name,
+            rows["Title"].iloc[0].strip() if "Title" in rows else "",
+            {kinds[kind][0] for kind in asked["kind"][asked["name"] == name]},
+            {column for column in inputs if (rows[column].map(str.strip) != "").any()},
+        )
+        same = [job for job in jobs if any(map(one.is_same_job, job))]
+        jobs = [job for job in jobs if job not in same]
+        jobs.append([*(member for job in same for member in job), one])
+    job_of = {member.name: job[0].name for job in jobs for member in job}
+    return names.map(job_of).astype("object").fillna("")
 
 
 def _status(text: str) -> str:
@@ -130,9 +191,10 @@ def _numbers(texts: pd.Series, said: Callable[[str], list[tuple]], export: Expor
 def _pressed(text: str, labels: list[str], name: str) -> list[tuple]:
     """The answer of radio buttons, of which each has a column."""
     states = text.split("|")
-    if not {"", "false", "true"}.issuperset(states):
+    known = TRUTH | {"": False}
+    if not known.keys() >= {*states}:
         return [(None, None, f"Answer.{name}")]
-    pressed = {label: state == "true" for label, state in zip(labels, states, strict=True)}
+    pressed = {label: known[state] for label, state in zip(labels, states, strict=True)}
     return of_element(name, pressed, f"Answer.{name}")
 
 

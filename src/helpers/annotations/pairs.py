@@ -17,7 +17,7 @@ between demographic groups were found (Fig. 4), so there are none here. The nois
 first; all else is assumed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -158,6 +158,7 @@ def read_pair_export(
     pairs: pd.DataFrame,
     n_raters: int = 9,
     tool: str = "label-studio",
+    stars: Mapping[str, int] | None = None,
 ) -> PairRatings:
     """Read what people said of pairs, by default a Label Studio export: JSON, JSON_MIN or CSV.
 
@@ -174,6 +175,8 @@ def read_pair_export(
         n_raters: ratings of every pair; Liang et al. (2023) have 9 (section 3.5).
         tool: "mturk" or "ground-truth" where people worked there; a pair stands in place of an
             image.
+        stars: {"identity": 5} where people gave stars in Label Studio, one for "Likely same"; no
+            export says how many there were.
 
     Returns:
         The ratings of completely rated pairs, and the report of what was dropped.
@@ -199,10 +202,16 @@ def read_pair_export(
     require_columns(pairs, ["kind"])
     paths = [Path(path)] if isinstance(path, str | Path) else path
     of_studio = partial(read_export, item="pair", asked=list(PAIR_SCALES))
-    add = {"mturk": add_batch, "ground-truth": add_job}.get(tool, of_studio)
+    of_job = partial(add_job, scales=PAIR_SCALES)
+    add = {"mturk": add_batch, "ground-truth": of_job}.get(tool, of_studio)
     for one in paths:
         add(export, one)
-    frame, report = validate(export, "pairs", None, labels, PAIR_SCALES, numbered=False)
+    levels = len(PAIR_SCALES["identity"])
+    if stars is not None and stars.get("identity") != levels:
+        raise ValueError(f"stars: {{'identity': {levels}}} was expected, not {stars!r}")
+    frame, report = validate(
+        export, "pairs", None, labels, PAIR_SCALES, numbered=False, stars=stars
+    )
     frame = frame.sort_values("submitted_at", kind="stable")
     seat = frame.groupby("image_id").cumcount().to_numpy()
     row = labels.get_indexer(frame["image_id"])

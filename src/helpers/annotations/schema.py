@@ -6,6 +6,7 @@ the table does not know where the answers came from.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
 
@@ -34,10 +35,14 @@ All lists but those of smiling and fakeness are the ones published with the answ
 A score is the mean level over (levels - 1).
 """
 
+MOST_STARS = 100
+"""Of a rating. More levels than these nobody tells apart."""
+
 # Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
 #   attribute     str, a key of ATTRIBUTES
-#   level         int, 0 ... number of levels - 1
+#   level         int, 0 ... number of levels - 1; float where somebody gave stars on a scale with
+#                 another number of them, which fall between the levels
 #   annotator_id  str, hashed (see `hash_annotator`)
 #   seconds       float, time spent on the whole assignment, repeated on each of its answers
 #   submitted_at  timestamp in UTC, missing where the file has none that can be read
@@ -99,7 +104,9 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
     Returns:
         The image ids in sorted order, and of every attribute that occurs the counts, int64
         (n images, n levels), rows in the order of the image ids; all 0 for an image without
-        answers about that attribute.
+        answers about that attribute. Where answers fall between the levels, there are columns
+        between them, at equal distances, so that the first is still the lowest level and the last
+        the highest.
 
     Raises:
         ValueError: an attribute is unknown, or a level is outside its scale.
@@ -116,10 +123,22 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
     for attribute, levels in ATTRIBUTES.items():
         rows = (tidy["attribute"] == attribute).to_numpy()
         if rows.any():
-            cells = images.codes[rows] * np.int64(len(levels)) + tidy["level"].to_numpy()[rows]
-            shape = len(images.categories), len(levels)
+            given = tidy["level"].to_numpy()[rows]
+            parts = _parts_of_a_level(given)
+            columns = (len(levels) - 1) * parts + 1
+            column = np.rint(given * parts).astype(np.int64)
+            cells = images.codes[rows] * np.int64(columns) + column
+            shape = len(images.categories), columns
             counts[attribute] = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
     return pd.Index(images.categories, name="image_id"), counts
+
+
+def _parts_of_a_level(levels: np.ndarray) -> int:
+    """Into how many equal parts the distance of two levels is cut, so that every answer has one."""
+    if np.issubdtype(levels.dtype, np.integer):
+        return 1
+    different = [Fraction(level).limit_denominator(MOST_STARS) for level in np.unique(levels)]
+    return math.lcm(*(level.denominator for level in different))
 
 
 def require_levels(tidy: pd.DataFrame) -> None:

@@ -126,9 +126,9 @@ def read_fairface(
     image = {"file": "image"}
     rows = Records.read(labels, "FairFace's labels (CSV)", columns, image, others=False)
     known = {"age": AGES, "gender": ["Male", "Female"], "race": RACES}
-    for column, values in (known | {"service_test": ["True", "False"]}).items():
+    for column, values in known.items():
         rows.labels([column], values)
-    rows.frame = rows.frame.assign(service_test=rows.frame["service_test"] == "True")
+    rows.frame = rows.frame.assign(service_test=rows.truths("service_test"))
     rows.distinct("image")
     rows.images(["image"], images)
     return rows.finish("FairFace", "CC BY 4.0", version, ["image"])

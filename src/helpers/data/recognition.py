@@ -67,12 +67,14 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     rows = Records.read(table, "BFW's table of pairs (CSV)", BFW, NAMES)
     rows.frame = rows.frame.drop(columns="ID", errors="ignore")
     rows.present(["first_identity", "second_identity", "att1", "att2"])
-    rows.labels(["same"], ["0", "1"])
+    same = rows.truths("same", {"0": False, "1": True})
     rows.labels(["g1", "g2"], ["F", "M"])
     rows.labels(["e1", "e2"], ["A", "B", "I", "W"])
     one = rows.frame["first_identity"] == rows.frame["second_identity"]
-    rows.drop(one != (rows.frame["same"] == "1"), "label and identities disagree", "same")
-    rows.numbers(["fold", "same", *(name for name in SCORES if name in rows.frame)])
+    disagree = one != same[rows.frame.index]
+    rows.drop(disagree, "label and identities disagree", "same")
+    rows.frame = rows.frame.assign(same=same[rows.frame.index].astype(int))
+    rows.numbers(["fold", *(name for name in SCORES if name in rows.frame)])
     rows.images(["first_image", "second_image"], images)
     return rows.finish("BFW", "form, research", version, PAIR)
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from helpers.annotations.ingest import read_table, wrong_format
+from helpers.annotations.ingest import TRUTH, read_table, wrong_format
 from helpers.utils.names import MISSING_TEXTS, composed, paths_on_disk
 
 Folder = str | Path | None
@@ -74,7 +74,6 @@ class Records:
         """
         expected = f"{expected} with the columns {', '.join(needed)}"
         table = read_table(as_file(path, expected), expected, needed)
-        table = table.drop(columns="", errors="ignore")
         if lacking := [name for name in needed if name not in table]:
             raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
         table = (table if others else table[needed]).rename(columns=names)
@@ -113,6 +112,13 @@ class Records:
     def labels(self, columns: Iterable[str], known: Collection[str]) -> None:
         for column in columns:
             self.drop(~self.frame[column].isin(known), "unknown label", column)
+
+    def truths(self, column: str, more: Mapping[str, bool] | None = None) -> pd.Series:
+        """The truth values of a column of texts such as True, TRUE or T; rows of others go."""
+        known = TRUTH | dict(more or {})
+        found = self.frame[column].str.casefold().map(known)
+        self.drop(found.isna(), "unknown label", column)
+        return found[self.frame.index].astype(bool)
 
     def numbers(
         self, columns: Sequence[str], least: float = -math.inf, most: float = math.inf
