@@ -45,9 +45,19 @@ def test_options_reach_the_runner(repository, monkeypatch, arguments, asked, not
 
 @pytest.mark.parametrize("target", ["audit", "audit-plan"])
 def test_an_audit_runs_its_file(repository, target):
-    words = make(repository, "-n", target, "AUDIT=audits/mine.yml", "DEVICE=cuda").stdout
-    assert f" {target.removeprefix('audit-').replace('audit', 'run')} audits/mine.yml" in words
+    words = make(repository, "-n", target, "AUDIT=my audits/mine.yml", "DEVICE=cuda").stdout
+    assert f' {target.removeprefix("audit-").replace("audit", "run")} "my audits/mine.yml"' in words
     assert ("--device cuda" in words) == (target == "audit")
+
+
+@pytest.mark.parametrize("home", ["/home/somebody", None])
+def test_pip_keeps_no_cache_where_there_is_no_home(repository, monkeypatch, home):
+    if home:
+        monkeypatch.setenv("HOME", home)
+    else:
+        monkeypatch.delenv("HOME", raising=False)
+    words = make(repository, "-n", "-B", ".venv/installed").stdout
+    assert ("--no-cache-dir" in words) == (home is None)
 
 
 @pytest.mark.parametrize(
