@@ -48,7 +48,8 @@ help:  ## list the targets
 env: $(ENV)  ## create .venv with the locked versions (unless an environment with the package is active)
 
 # Without network pip is mute for minutes: it is first asked for one package, with little patience.
-PIP := .venv/bin/python -m pip install --quiet
+# Without HOME it would keep its cache in a folder called ~ of this one.
+PIP := .venv/bin/python -m pip install --quiet $(if $(HOME),,--no-cache-dir)
 .venv/installed: requirements.lock constraints.txt pyproject.toml
 	$(SYSTEM_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed, found " + sys.version)'
 	$(SYSTEM_PYTHON) -m venv .venv
@@ -111,13 +112,13 @@ crowd-test: $(ENV) build/label-studio/installed  ## annotate in the real Label S
 reproduce: $(ENV)  ## run what changed and build the book (the main command)
 	@$(RUN)
 
-AUDIT_FILE = "$(or $(AUDIT),$(error which one? for example `make $@ AUDIT=audits/example.yml`))"
+AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=audits/example.yml`))
 
 audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
-	@$(PYTHON) -m faceaudit run $(AUDIT_FILE) --device $(DEVICE)
+	@$(PYTHON) -m faceaudit run "$(AUDIT_FILE)" --device $(DEVICE)
 
 audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
-	@$(PYTHON) -m faceaudit plan $(AUDIT_FILE)
+	@$(PYTHON) -m faceaudit plan "$(AUDIT_FILE)"
 
 # The paper's sizes, unless another profile is asked for by name.
 SIZES = $(if $(filter file,$(origin PROFILE)),paper,$(PROFILE))
@@ -172,8 +173,7 @@ PAPER := build/$(PROFILE)/paper
 pdf: reproduce  ## print the whole book without code, build/PROFILE/book.pdf (needs Chromium)
 	PYTHONPATH=tools $(PYTHON) -m sphinx -Q -b singlehtml -D exclude_patterns=api/* -D html_css_files=../paper.css \
 	  build/$(PROFILE)/source $(PAPER)
-	"$(CHROMIUM)" --headless --no-sandbox --no-pdf-header-footer --timeout=60000 --print-to-pdf=build/$(PROFILE)/book.pdf \
-	  "file://$(CURDIR)/$(PAPER)/index.html"
+	CHROMIUM="$(CHROMIUM)" $(PYTHON) -m helpers.utils.printing $(PAPER)/index.html build/$(PROFILE)/book.pdf
 
 serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000

@@ -210,12 +210,17 @@ def compare(write: bool) -> int:
     return int(bool(differ))
 
 
+def target(processor: str) -> dict[str, str]:
+    """Variables with which numba compiles for another processor, and keeps what it compiled."""
+    kept = Path(*helpers.__path__).parents[1] / "build" / "emulated"
+    names = {"NUMBA_CPU_NAME": processor.lower(), "NUMBA_CPU_FEATURES": ""}
+    return names | {"NUMBA_CACHE_DIR": str(kept)}
+
+
 def emulated() -> int:
     """Compare on a processor that qemu emulates, where compiling would take an hour: the renderer
     is compiled here, for that processor, and loaded there."""
-    target = {"NUMBA_CPU_NAME": PROCESSOR.lower(), "NUMBA_CPU_FEATURES": ""}
-    target["NUMBA_CACHE_DIR"] = str(Path(*helpers.__path__).parents[1] / "build" / "emulated")
-    environment = os.environ | target
+    environment = os.environ | target(PROCESSOR)
     compiling = "from facerender.rendering import compile_renderer as c; c()"
     subprocess.run([sys.executable, "-c", compiling], env=environment, check=True)
     command = ["qemu-x86_64-static", "-cpu", PROCESSOR, sys.executable, __file__]

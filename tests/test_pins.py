@@ -24,6 +24,8 @@ from numpy._core._multiarray_umath import __cpu_features__ as used
 shown = dict(torch=torch.backends.cpu.get_cpu_capability(), numpy=[k for k in used if used[k]])
 shown["pins"] = {name: os.environ.get(name) for name in %r}
 """ % [*helpers.PINS]
+# numpy reads its pin when it is imported. A processor without AVX-512 shows no other trace of it.
+ORDER = "import sys; names = [*sys.modules]; assert names.index('helpers') < names.index('numpy')"
 ASK_JSON = f"{ASK}\nimport json; print(json.dumps(shown))"
 NOTEBOOK = f"""# %% tags=["parameters"]\nprofile = "laptop"\n\n# %%\n{ASK_JSON}\n"""
 # As the runner starts: `run` is imported, then kernels start, forked from what imported libraries.
@@ -59,9 +61,17 @@ def test_a_worker_of_the_tests_has_them():
 
 
 @PINNED
-@pytest.mark.parametrize("start", ["import helpers", "from helpers import models"])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import helpers, numpy",
+        "from helpers import models",
+        "from faceaudit import run",
+        "from course import editions",
+    ],
+)
 def test_a_program_has_them_by_importing_the_package(outside, start):
-    command = [sys.executable, "-c", f"{start}\n{ASK_JSON}"]
+    command = [sys.executable, "-c", f"{start}\n{ORDER}\n{ASK_JSON}"]
     done = subprocess.run(command, env=outside, check=True, capture_output=True, text=True)
     check(json.loads(done.stdout))
 

@@ -202,8 +202,10 @@ def build(executed: Path, out: Path, book: Path = BOOK) -> None:
     assemble(executed, source, book)
     shutil.rmtree(work, ignore_errors=True)
     # `jupyter-book build` has no option for several processes.
-    program = Path(sys.executable).with_name("jupyter-book")
-    subprocess.run([program, "config", "sphinx", source], check=True, stdout=subprocess.DEVNULL)
+    # No console script: its first line names Python, and not every path may stand there.
+    program = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+    words = ["config", "sphinx", str(source)]
+    subprocess.run([*program, *words], check=True, stdout=subprocess.DEVNULL)
     # In this process: the runner's has what the API reference imports, and Sphinx's forks share it.
     words = ["-jauto", "-bhtml", "-W", "-n", "--keep-going", "-q", f"-d{work / 'doctrees'}"]
     if sphinx([*words, str(source), str(work / "html")]):

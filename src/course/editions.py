@@ -23,7 +23,6 @@ import ast
 import base64
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -48,6 +47,7 @@ from PIL import Image
 from course import lab, quiz
 from helpers import artifacts
 from helpers.artifacts import lineage
+from helpers.utils import printing
 
 COURSE = lineage.ROOT / "course"
 OUT = lineage.ROOT / "build" / "course"
@@ -69,7 +69,6 @@ OTTER_CONFIG = {
     "init_cell": False,
     "export_cell": False,
 }
-CHROMIUM = os.environ.get("CHROMIUM", "chromium")
 UNPACKED = re.compile(
     r"/(\.doctrees|_sources|jupyter_execute|plugin|league-gothic)/|\.(zip|map|ttf|eot|scss)$"
     r"|\.esm\.|italic\.woff|/slides/[^/]+$"
@@ -371,11 +370,8 @@ def print_handouts(folder: Path) -> None:
         title = f"<title>Handout {source.stem}</title><style>{look}</style>"
         text = f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{text}'
         page.write_text(text, encoding="utf-8")
-        to = ["--no-pdf-header-footer", f"--print-to-pdf={page.with_suffix('.pdf')}"]
-        if not shutil.which(CHROMIUM):
-            continue  # the page is there, and any browser prints it
-        command = [CHROMIUM, "--headless", "--no-sandbox", *to, page.as_uri()]
-        subprocess.run(command, check=True, capture_output=True)
+        if shutil.which(printing.CHROMIUM):  # else the page is there, and any browser prints it
+            printing.print_page(page, page.with_suffix(".pdf"))
 
 
 def pack(folder: Path, archive: Path) -> None:

@@ -1,5 +1,6 @@
 """Audit a model of one's own: one file in, one report out."""
 
+import helpers  # sets the pins, before numpy is imported
 from faceaudit.analysis import analyse, analyse_pairs
 from faceaudit.pairs import Pairs, from_pairs
 from faceaudit.people import PeopleNeeded

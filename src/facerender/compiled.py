@@ -138,8 +138,11 @@ _HERE = Path(__file__).parent
 _CODE = _code()
 
 
-def compile_once(program: Callable[..., Any], call: Callable[[], None]) -> None:
-    """Compile a program by a call of it, or take what an earlier process left.
+def compile_once(program: Callable[..., Any], arguments: tuple) -> None:
+    """Compile a program for arguments of these types, or take what an earlier process left.
+
+    The program is not run: numba's variable `NUMBA_CPU_NAME` may name a processor with instructions
+    that this machine lacks.
 
     That lies in a folder for this state of the code, below `NUMBA_CACHE_DIR` or this checkout's
     `build/compiled`; numba itself notices edits of the program's own module only. Of several
@@ -162,4 +165,4 @@ def compile_once(program: Callable[..., Any], call: Callable[[], None]) -> None:
             numba.config.CACHE_DIR = usual
         if not any(folder.rglob("*.nbc")):
             print(ANNOUNCEMENT, file=sys.stderr, flush=True)
-        call()
+        program.compile(tuple(program.typeof_pyval(argument) for argument in arguments))

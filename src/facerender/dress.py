@@ -175,7 +175,7 @@ def paint_torso(portrait, face, view, work):
     origin, start = Vector(0.0, CAMERA_HEIGHT, CAMERA_DISTANCE), CAMERA_DISTANCE - 1.0
     coarse_march(tracer, tracer.coarse_world, origin, torso, start, 9, 1.0)
     near_rays(tracer.found, view)
-    mark_near(tracer.found, view, work.wanted)
+    mark_near(tracer.squares, view, work.wanted)
     for pixel in range(view.size * view.size):
         work.wanted[pixel] = uint8(0) if work.coverage[pixel] > OPAQUE else work.wanted[pixel]
     count = list_rays(tracer, tracer.world, work.wanted, view, 1.0)

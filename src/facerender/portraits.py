@@ -96,7 +96,8 @@ layer may be seen, uint8; *near_hair*: 1 near the hair's shell, uint8.
 def make_work(size: int, supersampling: int) -> Work:
     """Room to draw an image in."""
     fine = size * supersampling
-    full, half = fine * fine, ((fine + 1) // 2) ** 2
+    side = (fine + 1) // 2
+    full, half = fine * fine, side * side
     count = max(full, half)
 
     def rows(kind, *shape):
@@ -107,7 +108,8 @@ def make_work(size: int, supersampling: int) -> Work:
 
     directions = (rows(Directions, places) for places in (full, half, full, half))
     rays, found = (listed(Rays), listed(Rays)), rows(Coarse, half)
-    tracer = Tracer(*directions, *rays, rows(Points, count), found)
+    squares = Coarse(*(array.reshape(side, side) for array in found))
+    tracer = Tracer(*directions, *rays, rows(Points, count), found, squares)
     relief, shadow = np.empty((3, ROWS, COLUMNS), float32), np.empty(half, float32)
     canvas, hits = rows(Canvas, count), (listed(Hits) for _ in range(3))
     seen, marks = np.empty((2, count), float32), np.empty((3, count), uint8)
@@ -205,7 +207,7 @@ def trace_head(portrait, view, work):
     coarse_march(tracer, tracer.coarse, origin, head, start, 12, 1.0)
     cast_shadows(portrait, work)
     near_rays(tracer.found, view)
-    mark_near(tracer.found, view, work.wanted)
+    mark_near(tracer.squares, view, work.wanted)
     count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
     refine(tracer, count, origin, head, 5, 3, 1.0)
     edges = soft_edges(view.pixel)
@@ -246,14 +248,14 @@ def trace_near_hair(portrait, view, work):
     found, origin, start = tracer.found, portrait.origin, CAMERA_DISTANCE - 1.8
     coarse_march(tracer, tracer.coarse, origin, shell, start, 9, 1.0)
     near_rays(found, view)
-    mark_near(found, view, work.near_hair)
+    mark_near(tracer.squares, view, work.near_hair)
     # Tone frays the edge a little; where a ray that missed came closest is not known.
     for i in range(len(found.near)):
         place = along(origin, at(tracer.coarse, i), found.distance[i])
         haired = inside_hairline(place, line) > -EDGE_MARGIN - view.pixel
         near = found.nearest[i] < MISS_MARGIN + view.pixel
         found.near[i] = 1.0 if near and (haired or found.nearest[i] > SETTLED) else 0.0
-    mark_near(found, view, work.wanted)
+    mark_near(tracer.squares, view, work.wanted)
     count = list_rays(tracer, tracer.full, work.wanted, view, 1.0)
     refine(tracer, count, origin, shell, 5, 2, 1.0)
     points = tracer.points

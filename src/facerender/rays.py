@@ -161,10 +161,12 @@ Coarse = namedtuple("Coarse", "distance nearest near wide first")
 """
 
 
-Tracer = namedtuple("Tracer", "full coarse world coarse_world rays few points found")
+Tracer = namedtuple("Tracer", "full coarse world coarse_world rays few points found squares")
 """Room for the rays of one image.
 
-*full*: in the head's frame.
+*full*: in the head's frame; *found*: a `Coarse`; *squares*: the same memory as `found`, with arrays
+(coarse, coarse). Python makes them: where a loop reshapes an array to sides that only the run
+knows, numba compares an unsigned size with a signed one, and turns both into doubles.
 """
 
 
@@ -255,12 +257,10 @@ def coarse_march(tracer, directions, origin, solid, start, steps, direction):
 
 
 @loop
-def mark_near(found, view, wanted):
+def mark_near(squares, view, wanted):
     """Mark the pixels (uint8, size²) whose coarse rays, or their neighbours, are near."""
-    half = (view.size + 1) // 2
-    shape = (half, half)
-    wide = found.wide.reshape(shape)
-    widen(found.near.reshape(shape), wide, found.first.reshape(shape))
+    wide = squares.wide
+    widen(squares.near, wide, squares.first)
     for row in range(view.size):
         for column in range(view.size):
             wanted[row * view.size + column] = uint8(wide[row >> 1, column >> 1] > 0.0)
@@ -280,12 +280,10 @@ def list_rays(tracer, directions, wanted, view, direction):
     They start where of the neighbouring coarse rays the first stopped: that is outside the solid.
     """
     found, rays, count = tracer.found, tracer.rays, 0
-    half = (view.size + 1) // 2
-    shape = (half, half)
-    for i in range(half * half):
+    for i in range(len(found.near)):
         found.near[i] = -direction * found.distance[i]
-    first = found.wide.reshape(shape)
-    widen(found.near.reshape(shape), first, found.first.reshape(shape))
+    first = tracer.squares.wide
+    widen(tracer.squares.near, first, tracer.squares.first)
     for row in range(view.size):
         for column in range(view.size):
             pixel = row * view.size + column

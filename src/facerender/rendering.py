@@ -85,7 +85,8 @@ def render(parameters: Tensor, size: int, supersampling: int = 1) -> Rendering:
     )
 
     def draw_some(rows: slice) -> None:
-        _draw(faces[rows], size, supersampling, *(array[rows] for array in drawn))
+        arrays = (array[rows] for array in drawn)
+        draw(*_arguments(faces[rows], size, supersampling, *arrays))
 
     # Small shares, as some faces take longer than others.
     workers = int(os.environ.get("NUMBA_NUM_THREADS") or cpu_count())
@@ -127,10 +128,11 @@ def compile_renderer() -> None:
     faces, size = records(defaults(0)), SMALLEST
     shapes = ((0, 3, size, size), (0, size, size), (0, 1, 2))
     drawn = (np.empty(shape, np.float32) for shape in shapes)
-    compile_once(draw, lambda: _draw(faces, size, 1, *drawn))
+    compile_once(draw, _arguments(faces, size, 1, *drawn))
 
 
-def _draw(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> None:
+def _arguments(faces: np.recarray, size: int, supersampling: int, *drawn: np.ndarray) -> tuple:
+    """What `draw` takes."""
     tiles = textures(atlas_level(2 * HALF_EXTENT / (size * supersampling)))
     work = make_work(size, supersampling)
-    draw(faces, table(), tiles, work, supersampling, *drawn)
+    return faces, table(), tiles, work, supersampling, *drawn

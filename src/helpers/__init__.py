@@ -9,9 +9,12 @@ numbers is rounded otherwise than one over vectors of eight, and a training make
 large. Every pin is read when its library is imported or first computes, so they are set here,
 before any module imports numpy, torch or numba; the kernels that readers open get them with their
 environment (`tools/kernelspec.py`). The page *Same numbers* says what is equal where.
+
+It also gives a home folder to a user who has none that can be written, for example in a container.
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 __version__ = "0.1.0"
@@ -42,4 +45,28 @@ def pins() -> dict[str, str]:
     return PINS if known else {}
 
 
+def spare_home() -> Path | None:
+    """Give a home folder below this checkout, or None where the user's own can be written.
+
+    matplotlib, IPython, Jupyter, npm and Chromium keep files in the home folder. They fail, or
+    complain in the pages, where the variable HOME is not set and the system does not know the user,
+    or where the folder does not exist or cannot be written.
+
+    Returns:
+        The folder, which may not exist yet.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:  # there is no HOME, and the system does not know the user
+        home = None
+    # `Path.is_dir` fails where a folder above it cannot be read.
+    if home and os.path.isdir(home) and os.access(home, os.W_OK | os.X_OK):
+        return None
+    return Path(__file__).resolve().parents[2] / "build" / "home"
+
+
 os.environ.update(pins())  # whatever was set before
+if _spare_home := spare_home():
+    with suppress(OSError):  # the checkout cannot be written, either
+        _spare_home.mkdir(parents=True, exist_ok=True)
+        os.environ["HOME"] = str(_spare_home)

@@ -22,6 +22,7 @@ from axe_playwright_python.sync_playwright import Axe
 import book
 from course import editions, lab, quiz
 from helpers.artifacts import lineage, pages
+from helpers.utils import printing
 
 LABS = editions.labs()
 BLOCKED = """
@@ -41,7 +42,7 @@ def course(tmp_path_factory) -> Path:
     """The built course."""
     folder = tmp_path_factory.mktemp("course") / "built"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(editions, "CHROMIUM", browser.PROGRAM or "")
+        patch.setattr(printing, "CHROMIUM", browser.PROGRAM or "")
         editions.build(folder)
     return folder
 

@@ -1,16 +1,18 @@
 """Compiled and as plain Python, the renderer does the same; what is compiled is vectorised."""
 
 import os
+import platform
 import re
 import subprocess
 import sys
 
+import digest
 import numpy as np
 import pytest
 from numba import config
 
 import facerender
-from facerender import maths, portraits
+from facerender import maths
 from facerender.compiled import program
 
 VECTORISED = (
@@ -48,16 +50,41 @@ def test_plain_python_draws_the_same(tmp_path):
         np.testing.assert_allclose(value.numpy(), plain[name], rtol=0, atol=3e-5, err_msg=name)
 
 
+# Compiles for the processor that the environment names, and runs no compiled code.
+EMIT_ASSEMBLY = """
+import sys
+from pathlib import Path
+from facerender import portraits
+from facerender.rendering import compile_renderer
+compile_renderer()
+(compiled,) = portraits.draw.overloads.values()
+library = compiled.library
+# numba's own `inspect_asm` knows only what this process has compiled, not what it has read.
+code = library.codegen._tm.emit_assembly(library._get_module_for_linking())
+Path(sys.argv[1]).write_text(code)
+"""
+X86 = ("x86_64", "AMD64")
+# The oldest with AVX2, and the oldest server's with AVX-512; machine code for both is kept where
+# `tests/digest.py --emulated` looks for it.
+TARGETS = {name: digest.target(name) for name in (digest.PROCESSOR, "skylake-avx512")}
+
+
+def is_target(code, target):
+    """Whether the assembly has vectors of this processor: eight numbers, or masks of AVX-512."""
+    return "%ymm" in code and ("{%k" in code) == ("avx512" in target)
+
+
 @pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
-def test_the_arithmetic_is_vectorised():
+@pytest.mark.skipif(platform.machine() not in X86, reason="another processor than x86")
+@pytest.mark.parametrize("target", ["this machine", *TARGETS])
+def test_the_arithmetic_is_vectorised(target, tmp_path):
     """A call, a jump or a double in a loop makes it several times slower."""
-    facerender.render(facerender.defaults(), 16)
-    (compiled,) = portraits.draw.overloads.values()
-    library = compiled.library
-    # numba's own `inspect_asm` knows only what this process has compiled, not what it has read.
-    code = library.codegen._tm.emit_assembly(library._get_module_for_linking())
-    if "ps\t" not in code:
-        pytest.skip("another processor than x86")
+    assembly = tmp_path / "draw.s"
+    environment = os.environ | TARGETS.get(target, {})
+    command = [sys.executable, "-c", EMIT_ASSEMBLY, str(assembly)]
+    subprocess.run(command, env=environment, check=True)
+    code = assembly.read_text()
+    assert target not in TARGETS or is_target(code, target)
     parts = re.split(r"\n(?=\w*_Z\w+:\s)", code)
     for name in VECTORISED:
         part = "".join(part for part in parts if f"{name}B" in part.split(":")[0])
@@ -66,11 +93,43 @@ def test_the_arithmetic_is_vectorised():
         assert many > 0.5 * single, (
             f"{name}: {many} instructions for many numbers, {single} for one"
         )
-    assert not arithmetic(code, "[ps]d"), "double precision"
+    assert doubles(code) == []
+
+
+ARITHMETIC = r"add|sub|mul|div|sqrt|fn?m\w*?"
 
 
 def arithmetic(code, ending):
-    return len(re.findall(rf"\tv?(?:add|sub|mul|div|sqrt|fn?m\w*?)(?:\d\d\d)?{ending}\t", code))
+    return len(re.findall(rf"\tv?(?:{ARITHMETIC})(?:\d\d\d)?{ending}\t", code))
+
+
+def doubles(code):
+    """Instructions that compute or compare doubles, or turn another number into one or back.
+
+    Whole numbers become doubles in one instruction of AVX-512, in several of AVX2. Instructions
+    that only move 64 bits are named after doubles, too, and are not listed.
+    """
+    computes = rf"(?:{ARITHMETIC}|min|max|round|rndscale|u?comi|cmp\w*?)(?:\d\d\d)?[ps]d"
+    converts = r"cvt\w*[ps]d\w*"
+    return re.findall(rf"\tv?(?:{computes}|{converts})\t.*", code)
+
+
+def test_doubles_are_noticed_in_every_instruction_set():
+    listing = """
+\tvsubpd\t(%rcx), %xmm0, %xmm0
+\tvucomisd\t%xmm1, %xmm0
+\tvcvtusi2sd\t%rax, %xmm0, %xmm0
+\tvcvtsi2sdl\t%eax, %xmm0, %xmm0
+\tvcvtuqq2pd\t%zmm0, %zmm0
+\tvcvtps2pd\t%ymm0, %zmm0
+\tvcvttsd2si\t%xmm0, %rax
+\tvfmadd231sd\t%xmm0, %xmm1, %xmm2
+\tvrndscalesd\t$9, %xmm0, %xmm0, %xmm0
+"""
+    moves = "\tvmovupd\t(%rcx), %ymm0\n\tvunpcklpd\t%xmm0, %xmm1, %xmm0\n"
+    single = "\tvcvtdq2ps\t%ymm0, %ymm0\n\tvcvttps2dq\t%ymm0, %ymm0\n\tvpcmpeqd\t%xmm0, %xmm1\n"
+    assert len(doubles(listing)) == 9
+    assert doubles(moves + single) == []
 
 
 @program

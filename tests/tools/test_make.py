@@ -64,6 +64,16 @@ def test_a_browser_in_a_folder_with_a_space_is_one_word(repository):
         assert browser in words or f"CHROMIUM={browser}" in words
 
 
+@pytest.mark.parametrize("home", ["/home/somebody", None])
+def test_pip_keeps_no_cache_where_there_is_no_home(repository, monkeypatch, home):
+    if home:
+        monkeypatch.setenv("HOME", home)
+    else:
+        monkeypatch.delenv("HOME", raising=False)
+    words = make(repository, "-n", "-B", ".venv/installed").stdout
+    assert ("--no-cache-dir" in words) == (home is None)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

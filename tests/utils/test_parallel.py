@@ -1,6 +1,8 @@
 """Sharing work out among threads and processes."""
 
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -20,6 +22,18 @@ def test_processes_have_one_thread_each_and_one_process_is_this_one():
     assert os.getpid() not in {pid for pid, _ in found}
     assert {threads for _, threads in found} == {"1"}
     assert parallel.processes(1)([delayed(os.getpid)()]) == [os.getpid()]
+
+
+def test_without_semaphores_the_work_is_done_here():
+    code = """
+import os
+from joblib import delayed
+from helpers.utils import parallel
+assert parallel.processes(2)(delayed(os.getpid)() for _ in range(2)) == [os.getpid()] * 2
+"""
+    # joblib then takes the way that it takes where it can make no semaphore.
+    environment = os.environ | {"JOBLIB_MULTIPROCESSING": "0"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
 
 
 @pytest.mark.parametrize(

@@ -47,10 +47,15 @@ def threads() -> int:
 
 
 def processes(number: int, **options: Any) -> Any:
-    """joblib's `Parallel` with so many processes of one thread; with 1 the work is done in this."""
-    from joblib import Parallel, parallel_config  # as above
+    """joblib's `Parallel` with so many processes of one thread; with 1 the work is done in this.
 
-    if number == 1:
+    The same where the system has no semaphores, as in a container whose /dev/shm cannot be written:
+    joblib knows no other processes then, and says so when it is imported.
+    """
+    from joblib import Parallel, parallel_config  # as above
+    from joblib.parallel import BACKENDS
+
+    if number == 1 or "loky" not in BACKENDS:
         return Parallel(1, **options)
     with parallel_config("loky", inner_max_num_threads=1):
         return Parallel(number, **options)

@@ -1,0 +1,16 @@
+"""A page is printed, or the reason is given why not."""
+
+import pytest
+
+from helpers.utils import printing
+
+
+@pytest.mark.parametrize("ends", ["exit 3", "exit 0"])
+def test_what_is_not_printed_is_an_error_with_the_reason(monkeypatch, tmp_path, ends):
+    program = tmp_path / "chromium"
+    program.write_text(f"#!/bin/sh\necho the disk is full >&2\n{ends}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(printing, "CHROMIUM", str(program))
+    page, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
+    with pytest.raises(RuntimeError, match="did not print .*page.html .*: the disk is full"):
+        printing.print_page(page, pdf)
