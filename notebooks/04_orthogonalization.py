@@ -382,10 +382,7 @@ held_out = generator.sample(HELD_OUT, seed + 1).cpu().numpy()
 
 # %%
 def ends_of(
-    basis: np.ndarray,
-    step: float = STEP,
-    fitted: Hyperplanes = planes,
-    faces: np.ndarray = held_out,
+    basis: np.ndarray, step: float = STEP, fitted: Hyperplanes = planes, faces=held_out
 ) -> tuple[dict[str, pd.DataFrame], dict[str, pd.DataFrame]]:
     """True attributes of the held-out faces at the low and the high end of every walk."""
     low, high = {}, {}
@@ -436,20 +433,25 @@ def jackknife_error(values: pd.Series) -> float:
     return float(np.sqrt((len(values) - 1) / len(values) * ((values - values.mean()) ** 2).sum()))
 
 
-def without_fifth(part: int) -> dict[str, float]:
-    """Mean leakages and the leak of facial hair, without a fifth of annotated and of held-out faces."""
-    fitted = Hyperplanes(planes.names, refits["normals"][part], refits["intercepts"][part])
-    bases_fitted = {
+# %% tags=["remove-cell"]
+def bases_of(fitted: Hyperplanes) -> dict[str, np.ndarray]:
+    """The three kinds of directions of some fitted planes."""
+    return {
         "raw": fitted.normals,
         "printed": orthogonalization.gram_schmidt(fitted.normals),
         "dual": orthogonalization.dual_basis(fitted.normals),
     }
-    matrices = {
-        kind: orthogonalization.leakage(*ends_of(basis, STEP, fitted, held_out[keeps[part]]))
-        for kind, basis in bases_fitted.items()
-    }
-    found = {kind: orthogonalization.off_target(one[names]).mean for kind, one in matrices.items()}
-    return found | {"shape": matrices["dual"].loc["facial_hair", "gender"]}
+
+
+# %% tags=["remove-cell"]
+def without_fifth(part: int) -> dict[str, float]:
+    """Mean leakages and the leak of facial hair, without a fifth of annotated and of held-out faces."""
+    fitted = Hyperplanes(planes.names, refits["normals"][part], refits["intercepts"][part])
+    found = {}
+    for kind, basis in bases_of(fitted).items():
+        matrix = orthogonalization.leakage(*ends_of(basis, STEP, fitted, held_out[keeps[part]]))
+        found[kind] = orthogonalization.off_target(matrix[names]).mean
+    return found | {"shape": matrix.loc["facial_hair", "gender"]}  # of the last kind, the dual
 
 
 # %% tags=["remove-cell"]

@@ -168,12 +168,12 @@ _ = ax.set_title(title, fontsize=12)
 
 # %% tags=["remove-input"]
 MUCH = 0.5  # standard deviations among sampled faces
-moves = leaks[leaks["group"].isin(GROUPS)].assign(size=leaks["effect"].abs())
-pairs = map(frozenset, zip(moves["attribute"], moves["parameter"], strict=True))
+unmeant = leaks[leaks["group"].isin(GROUPS)].assign(size=leaks["effect"].abs())
+pairs = map(frozenset, zip(unmeant["attribute"], unmeant["parameter"], strict=True))
 planted = {frozenset(pair[:2]) for pair in known_truth.CORRELATIONS}
-moves = moves.assign(planted=[pair in planted for pair in pairs])
-most = moves[moves["planted"]].nlargest(1, "size")
-others = moves[~moves["planted"]]
+unmeant = unmeant.assign(planted=[pair in planted for pair in pairs])
+most = unmeant[unmeant["planted"]].nlargest(1, "size")
+others = unmeant[~unmeant["planted"]]
 claim(
     "The largest movements follow correlations that we planted in the generator's population. All {n} "
     "movements of more than half a standard deviation do so **in this run**.",
@@ -181,7 +181,7 @@ claim(
         *map(Margin, most["size"] - MUCH, most["se"]),
         *map(Margin, MUCH - others["size"], others["se"]),
     ],
-    n=int((moves["size"] > MUCH).sum()),
+    n=int((unmeant["size"] > MUCH).sum()),
 )
 
 # %% [markdown]
