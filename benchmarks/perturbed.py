@@ -2,7 +2,7 @@
 
 The laptop run is made anew twenty times, by a copy of the code in which every score of a network
 moves by up to 1e-4 (its logit by 4e-4) and one pixel in a hundred of every picture by one grey
-level. Counted is in how many of these runs each sentence that the book commits to is contradicted.
+level. Counted is in how many of these runs each sentence that the book commits to holds no longer.
 Run it after `make reproduce`: networks are those that ship, and what rests on no picture and no
 network is taken from that run. It takes about two hours of two cores; finished runs stay in
 `build/perturbed`, and the same command goes on from there.

@@ -94,12 +94,12 @@ def keep(made: Path, kept: Path) -> None:
 
 
 def claims(kept: Path, checkout: Path) -> dict[str, bool]:
-    """Title → whether the page's sentence, as it is worded now, is true of these results."""
+    """Title → whether the estimates of these results meet the sentence, as it is worded now."""
     page = kept / f"{PAGE}.ipynb"
     command = [sys.executable, "-m", "papermill", lineage.ROOT / "notebooks" / page.name, page]
     options = ["-p", "profile", kept.name, "--no-progress-bar"]
     subprocess.run(command + options, cwd=checkout, env=own(checkout, kept.parent), check=True)
-    return {claim.title: claim.holds for claim in of_page(page)}
+    return {claim.title: claim.met for claim in of_page(page)}
 
 
 def effects(kept: Path) -> pd.DataFrame:

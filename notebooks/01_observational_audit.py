@@ -69,7 +69,7 @@ from helpers import annotations, errors, figures, models
 from helpers.annotations import crowd
 from helpers.figures import widgets
 from helpers.artifacts import Stage
-from helpers.claims import claim, told, with_minus
+from helpers.claims import claim, margin_above, told, with_minus
 from helpers.utils import seeding
 from helpers.world import populations
 from helpers.world.batches import render_to_store
@@ -259,9 +259,12 @@ Markdown(
 )
 
 # %% tags=["remove-input"]
+ends = {
+    name: {"estimate": gap[name], "low": gaps[name][0], "high": gaps[name][1]} for name in LEADING
+}
 claim(
     "Both models err more often on dark-skinned women, by more than chance explains.",
-    holds=all(dark["low"][name] > light["high"][name] for name in LEADING),
+    margins=[margin_above(ends[name], 0) for name in LEADING],
 )
 
 # %% [markdown]
@@ -580,10 +583,13 @@ Markdown("\n".join(map(said_of, LEADING)))
 style = pd.Series(ppb.frame["hair_style"].to_numpy(), image_ids, name="hair style")
 cropped = women[women["hair"] == "short"]
 hidden = style[cropped.index].isin(["tied back", "covered"]).groupby(cropped["skin"], observed=True)
+counted = [hidden.agg(how)[skin] for skin in ("light", "dark") for how in ("sum", "size")]
+low, high = confint_proportions_2indep(*counted, compare="diff", method="newcomb")
+difference = {"estimate": hidden.mean()["light"] - hidden.mean()["dark"], "low": low, "high": high}
 claim(
     "Among the women whom raters call short-haired, hair is tied back or covered for {light:percent} % of the "
     "light-skinned and {dark:percent} % of the dark-skinned ones.",
-    holds=hidden.mean()["light"] > hidden.mean()["dark"],
+    margins=[margin_above(difference, 0)],
     **hidden.mean(),
 )
 

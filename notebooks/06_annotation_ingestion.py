@@ -32,13 +32,14 @@ import torch
 from IPython.display import Markdown
 from myst_nb import glue
 from scipy.stats import median_abs_deviation, norm
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
 from helpers import annotations, errors, figures
 from helpers.annotations import ATTRIBUTES, crowd
 from helpers.figures import widgets
 from helpers.artifacts import Stage
-from helpers.claims import claim, with_minus
+from helpers.claims import Margin, claim, margin_above, with_minus
 from helpers.generators import load_generator
 
 # %% tags=["parameters", "hide-cell"]
@@ -387,10 +388,13 @@ restricted = annotations.agreement_table(skin, n_boot=n_boot, seed=seed)
 
 # %% tags=["remove-input"]
 one_level = restricted["alpha"].iloc[1:]
+fall = restricted["alpha"].iloc[0] / 2 - one_level
+alpha_error = (restricted["alpha_high"] - restricted["alpha_low"]) / (2 * norm.ppf(0.975))
+fall_error = np.hypot(alpha_error.iloc[0] / 2, alpha_error.iloc[1:])
 claim(
     "Alpha falls from {all:.2f} in all images to {levels[0]:z.2f} and {levels[1]:z.2f} "
     "within a level, with the same annotators. That of random StyleGAN2 images is {real:.2f}.",
-    holds=one_level.max() < restricted["alpha"].iloc[0] / 2,
+    margins=list(map(Margin, fall, fall_error)),
     all=restricted["alpha"].iloc[0],
     levels=one_level.tolist(),
     real=published.loc["skin_colour", "alpha"],
@@ -450,10 +454,17 @@ careless, flagged = screened["careless"], screened["flagged"]
 _ = ax.set_title(f"{flagged.sum()} of {len(flagged)} raters are flagged")
 
 # %% tags=["remove-input"]
+counted = [
+    number
+    for raters in (flagged[careless], flagged[~careless])
+    for number in (raters.sum(), len(raters))
+]
+low, high = confint_proportions_2indep(*counted, compare="diff", method="newcomb")
+more_often = flagged[careless].mean() - flagged[~careless].mean()
 claim(
     "The flag finds {found} of the {careless} careless raters, and falls on {wrongly} "
     "of the {attentive} others.",
-    holds=flagged[careless].mean() > 0.5 > flagged[~careless].mean(),
+    margins=[margin_above({"estimate": more_often, "low": low, "high": high}, 0)],
     found=int(flagged[careless].sum()),
     careless=int(careless.sum()),
     wrongly=int(flagged[~careless].sum()),
@@ -603,11 +614,12 @@ _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 hair = leaks["hair_length", "gender"]
 margin = norm.ppf(0.975) * hair.sem()
 seen = {"estimate": hair.mean(), "low": hair.mean() - margin, "high": hair.mean() + margin}
+further = change(shown, "hair_length")["gender"] - hair  # in each transect
 claim(
     "As hair grows, raters move a face further towards female than its shape moves. "
     "Perceived gender changes by {seen:+z.3f} of the scale, and shape by {shown:+z.3f}. A minus sign "
     "means towards female.",
-    holds=seen["high"] < actual["hair_length"]["gender"],
+    margins=[Margin(further.mean(), further.sem())],
     seen=seen,
     shown=actual["hair_length"]["gender"],
 )

@@ -32,7 +32,7 @@ import facerender
 from helpers import annotations, errors, figures, pruning, resampling
 from helpers.annotations import ATTRIBUTES, crowd
 from helpers.artifacts import Stage
-from helpers.claims import claim, told, with_minus
+from helpers.claims import Margin, claim, told, with_minus
 from helpers.figures import panels
 from helpers.pruning import ADULT_RULE, PAPER_RULES
 from helpers.world import populations
@@ -406,10 +406,16 @@ alone = {which: one_annotator[rows].mean() for which, rows in sets.items()}
 assert one_annotator.between(0, 1).all()
 
 # %% tags=["remove-input"]
+sure = {which: one_annotator[rows].sem() for which, rows in sets.items()}
 claim(
     "A single annotator errs on {dropped:percent} % of the images that are dropped "
     "for gender, and on {kept:percent} % of those that are kept.",
-    holds=alone["dropped for gender"] > 1.5 * alone["kept"],
+    margins=[
+        Margin(
+            alone["dropped for gender"] - 1.5 * alone["kept"],
+            np.hypot(sure["dropped for gender"], 1.5 * sure["kept"]),
+        )
+    ],
     dropped=alone["dropped for gender"],
     kept=alone["kept"],
 )
@@ -479,10 +485,16 @@ means = both.pivot_table("hair_length", "population", "seen as", observed=True)
 gap = (means["female"] - means["male"]).abs()
 
 # %% tags=["remove-input"]
+gap_error = both.groupby(["population", "seen as"], observed=True)["hair_length"].sem()
+gap_error = (gap_error**2).groupby("population", observed=True).sum() ** 0.5
 claim(
     "Mean hair length of women and men differs by {least:.2f} to {most:.2f} of its scale "
     "in the wild sets, and by at most {ours:.3f} in the transects, before and after pruning.",
-    holds=gap[[*WILD.values()]].min() > 2 * gap[[*grid]].max(),
+    margins=[
+        Margin(gap[name] - 2 * gap[made], np.hypot(gap_error[name], 2 * gap_error[made]))
+        for name in WILD.values()
+        for made in grid
+    ],
     least=gap[[*WILD.values()]].min(),
     most=gap[[*WILD.values()]].max(),
     ours=gap[[*grid]].max(),
@@ -511,10 +523,16 @@ title = f"Women's hair, dark − light skin:\n{ppb['estimate']:z.2f} (ppb), {our
 _ = ax.figure.suptitle(with_minus(title), fontsize=12)
 
 # %% tags=["remove-input"]
+ppb_error, our_error = ((one["high"] - one["low"]) / (2 * norm.ppf(0.975)) for one in (ppb, ours))
 claim(
     "Women of the set that imitates parliaments have shorter hair where their skin is "
     "dark, by {ppb:z.2f} of the scale. In the transects the difference is {ours:z.2f}.",
-    holds=ppb["high"] < -2 * max(abs(ours["low"]), abs(ours["high"])),
+    margins=[
+        Margin(
+            -ppb["estimate"] - 2 * abs(ours["estimate"]),
+            np.hypot(ppb_error, 2 * our_error),
+        )
+    ],
     ppb=ppb,
     ours=ours,
 )

@@ -19,17 +19,20 @@
 # coefficient for each attribute). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
+from dataclasses import asdict
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
 from IPython.display import Markdown
 from myst_nb import glue
+from scipy.stats import norm
 
 import facerender
 from helpers import effects, figures
 from helpers.artifacts import Stage
-from helpers.claims import claim, in_points, with_minus
+from helpers.claims import Margin, claim, in_points, with_minus
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
 
@@ -401,12 +404,22 @@ women = women[women["gender"] == 0]
 caught = bool(((women["p_holm"] < plan.level) & (women["estimate"] > 0)).any())
 overlooked = direction(main.loc["plantskin"]) != "raises"
 
+# %% tags=["remove-cell"]
+# A test statistic has a standard error of one: how far is it from the critical value?
+critical, of_main = norm.isf(plan.level / 2), main.loc["plantskin"]
+reported = of_main["estimate"] / ((of_main["high"] - of_main["low"]) / (2 * labels.Z))
+in_cells = np.sign(women["estimate"]) * norm.isf(women["p_holm"] / 2)
+planted_margins = {
+    "missed": Margin(critical - reported, 1.0),
+    "caught": Margin(in_cells.max() - critical, 1.0),
+}
+
 # %% tags=["remove-input"]
 claim(
     "The main-effects log odds ratio of dark skin is {odds:+.2f}: the regression "
     "*misses* the harm. Cell by cell, dark skin changes women's error rate by {least:points} to "
     "{most:points} points: the analysis by cell *catches* it.",
-    holds=overlooked and caught,
+    margins=[*planted_margins.values()],
     odds=main.loc["plantskin", ["estimate", "low", "high"]].to_dict(),
     least=women["estimate"].min(),
     most=women["estimate"].max(),
@@ -640,6 +653,10 @@ _ = stage.finish(
         "cells": records(crowd[crowd["scope"] == "cell"]),
         "largest_hair_and_skin_effects": records(largest),
         "null_flags": dict(zip(("unpruned", "pruned"), null_flags.values(), strict=True)),
-        "plantskin": {"missed_by_main_effects": overlooked, "caught_by_cells": caught},
+        "plantskin": {
+            "missed_by_main_effects": overlooked,
+            "caught_by_cells": caught,
+            "margins": {name: asdict(margin) for name, margin in planted_margins.items()},
+        },
     }
 )

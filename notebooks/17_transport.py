@@ -305,6 +305,13 @@ apart = {key: (chosen[key]["estimate"] - observed[key[0]]["estimate"]).abs() for
 apart = pd.DataFrame(apart).loc[[*TRAINED]]
 misses = 100 * apart.groupby("quantity", sort=False).mean().T
 
+# %% tags=["remove-cell"]
+# Standard errors of these means, as if all models erred on the same faces.
+width = {key: table["high"] - table["low"] for key, table in (chosen | observed).items()}
+miss_errors = {key: np.hypot(width[key], width[key[0]]) / (2 * labels.Z) for key in ORDER}
+miss_errors = pd.DataFrame(miss_errors).loc[[*TRAINED]]
+miss_errors = 100 * miss_errors.groupby("quantity", sort=False).mean().T
+
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
 def draw_misses(apart: pd.DataFrame) -> None:
@@ -599,6 +606,7 @@ _ = stage.finish(
     {
         "transport": {"ppb-like": nested(parliament), "fairface-like": nested(street)},
         "transport_misses": {name: rows(misses.loc[name]) for name in targets},
+        "transport_miss_errors": {name: rows(miss_errors.loc[name]) for name in targets},
         "transport_misses_by_network": {
             name: {
                 prediction: {model: part[model].to_dict() for model in TRAINED}

@@ -19,6 +19,7 @@ import argparse
 import importlib
 import shutil
 import time
+from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 from graphlib import TopologicalSorter
@@ -28,6 +29,7 @@ import plan
 
 import book
 from helpers.artifacts import lineage, manifests
+from helpers.claims import CONTRADICTED, HOLDS, UNDECIDED
 from helpers.utils.parallel import SIDE_BY_SIDE, alone
 
 # Sums depend on how many threads share them, and so would results on the number of cores; what
@@ -80,14 +82,25 @@ def main(arguments: list[str]) -> int:
 
 
 def claims(profile: str, ran: list[str] | None = None) -> int:
-    """List what the book says was found, or what a run of these pages contradicts; 1 if it does."""
+    """List what the book says was found, or what a run of these pages does not bear out.
+
+    Returns:
+        1 if the run contradicts a claim. One that is undecided at this size is no fault of the run.
+    """
     said = list(book.claims(profile, ran))
+    words = {HOLDS: "holds    ", UNDECIDED: "undecided", CONTRADICTED: "FALSE    "}
     for page, claim in said:
         if ran is None or not claim.holds:
-            print(f"  {'holds' if claim.holds else 'FALSE'}  {page}: {claim.sentence}")
-    false = sum(not claim.holds for _, claim in said)
-    print(f"{profile}: {len(said)} claims, {false} contradicted by this run")
-    return int(false > 0)
+            distance = ""
+            if claim.standard_errors is not None:
+                distance = f" [{claim.standard_errors:+.1f} standard errors]"
+            print(f"  {words[claim.state]}  {page}: {claim.sentence}{distance}")
+    counts = Counter(claim.state for _, claim in said)
+    print(
+        f"{profile}: {len(said)} claims, {counts[HOLDS]} hold, {counts[UNDECIDED]} undecided at "
+        f"this size, {counts[CONTRADICTED]} contradicted by this run"
+    )
+    return int(counts[CONTRADICTED] > 0)
 
 
 def study(asked: argparse.Namespace) -> str | None:

@@ -60,7 +60,7 @@ from PIL import Image
 
 from helpers import directions, effects, figures, models, orthogonalization, transects
 from helpers.artifacts import Stage, atomic
-from helpers.claims import claim, with_minus
+from helpers.claims import claim, margin_above, with_minus
 from helpers.effects import labels
 from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
 from helpers.generators import stylegan2
@@ -554,7 +554,7 @@ claim(
     "A detector that misses dark pictures finds fewer faces with dark skin: the rate of faces that are "
     "not found rises by {lost:points} points. Dark skin changes the error rate among faces "
     "that are found by {found:points} points, and all failures together by {failed:points}.",
-    holds=skin["low"]["not_found"] > 0,
+    margins=[margin_above(skin.loc["not_found"], 0)],
     lost=skin.loc["not_found"].to_dict(),
     found=skin.loc["error_if_found"].to_dict(),
     failed=skin.loc["failed"].to_dict(),

@@ -1,27 +1,124 @@
 """Sentences of the book that say what was found, each bound to the check that makes it true.
 
-The text commits to what the laptop run found. Where another run contradicts a sentence, the page
-says so in a box in its place, and the run ends with the list of these.
+The text commits to what the laptop run found. Another run may bear a sentence out, contradict it,
+or be too small to tell. In the last two cases the page says so in a box in its place, and the run
+ends with the list of these sentences.
 """
 
 import json
+import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import NormalDist
 from string import Formatter
 from typing import Any
 
 from IPython.display import Markdown
 
 _HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d|inf\b)")
-CONTRADICTED = "This run says otherwise"
-_BOX = """<div class="admonition warning">
+_Z = NormalDist().inv_cdf(0.975)  # standard errors on either side of an estimate in an interval
+HOLDS = "holds"
+UNDECIDED = "undecided"
+CONTRADICTED = "contradicted"
+STATES = (HOLDS, UNDECIDED, CONTRADICTED)
+"""What a run may say of a claim."""
+BOX_TITLES: Mapping[str, str] = {
+    UNDECIDED: "Undecided at this size",
+    CONTRADICTED: "This run says otherwise",
+}
+"""State → title of the box that a page shows in place of the sentence."""
+_BOX_KINDS = {UNDECIDED: "note", CONTRADICTED: "warning"}
+_BOX_WORDS = {
+    UNDECIDED: "This run is too small to confirm it or to contradict it.",
+    CONTRADICTED: "With the numbers of this run, that does not hold.",
+}
+_BOX = """<div class="admonition {kind}">
 <p class="admonition-title">{title}</p>
 
-The book says: “{sentence}” With the numbers of this run, that does not hold.
+The book says: “{sentence}” {words}
 
 </div>"""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """By how much a condition is met in a run, and how far chance moves that number.
+
+    Attributes:
+        value: positive where the condition is met, in the unit of the quantity; NaN, or None as in
+            a stage's results, where it cannot be estimated at this size.
+        error: standard error of the value at this run's size; zero where chance has no part in it.
+
+    Example:
+        >>> Margin(0.3, 0.1).state, Margin(0.1, 0.1).state, Margin(-0.3, 0.1).state
+        ('holds', 'undecided', 'contradicted')
+    """
+
+    value: float | None
+    error: float | None
+
+    def __post_init__(self) -> None:
+        for name in ("value", "error"):
+            number = getattr(self, name)
+            object.__setattr__(self, name, math.nan if number is None else float(number))
+        if self.error < 0:
+            raise ValueError(f"a standard error is zero or above, found {self.error}")
+
+    @property
+    def state(self) -> str:
+        """What the run says: within two standard errors of zero, or with NaN, it is undecided."""
+        if self.value > 2 * self.error:
+            return HOLDS
+        if self.value < -2 * self.error:
+            return CONTRADICTED
+        return UNDECIDED
+
+
+def margin_above(found: Mapping[str, float], limit: float) -> Margin:
+    """By how much an estimate with a 95 % interval lies above a limit.
+
+    Args:
+        found: estimate, low and high.
+        limit: a number that chance does not move.
+
+    Returns:
+        The distance. Its standard error is that of the side of the interval that faces the limit.
+
+    Example:
+        >>> margin = margin_above({"estimate": 0.3, "low": 0.104, "high": 0.9}, 0.1)
+        >>> round(margin.value, 3), round(margin.error, 3)
+        (0.2, 0.1)
+    """
+    estimate, low, high = (
+        math.nan if found[key] is None else float(found[key]) for key in ("estimate", "low", "high")
+    )
+    reach = estimate - low if estimate > limit else high - estimate
+    return Margin(estimate - limit, reach / _Z)
+
+
+def margin_below(found: Mapping[str, float], limit: float) -> Margin:
+    """By how much an estimate with a 95 % interval lies below a limit; see `margin_above`.
+
+    Args:
+        found: estimate, low and high.
+        limit: a number that chance does not move.
+
+    Returns:
+        The distance, and its standard error.
+
+    Example:
+        >>> margin = margin_below({"estimate": 0.3, "low": 0.1, "high": 0.496}, 0.5)
+        >>> round(margin.value, 3), round(margin.error, 3)
+        (0.2, 0.1)
+    """
+    ends = {"estimate": "estimate", "low": "high", "high": "low"}
+    mirrored = {
+        key: None if found[end] is None else -found[end]  # a stage's results have null for NaN
+        for key, end in ends.items()
+    }
+    return margin_above(mirrored, -limit)
 
 
 @dataclass(frozen=True)
@@ -30,25 +127,51 @@ class Claim:
 
     Attributes:
         sentence: Markdown.
-        holds: whether this run bears it out.
+        state: what this run says of it, one of `STATES`.
         title: what it is about, in a few words.
+        met: whether the estimates alone meet its conditions, with chance left aside.
+        standard_errors: by how many standard errors its smallest margin is above zero; None for a
+            fact without chance, and where a margin cannot be estimated.
 
     Example:
-        >>> Claim("Skin is *not* the cause.", holds=True)._repr_markdown_()
+        >>> Claim("Skin is *not* the cause.", "holds", met=True)._repr_markdown_()
         'Skin is *not* the cause.'
     """
 
     sentence: str
-    holds: bool
+    state: str
+    met: bool
     title: str = ""
+    standard_errors: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.state not in STATES:
+            raise ValueError(f"a claim's state is one of {', '.join(STATES)}, found {self.state}")
+
+    @property
+    def holds(self) -> bool:
+        """Whether this run bears it out."""
+        return self.state == HOLDS
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether this run says otherwise; a run that is too small to tell does not."""
+        return self.state == CONTRADICTED
 
     def _repr_markdown_(self) -> str:
-        told = f"**{self.title}.** {self.sentence}" if self.title else self.sentence
-        return told if self.holds else _BOX.format(title=CONTRADICTED, sentence=told)
+        sentence = f"**{self.title}.** {self.sentence}" if self.title else self.sentence
+        if self.holds:
+            return sentence
+        return _BOX.format(
+            kind=_BOX_KINDS[self.state],
+            title=BOX_TITLES[self.state],
+            sentence=sentence,
+            words=_BOX_WORDS[self.state],
+        )
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, object]]:
         """What Jupyter shows, and what `of_page` finds in the executed notebook."""
-        return {"text/markdown": self._repr_markdown_()}, {"claim": vars(self)}
+        return {"text/markdown": self._repr_markdown_()}, {"claim": asdict(self)}
 
 
 class _Numbers(Formatter):
@@ -66,15 +189,27 @@ class _Numbers(Formatter):
         return told if isinstance(value, str) else with_minus(told)
 
 
-def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Claim:
-    """A sentence of the book, and whether this run bears it out.
+def claim(
+    sentence: str,
+    /,
+    holds: bool | None = None,
+    margins: Sequence[Margin] | None = None,
+    title: str = "",
+    **numbers: Any,
+) -> Claim:
+    """A sentence of the book, and what this run says of it.
+
+    It rests either on a fact without chance or on margins. It holds where every margin is more than
+    two standard errors above zero. It is contradicted where any margin is more than two below zero.
+    Else the run is too small to decide it.
 
     Args:
         sentence: Markdown, with fields as in `str.format`. Besides the usual formats, `points`
             gives a difference of rates (a fraction) in percentage points, `percent` a rate in
             percent. A mapping with estimate, low and high is told with its interval.
-        holds: the condition under which the sentence is true. What cannot be told (a comparison
-            with NaN, say) is not true.
+        holds: whether the sentence is true, where chance has no part in it: an identity, or a fact
+            of the design.
+        margins: by how much each condition is met, where chance has a part in it.
         title: what it is about, in a few words, if it is to be listed under that name.
         numbers: values of the fields.
 
@@ -83,13 +218,44 @@ def claim(sentence: str, /, holds: bool, title: str = "", **numbers: Any) -> Cla
 
     Raises:
         KeyError: a field without a number.
+        ValueError: both holds and margins are given, or neither; no margin at all.
 
     Example:
         >>> gap = {"estimate": 0.074, "low": 0.053, "high": 0.096}
-        >>> claim("Counted: {gap:points} points.", gap["low"] > 0, gap=gap).sentence
-        'Counted: +7.4 (+5.3 to +9.6) points.'
+        >>> counted = claim(
+        ...     "Counted: {gap:points} points.",
+        ...     margins=[margin_above(gap, 0)],
+        ...     gap=gap,
+        ... )
+        >>> counted.sentence, counted.state
+        ('Counted: +7.4 (+5.3 to +9.6) points.', 'holds')
     """
-    return Claim(_Numbers().vformat(sentence, (), numbers), bool(holds), title)
+    if (holds is None) == (margins is None):
+        raise ValueError(
+            "a claim rests either on a fact (holds) or on margins: exactly one is to be given"
+        )
+    text = _Numbers().vformat(sentence, (), numbers)
+    if margins is None:
+        return Claim(text, HOLDS if holds else CONTRADICTED, bool(holds), title)
+    if not margins:
+        raise ValueError("a claim that rests on margins needs at least one")
+    states = {margin.state for margin in margins}
+    if CONTRADICTED in states:
+        state = CONTRADICTED
+    elif UNDECIDED in states:
+        state = UNDECIDED
+    else:
+        state = HOLDS
+    met = all(margin.value > 0 for margin in margins)
+    return Claim(text, state, met, title, _smallest(margins))
+
+
+def _smallest(margins: Sequence[Margin]) -> float | None:
+    """The smallest margin in its standard errors; None where that is no finite number."""
+    in_errors = [
+        margin.value / margin.error if margin.error > 0 else math.nan for margin in margins
+    ]
+    return float(min(in_errors)) if all(map(math.isfinite, in_errors)) else None
 
 
 def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markdown:
@@ -108,7 +274,8 @@ def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markd
         >>> told("Is {a:.0f} above one?", margin=1.0, error=0.1, a=2.0).data
         'Is 2 above one? *In this run: yes.*'
     """
-    state = "yes" if margin > 2 * error else "no" if margin < -2 * error else "undecided"
+    answers = {HOLDS: "yes", UNDECIDED: "undecided", CONTRADICTED: "no"}
+    state = answers[Margin(margin, error).state]
     return Markdown(f"{_Numbers().vformat(sentence, (), numbers)} *In this run: {state}.*")
 
 
@@ -123,20 +290,25 @@ def of_page(executed: Path) -> Iterator[Claim]:
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no JSON.
+        ValueError: it is no JSON, or another version of the code left its claims.
 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     page = Path(folder, "page.ipynb")
-        ...     shown = {"metadata": {"claim": vars(claim("True.", holds=True))}}
+        ...     shown = {"metadata": {"claim": asdict(claim("True.", holds=True))}}
         ...     _ = page.write_text(json.dumps({"cells": [{"outputs": [shown]}]}))
         ...     list(of_page(page))
-        [Claim(sentence='True.', holds=True, title='')]
+        [Claim(sentence='True.', state='holds', met=True, title='', standard_errors=None)]
     """
     for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
             if found := output.get("metadata", {}).get("claim"):
+                if unknown := found.keys() ^ Claim.__dataclass_fields__.keys():
+                    raise ValueError(
+                        f"{executed}: a claim of another version of the code; fields that differ: "
+                        f"{', '.join(sorted(unknown))}"
+                    )
                 yield Claim(**found)
 
 

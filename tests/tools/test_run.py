@@ -4,12 +4,13 @@ import json
 import os
 import re
 from argparse import Namespace
+from dataclasses import asdict
 
 import plan
 import pytest
 import run
 
-from helpers.claims import claim
+from helpers.claims import Margin, claim
 from helpers.utils.parallel import SIDE_BY_SIDE
 
 
@@ -79,16 +80,19 @@ def test_claims_of_a_run_are_those_of_its_pages(artifacts_folder, capsys):
     page.parent.mkdir(parents=True)
 
     def leave(*found):
-        shown = [{"metadata": {"claim": vars(claim)}} for claim in found]
+        shown = [{"metadata": {"claim": asdict(claim)}} for claim in found]
         page.write_text(json.dumps({"cells": [{"outputs": shown}]}), encoding="utf-8")
 
-    leave(claim("Hair matters.", holds=True))
-    assert run.main(["smoke", "--claims"]) == 0
-    leave(claim("Hair matters.", holds=True), claim("Skin does not.", holds=False))
+    small = claim("Age matters.", margins=[Margin(0.1, 0.2)])
+    leave(claim("Hair matters.", holds=True), small)
+    assert run.main(["smoke", "--claims"]) == 0  # to be undecided is no fault
+    leave(claim("Hair matters.", holds=True), small, claim("Skin does not.", holds=False))
     assert run.main(["smoke", "--claims"]) == 1
     told = capsys.readouterr().out
-    assert "holds  index: Hair matters." in told and "FALSE  index: Skin does not." in told
-    assert "smoke: 2 claims, 1 contradicted by this run" in told
+    assert "holds      index: Hair matters." in told and "FALSE      index: Skin does not." in told
+    assert "undecided  index: Age matters. [+0.5 standard errors]" in told
+    last = "smoke: 3 claims, 1 hold, 1 undecided at this size, 1 contradicted by this run"
+    assert told.endswith(f"{last}\n")
     assert run.claims("smoke", ["01_observational_audit"]) == 0  # a run that left it alone
     page.write_text("half a note")
     with pytest.raises(ValueError, match=r"index\.ipynb is damaged; run `make reproduce"):
