@@ -6,6 +6,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm, ttest_1samp
 from simulated import AXES, transect_frame
@@ -19,7 +21,7 @@ from helpers.effects import (
     paired_interval,
     pruning_bounds,
 )
-from helpers.effects.matched import _interval, _pair_bounds
+from helpers.effects.matched import _bounded_interval, _pair_bounds
 from helpers.pruning import complete_transects
 from helpers.scorecard import truth
 
@@ -199,7 +201,7 @@ def test_bounds_always_hold_what_pruning_hid_and_intervals_cover_the_effect():
     assert np.mean(misled) > 0.5
 
 
-def test_the_interval_has_its_coverage_where_the_effect_is_a_bound():
+def test_the_interval_covers_where_the_effect_is_a_bound():
     """The truth at the lower bound: every dropped image is a dark-skinned one with an error."""
     covered = []
     for seed in range(150):
@@ -207,8 +209,63 @@ def test_the_interval_has_its_coverage_where_the_effect_is_a_bound():
         chance = np.random.default_rng(1000 + seed).random(len(frame))
         dropped = (frame["error"] == 1) & (frame["skin_level"] == 1) & (chance < 0.3)
         pairs = _pair_bounds(frame.assign(kept=~dropped), *ARGUMENTS)
-        covered.append(_interval(pairs[pairs["gender_level"] == 1], "transect")[1] >= 0.2)
-    assert 0.9 <= np.mean(covered) <= 0.985
+        women = pairs[pairs["gender_level"] == 1]
+        _, high = _bounded_interval(
+            women["lower"].to_numpy(), women["upper"].to_numpy(), women["transect"].to_numpy()
+        )
+        covered.append(high >= 0.2)
+    assert np.mean(covered) >= 0.95
+
+
+def test_one_dropped_image_among_pairs_without_errors_widens_the_interval():
+    frame = pd.DataFrame({"transect": np.repeat(np.arange(100), 2), "skin_level": [0, 1] * 100})
+    frame = frame.assign(error=0, kept=np.arange(200) != 7)
+    table = pruning_bounds(frame, "kept", "error", "skin_level", [], "transect")
+    everything = table.loc["all", ["low", "high"]].to_numpy(dtype=float)[0]
+    worst = table.loc["worst case", ["low", "high"]].to_numpy(dtype=float)[0]
+    # Tango's limits, with the dropped image without an error, and with one.
+    quantile = norm.ppf(0.975)
+    assert worst[0] == pytest.approx(paired_interval(0, 0, 100, quantile)[0])
+    assert worst[1] == pytest.approx(paired_interval(1, 0, 100, quantile)[1])
+    assert worst[0] <= everything[0] and worst[1] > everything[1]
+
+
+@st.composite
+def pairs_and_the_dropped(draw):
+    """Images of one to three pairs a transect; which are kept; other errors of the dropped."""
+    pairs_of = draw(st.lists(st.integers(1, 3), min_size=2, max_size=12))
+    n = 2 * sum(pairs_of)
+    possible = draw(st.sampled_from([[0.0, 1.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.25, 0.5, 1.0]]))
+    errors = st.lists(st.sampled_from(possible), min_size=n, max_size=n)
+    frame = pd.DataFrame(
+        {
+            "transect": np.repeat(np.arange(len(pairs_of)), 2 * np.array(pairs_of)),
+            "place_level": np.concatenate([np.repeat(np.arange(m), 2) for m in pairs_of]),
+            "skin_level": [0, 1] * (n // 2),
+            "error": draw(errors),
+            "kept": draw(st.lists(st.booleans(), min_size=n, max_size=n)),
+        }
+    )
+    if not np.isin(frame.loc[frame["kept"], "error"], (0, 1)).all():
+        return frame, frame["error"].where(frame["kept"], draw(errors))
+    # Where the known errors are 0 or 1, those of the dropped images are as well.
+    frame["error"] = frame["error"].where(frame["kept"], frame["error"].round())
+    return frame, frame["error"].where(frame["kept"], pd.Series(draw(errors)).round())
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs_and_the_dropped())
+def test_the_interval_of_the_worst_case_holds_that_of_all_images_whatever_was_dropped(drawn):
+    frame, others = drawn
+    arguments = "kept", "error", "skin_level", [], "transect"
+    table = pruning_bounds(frame, *arguments)
+    worst = table.loc["worst case"].iloc[0]
+    for images in (frame, frame.assign(error=others)):
+        usual = matched_effects(images, *arguments[1:]).iloc[0]
+        assert worst["low"] <= usual["low"] + 1e-9
+        assert worst["high"] >= usual["high"] - 1e-9
+    if frame["kept"].all():
+        assert worst["low"] == usual["low"] and worst["high"] == usual["high"]
 
 
 def test_pruning_may_leave_nothing():

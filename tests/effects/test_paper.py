@@ -12,6 +12,7 @@ from helpers.effects import (
     paper_columns,
     paper_logit,
     regression_draws,
+    summarize_draws,
 )
 from helpers.resampling import draw_weights
 
@@ -52,7 +53,8 @@ def test_bootstrap_equals_a_loop_over_the_same_resamples(regression, clustered):
     cluster = transect if clustered else np.arange(len(X))
     fitted = bootstrap_paper_logit(X, error, 6, seed=5, cluster=transect if clustered else None)
     weights = draw_weights(cluster.max() + 1, range(6), seed=5)
-    for row, weight in zip(fitted, weights, strict=True):
+    assert fitted.clusters == len(weights[0]) and fitted.lost == 0 and not fitted.reason
+    for row, weight in zip(fitted.coefficients, weights, strict=True):
         np.testing.assert_allclose(row, reference(X, error, weight[cluster]), atol=1e-6)
 
 
@@ -62,9 +64,34 @@ def test_cluster_bootstrap_sees_the_dependence_within_transects():
     seed_level = np.repeat(rng.random(100) < 0.5, 8)
     error = np.repeat(rng.random(100) < 0.3, 8).astype(int)
     X = np.column_stack([seed_level, ~seed_level])
-    images = bootstrap_paper_logit(X, error, 300, seed=1)[:, 1].std()
+    images = bootstrap_paper_logit(X, error, 300, seed=1)
     transects = bootstrap_paper_logit(X, error, 300, seed=1, cluster=np.arange(800) // 8)
-    assert 2.2 < transects[:, 1].std() / images < 3.4  # sqrt(8) = 2.8
+    spread = [draws.coefficients[:, 1].std() for draws in (transects, images)]
+    assert 2.2 < spread[0] / spread[1] < 3.4  # sqrt(8) = 2.8
+
+
+def test_lost_resamples_are_counted_and_above_five_per_cent_there_is_no_interval():
+    """One face of twenty errs: a resample without it has no fit."""
+    face = np.repeat(np.arange(20), 8)
+    dark = np.tile([0, 1], 80)
+    X = pd.DataFrame({("skin", "light"): 1 - dark, ("skin", "dark"): dark}, dtype=float)
+    error = ((face == 3) & (dark == 1)).astype(int)
+    lost = (draw_weights(20, range(200), seed=1)[:, 3] == 0).sum()
+    draws = bootstrap_paper_logit(X, error, 200, seed=1, cluster=face)
+    assert draws.lost == lost and 50 < lost < 100 and draws.clusters == 20
+    assert draws.reason == f"{lost / 200:.0%} of the resamples have no fit"
+
+    summary = summarize_draws(regression_draws(X, error, 200, seed=1, cluster=face))
+    assert (summary["lost"] == lost).all() and (summary["reason"] == draws.reason).all()
+    assert summary["estimate"].notna().all()
+    assert summary[["sd", "low", "high"]].isna().all(axis=None)
+
+    error = ((face < 8) & (dark == 1)).astype(int)
+    table = regression_draws(X, error, 200, seed=1, cluster=face)
+    summary = summarize_draws(table)
+    assert (summary["lost"] == 0).all() and (summary["reason"] == "").all()
+    limits = table.drop(index="fit").quantile([0.025, 0.975]).T
+    np.testing.assert_array_equal(summary[["low", "high"]], limits)
 
 
 def test_log_odds_ratios_are_those_the_model_predicts(regression):

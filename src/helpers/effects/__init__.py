@@ -1,5 +1,6 @@
 """Effects of attributes on errors: estimates, intervals and what may be concluded from them."""
 
+from helpers.effects.clustered_logit import firth_log_odds_ratios
 from helpers.effects.matched import (
     all_matched_effects,
     matched_effects,
@@ -9,6 +10,7 @@ from helpers.effects.matched import (
 )
 from helpers.effects.paper import (
     PAPER_LEVELS,
+    LogitDraws,
     bootstrap_paper_logit,
     interaction_columns,
     linear_effects,

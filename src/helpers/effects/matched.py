@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, stdtr, stdtrit
-from scipy.stats import norm
 
 from helpers.effects.risks import code_cells, code_levels, collapse, complete_rows, rows_by_code
 from helpers.effects.verdicts import holm, mde, verdict
@@ -302,8 +301,9 @@ def pruning_bounds(
     - "worst case": no estimate, but `lower` and `upper`, between which the mean difference of all
       pairs lies whatever the errors of the dropped images are (Manski, American Economic Review
       80(2) (1990) 319-323: each may be 0 or 1). Their errors are not looked at. `low` and `high`
-      cover the effect, not the bounds, with 95 % (Imbens & Manski, Econometrica 72 (2004)
-      1845-1857; standard errors of the bounds with transects as units).
+      are the lower score limit at `lower` and the upper one at `upper`. For any errors of the
+      dropped images they hold the interval that `matched_effects` gives of the same pairs, so they
+      are never closer together, and cover the effect at least as often.
 
     Args:
         frame: all generated images; a missing outcome is bounded like a dropped one.
@@ -369,33 +369,106 @@ def _worst_case(
     pairs: pd.DataFrame, everything: pd.DataFrame, by: list[str], transect: str
 ) -> pd.DataFrame:
     """Bounds of every cell; where no pair is unknown, they meet and the interval is the usual."""
+    cell = _cell_numbers(pairs, everything.index, by)
+    transects, _ = pd.factorize(pairs[transect])
+    lower = pairs["lower"].to_numpy()
+    upper = pairs["upper"].to_numpy()
+    unknown = pairs["unknown"].to_numpy()
     rows = []
-    for cell, usual in everything.iterrows():
-        part = pairs[(pairs[by] == cell).all(axis=1)]
-        row = {"lower": part["lower"].mean(), "upper": part["upper"].mean(), "n": len(part)}
-        row |= {"transects": part[transect].nunique(), "missing": int(part["unknown"].sum())}
-        few = "one transect" if row["transects"] == 1 else ""
-        row["reason"] = "no pair" if part.empty else few
-        if not row["reason"]:
-            known = row["missing"] == 0
-            interval = usual[["low", "high"]] if known else _interval(part, transect)
-            row["low"], row["high"] = interval
+    for number, inside in enumerate(rows_by_code(cell, len(everything))):
+        n_transects = len(np.unique(transects[inside]))
+        row = {
+            "lower": lower[inside].mean() if len(inside) else np.nan,
+            "upper": upper[inside].mean() if len(inside) else np.nan,
+            "n": len(inside),
+            "transects": n_transects,
+            "missing": int(unknown[inside].sum()),
+            "reason": "one transect" if n_transects == 1 else "",
+        }
+        if len(inside) == 0:
+            row["reason"] = "no pair"
+        if not row["reason"] and row["missing"] == 0:
+            row["low"] = everything["low"].iloc[number]
+            row["high"] = everything["high"].iloc[number]
+        elif not row["reason"]:
+            low, high = _bounded_interval(lower[inside], upper[inside], transects[inside])
+            row["low"] = low
+            row["high"] = high
         rows.append(row)
     return pd.DataFrame(rows, index=everything.index)
 
 
-def _interval(pairs: pd.DataFrame, transect: str) -> tuple[float, float]:
-    """Imbens and Manski's interval, within -1 and 1."""
-    values = pairs[["lower", "upper"]]
-    lower, upper = values.mean()
-    sums = (values - values.mean()).groupby(pairs[transect]).sum()
-    scale = len(sums) / (len(sums) - 1) / len(pairs) ** 2
-    errors = np.sqrt((sums**2).sum() * scale)
-    largest = max(errors.max(), np.finfo(float).tiny)
+def _cell_numbers(pairs: pd.DataFrame, cells: pd.Index, by: list[str]) -> np.ndarray:
+    """Place (n,) of every pair's cell in the index `cells`."""
+    if not by:
+        return np.zeros(len(pairs), np.int64)
+    levels = [pairs[column].astype(object) for column in by]
+    if len(by) == 1:
+        return cells.get_indexer(pd.Index(levels[0]))
+    return cells.get_indexer(pd.MultiIndex.from_arrays(levels))
 
-    def excess(quantile: float) -> float:
-        return norm.cdf(quantile + (upper - lower) / largest) - norm.cdf(-quantile) - 0.95
 
-    quantile = brentq(excess, 1.0, 2.0)
-    low, high = lower - quantile * errors["lower"], upper + quantile * errors["upper"]
-    return max(low, -1.0), min(high, 1.0)
+def _bounded_interval(
+    lower: np.ndarray, upper: np.ndarray, transect: np.ndarray
+) -> tuple[float, float]:
+    """Interval that holds the interval of the same pairs for any errors of the dropped images.
+
+    Both limits of `paired_interval` rise with the difference of every pair, and both move outwards
+    as the design effect grows. So the lower limit of the least differences and the upper limit of
+    the largest ones, both with the largest design effect that is possible, bound all others. Where
+    the known errors are 0 or 1, those of the dropped images are as well.
+
+    Args:
+        lower, upper: least and largest difference of every pair (n,).
+        transect: codes of the transects (n,), of which there are at least two.
+    """
+    n = len(lower)
+    transects = len(np.unique(transect))
+    whole = np.isin(lower, (-1, 0, 1)).all() and np.isin(upper, (-1, 0, 1)).all()
+    if n == transects and whole:
+        design_effect = 1.0
+        df = np.inf
+    else:
+        least = transects / n if whole else 0.0
+        design_effect = max(_largest_design_effect(lower, upper, transect), least)
+        df = transects - 1
+    quantile = stdtrit(df, 0.975)
+    low, _ = paired_interval(*_discordant(lower, design_effect), n / design_effect, quantile)
+    _, high = paired_interval(*_discordant(upper, design_effect), n / design_effect, quantile)
+    return low, high
+
+
+def _discordant(difference: np.ndarray, design_effect: float) -> tuple[float, float]:
+    """Pairs that are worse and better at the higher level, as an effective sample size."""
+    worse = difference.clip(min=0).sum()
+    better = -difference.clip(max=0).sum()
+    return worse / design_effect, better / design_effect
+
+
+def _largest_design_effect(lower: np.ndarray, upper: np.ndarray, transect: np.ndarray) -> float:
+    """At least as large as `_design_effect` of any differences between `lower` and `upper` (n,).
+
+    The variance with whole transects as units is largest, and that of single pairs least, at the
+    ends of what the mean and the sums of the transects can be. By the inequality of Cauchy and
+    Schwarz, no design effect exceeds the most pairs of a transect times T / (T - 1), with T
+    transects.
+    """
+    _, code, pairs_of = np.unique(transect, return_inverse=True, return_counts=True)
+    n = len(lower)
+    transects = len(pairs_of)
+    correction = transects / (transects - 1)
+    highest = pairs_of.max() * correction
+    least_sum = np.bincount(code, lower)
+    largest_sum = np.bincount(code, upper)
+    ends = np.array([lower.mean(), upper.mean()])
+    from_least = (least_sum - np.outer(ends, pairs_of)) ** 2
+    from_largest = (largest_sum - np.outer(ends, pairs_of)) ** 2
+    clustered = np.maximum(from_least, from_largest).sum(axis=1).max() * correction
+
+    # Differences add up to no less than those that are known, and to no less than their mean does.
+    discordant = np.maximum(np.maximum(lower, -upper), 0).mean()
+    means = np.append(ends, np.clip([-discordant, discordant], *ends))
+    single = n * (np.maximum(discordant, np.abs(means)) - means**2).min()
+    possible = clustered / single if single > clustered / highest else highest
+    # Differences may be all equal, and then a transect counts as one pair.
+    return max(possible, n / transects) if lower.max() <= upper.min() else possible

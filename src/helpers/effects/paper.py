@@ -6,6 +6,7 @@ effects by cell.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,8 @@ PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
 """Attribute → cuts of its score, and names of the levels (Fig 15). Chapter 09 gives the reasons."""
 PAPER_AGES = AGE_GROUPS[2:]
 """Levels of age; the young are pruned before (transects, section 5.4)."""
+LOST = 0.05
+"""Beyond this share of lost resamples, the others give no interval."""
 AT_ONCE = 250  # resamples held at a time; results do not depend on it
 
 
@@ -194,15 +197,49 @@ def paper_logit(X: ArrayLike, error: ArrayLike, C: float = 1.0) -> np.ndarray:
         >>> paper_logit(X, [0, 1] * 25 + [0, 0, 0, 0, 1] * 10)[1:].round(2).tolist()
         [0.63, -0.63]
     """
-    patterns, pattern, error = _collapse(X, error)
+    patterns, pattern, error = distinct_rows(X, error)
     counts = pattern_counts(pattern, error, np.zeros_like(pattern))
     return _fit(patterns, counts.toarray(), C)[0]
 
 
+@dataclass(frozen=True)
+class LogitDraws:
+    """Coefficients of many resamples, and how many of the resamples have none.
+
+    A resample is lost when its errors are all 0 or all 1, as where few images err.
+
+    Attributes:
+        coefficients: float64 (n_boot, 1 + p), intercept first. The row of a lost resample is NaN,
+            and so is the column of a covariate that is constant.
+        clusters: how many units were resampled.
+
+    Example:
+        >>> draws = bootstrap_paper_logit(np.eye(2).repeat(9, 0), [0] * 17 + [1], 100, seed=1)
+        >>> draws.lost, draws.reason
+        (37, '37 % of the resamples have no fit')
+    """
+
+    coefficients: np.ndarray
+    clusters: int
+
+    @property
+    def lost(self) -> int:
+        """How many resamples have no fit."""
+        return int(np.isnan(self.coefficients[:, 0]).sum())
+
+    @property
+    def reason(self) -> str:
+        """Why their spread is no standard deviation and no interval, else empty."""
+        return _reason_lost(self.lost, len(self.coefficients))
+
+
 def bootstrap_paper_logit(
     X: ArrayLike, error: ArrayLike, n_boot: int, seed: int, cluster: ArrayLike | None = None
-) -> np.ndarray:
+) -> LogitDraws:
     """`paper_logit` of many resamples: of images, as the paper probably has them, or of clusters.
+
+    The penalty is the paper's. Where errors are rare, the spread of the resamples is too small
+    and some of them are lost: `firth_log_odds_ratios` gives intervals to rely on.
 
     Args:
         X: (n, p) covariates.
@@ -212,24 +249,24 @@ def bootstrap_paper_logit(
         cluster: (n,) identifiers of what is resampled, such as transects; images by default.
 
     Returns:
-        float64 (n_boot, 1 + p), intercept first; a resample whose errors are all 0 or all 1 is
-        NaN.
+        The coefficients of every resample, and how many resamples are lost.
 
     Raises:
         ValueError: as `paper_logit`; a missing cluster identifier, fewer than two clusters.
 
     Example:
-        >>> bootstrap_paper_logit(np.eye(2).repeat(20, 0), [0, 1] * 20, n_boot=5, seed=1).shape
-        (5, 3)
+        >>> draws = bootstrap_paper_logit(np.eye(2).repeat(20, 0), [0, 1] * 20, n_boot=5, seed=1)
+        >>> draws.coefficients.shape, draws.lost
+        ((5, 3), 0)
     """
-    patterns, pattern, error = _collapse(X, error)
+    patterns, pattern, error = distinct_rows(X, error)
     codes = as_codes(cluster, len(error))
     counts = pattern_counts(pattern, error, codes)
     coefficients, resamples = [], as_resamples(n_boot)
     for start in range(0, n_boot, AT_ONCE):
         drawn = resampled_sums(counts, resamples[start : start + AT_ONCE], seed)
         coefficients.append(_fit(patterns, drawn))
-    return np.concatenate(coefficients)
+    return LogitDraws(np.concatenate(coefficients), counts.shape[0])
 
 
 def regression_draws(
@@ -257,7 +294,7 @@ def regression_draws(
         ['fit', 0, 1, 2, 3, 4]
     """
     draws = bootstrap_paper_logit(X, error, n_boot, seed, cluster)
-    rows = np.vstack([paper_logit(X, error), draws])[:, 1:]
+    rows = np.vstack([paper_logit(X, error), draws.coefficients])[:, 1:]
     return pd.DataFrame(rows, index=["fit", *range(n_boot)], columns=X.columns)
 
 
@@ -268,16 +305,36 @@ def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
         draws: a column per coefficient, the row "fit" and a row per resample.
 
     Returns:
-        A row per coefficient: estimate, sd, and low and high, the middle 95 % of the resamples.
+        A row per coefficient: estimate; sd, and low and high, the middle 95 % of the resamples;
+        lost, the resamples without this coefficient; reason, why there is no sd and no interval
+        (NaN), else empty: the fit has no such coefficient, or more than 5 % of the resamples are
+        lost.
 
     Example:
         >>> draws = pd.DataFrame({"dark skin": [0.5, 0.0, 1.0]}, ["fit", 0, 1])
-        >>> summarize_draws(draws).loc["dark skin", ["estimate", "low", "high"]].round(3).tolist()
+        >>> summarize_draws(draws).loc["dark skin", ["estimate", "low", "high"]].tolist()
         [0.5, 0.025, 0.975]
     """
     resamples = draws.drop(index="fit")
-    limits = {"low": resamples.quantile(0.025), "high": resamples.quantile(0.975)}
-    return pd.DataFrame({"estimate": draws.loc["fit"], "sd": resamples.std(), **limits})
+    lost = resamples.isna().sum()
+    summary = pd.DataFrame(
+        {
+            "estimate": draws.loc["fit"],
+            "sd": resamples.std(),
+            "low": resamples.quantile(0.025),
+            "high": resamples.quantile(0.975),
+            "lost": lost,
+            "reason": [_reason_lost(count, len(resamples)) for count in lost],
+        }
+    )
+    summary.loc[summary["estimate"].isna(), "reason"] = "the fit has no such coefficient"
+    summary.loc[summary["reason"] != "", ["sd", "low", "high"]] = np.nan
+    return summary
+
+
+def _reason_lost(lost: int, resamples: int) -> str:
+    """Why resamples of which some are lost give no interval, else empty."""
+    return f"{lost / resamples:.0%} of the resamples have no fit" if lost > LOST * resamples else ""
 
 
 def log_odds_ratios(draws: pd.DataFrame, attribute: str, low: str, high: str) -> pd.DataFrame:
@@ -310,7 +367,7 @@ def log_odds_ratios(draws: pd.DataFrame, attribute: str, low: str, high: str) ->
     return pd.DataFrame(ratios)
 
 
-def _collapse(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def distinct_rows(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct rows of `X` (P, p), the number of every row's pattern (n,), errors (n,)."""
     X = as_finite(X, "X", ndim=2)
     error = error if isinstance(error, pd.Series) else pd.Series(np.asarray(error), name="error")
