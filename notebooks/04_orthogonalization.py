@@ -56,7 +56,6 @@
 # :::
 
 # %% tags=["hide-cell"]
-from dataclasses import asdict
 from itertools import permutations
 
 import matplotlib.pyplot as plt
@@ -768,6 +767,6 @@ _ = stage.finish(
         "leakage_max": {kind: one.max for kind, one in off.items()},
         "vif": dict(zip(names, vif, strict=True)),
         "dual_to_raw": dual_to_raw,
-        "leakage_margins": [asdict(below("dual", "printed")), asdict(below("printed", "raw"))],
+        "leakage_margins": [vars(below("dual", "printed")), vars(below("printed", "raw"))],
     }
 )

@@ -19,8 +19,6 @@
 # coefficient for each attribute). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell"]
-from dataclasses import asdict
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -656,7 +654,7 @@ _ = stage.finish(
         "plantskin": {
             "missed_by_main_effects": overlooked,
             "caught_by_cells": caught,
-            "margins": {name: asdict(margin) for name, margin in planted_margins.items()},
+            "margins": {name: vars(margin) for name, margin in planted_margins.items()},
         },
     }
 )
