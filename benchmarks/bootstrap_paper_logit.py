@@ -116,7 +116,7 @@ def main() -> None:
         packages.append("fairlearn")
     X, error, _ = audit(IMAGES[0])
     with threadpool_limits(1):
-        ours = bootstrap_paper_logit(X, error, LOOP_REFITS, seed=1)
+        ours = bootstrap_paper_logit(X, error, LOOP_REFITS, seed=1).coefficients
         difference = np.abs(ours - loop_over_patterns(X, error)).max()
         facts = {
             "refits": REFITS,

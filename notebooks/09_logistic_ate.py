@@ -441,7 +441,8 @@ for k in range(REDRAWS):
     if k < BOOTSTRAPPED:
         for unit, cluster in {"images": None, "transects": pruned["transect"]}.items():
             draws = effects.bootstrap_paper_logit(X, error, RESAMPLES, own, cluster)
-            bars.append(pd.Series(np.nanstd(draws[:, 1:], 0, ddof=1), X.columns, name=unit))
+            bar = np.nanstd(draws.coefficients[:, 1:], 0, ddof=1)
+            bars.append(pd.Series(bar, X.columns, name=unit))
 
 # %%
 spread = pd.DataFrame(redrawn, columns=X.columns).std()
@@ -492,6 +493,13 @@ Markdown(
     f"the two differ by at most {abs(ratio.drop(index='null') - 1).to_numpy().max():.0%}. In the figure, {wrong['images']} of {len(shown)} bars are clearly "
     f"wrong with images, and {wrong['transects']} with transects. So we use transects."
 )
+
+# %% [markdown]
+# A bootstrap fails in another way where faces are few and errors are rare. Some resamples have no error at all, and then
+# there is no fit. If one level has no error, all resamples repeat that, and their spread is far too small. The summary counts
+# the resamples that are lost. If they are more than one in twenty, it gives no interval. For such an audit use
+# `effects.firth_log_odds_ratios`. Its {term}`penalty` acts as half an error and half a success, and its interval counts them
+# as observations. The page [](benchmarks) says how often both intervals hold a known truth.
 
 # %% [markdown]
 # (erratum-solver)=

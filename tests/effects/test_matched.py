@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm, ttest_1samp
+from scipy.stats import t as student
 from simulated import AXES, transect_frame
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
@@ -230,6 +231,23 @@ def test_one_dropped_image_among_pairs_without_errors_widens_the_interval():
     assert worst[0] <= everything[0] and worst[1] > everything[1]
 
 
+def test_rates_of_transects_that_do_not_differ_leave_a_width():
+    """Each transect has a pair that is worse and one that is as much better."""
+    frame = pd.DataFrame(
+        {
+            "transect": np.repeat(np.arange(10), 4),
+            "place_level": [0, 0, 1, 1] * 10,
+            "skin_level": [0, 1] * 20,
+            "error": [0.0, 0.25, 0.25, 0.0] * 10,
+        }
+    )
+    row = matched_effects(frame, "error", "skin_level", [], "transect").loc["all"]
+    assert row["estimate"] == 0 and row["p"] == 1
+    # A transect counts as one pair: 2.5 errors more and 2.5 fewer, of 20 pairs, are half as many.
+    expected = paired_interval(1.25, 1.25, 10, student.ppf(0.975, 9))
+    assert (row["low"], row["high"]) == pytest.approx(expected)
+
+
 @st.composite
 def pairs_and_the_dropped(draw):
     """Images of one to three pairs a transect; which are kept; other errors of the dropped."""
@@ -253,7 +271,7 @@ def pairs_and_the_dropped(draw):
     return frame, frame["error"].where(frame["kept"], pd.Series(draw(errors)).round())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(pairs_and_the_dropped())
 def test_the_interval_of_the_worst_case_holds_that_of_all_images_whatever_was_dropped(drawn):
     frame, others = drawn

@@ -192,7 +192,7 @@ def _paired_effect(
         p = mcnemar(worse, better)
     else:
         least = transects / n if binary else 0.0
-        deff = max(_design_effect(difference, cluster, transects), least)
+        deff = max(_design_effect(difference, cluster, transects, binary), least)
         df = transects - 1
         p = 2 * stdtr(df, -abs(worse - better) / np.sqrt((worse + better or 1) * deff))
     counts = worse / deff, better / deff, n / deff
@@ -203,11 +203,14 @@ def _paired_effect(
     return effect | limits | {"p": p, "mde": mde((high - low) / (2 * quantile), df=df)}
 
 
-def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) -> float:
+def _design_effect(
+    difference: np.ndarray, cluster: np.ndarray, transects: int, binary: bool
+) -> float:
     """Variance of the mean difference with whole transects as units, over that of single pairs.
 
     That of single pairs is what their errors imply if each is 0 or 1: rates vary less. Differences
-    that are all equal show nothing of their dependence: a transect then counts as one pair.
+    that are all equal show nothing of their dependence: a transect then counts as one pair. So do
+    rates whose transects do not differ, as they would leave no variance at all.
     """
     n, mean = len(difference), difference.mean()
     residual = difference - mean
@@ -215,6 +218,8 @@ def _design_effect(difference: np.ndarray, cluster: np.ndarray, transects: int) 
         return n / transects
     single = np.abs(difference).sum() - n * mean**2
     clustered = (np.bincount(cluster, residual) ** 2).sum() * transects / (transects - 1)
+    if not binary and clustered < 1e-12:
+        return n / transects
     return clustered / single
 
 
@@ -424,13 +429,14 @@ def _bounded_interval(
     """
     n = len(lower)
     transects = len(np.unique(transect))
-    whole = np.isin(lower, (-1, 0, 1)).all() and np.isin(upper, (-1, 0, 1)).all()
-    if n == transects and whole:
+    binary = np.isin(lower, (-1, 0, 1)).all() and np.isin(upper, (-1, 0, 1)).all()
+    if n == transects and binary:
         design_effect = 1.0
         df = np.inf
     else:
-        least = transects / n if whole else 0.0
-        design_effect = max(_largest_design_effect(lower, upper, transect), least)
+        known = lower[lower == upper]
+        least = transects / n if np.isin(known, (-1, 0, 1)).all() else 0.0
+        design_effect = max(_largest_design_effect(lower, upper, transect, binary), least)
         df = transects - 1
     quantile = stdtrit(df, 0.975)
     low, _ = paired_interval(*_discordant(lower, design_effect), n / design_effect, quantile)
@@ -445,7 +451,9 @@ def _discordant(difference: np.ndarray, design_effect: float) -> tuple[float, fl
     return worse / design_effect, better / design_effect
 
 
-def _largest_design_effect(lower: np.ndarray, upper: np.ndarray, transect: np.ndarray) -> float:
+def _largest_design_effect(
+    lower: np.ndarray, upper: np.ndarray, transect: np.ndarray, binary: bool
+) -> float:
     """At least as large as `_design_effect` of any differences between `lower` and `upper` (n,).
 
     The variance with whole transects as units is largest, and that of single pairs least, at the
@@ -470,5 +478,8 @@ def _largest_design_effect(lower: np.ndarray, upper: np.ndarray, transect: np.nd
     means = np.append(ends, np.clip([-discordant, discordant], *ends))
     single = n * (np.maximum(discordant, np.abs(means)) - means**2).min()
     possible = clustered / single if single > clustered / highest else highest
-    # Differences may be all equal, and then a transect counts as one pair.
-    return max(possible, n / transects) if lower.max() <= upper.min() else possible
+    # Where differences may be all equal, or transects of rates, a transect may count as one pair.
+    alike = lower.max() <= upper.min()
+    if not binary:
+        alike = (least_sum / pairs_of).max() <= (largest_sum / pairs_of).min() + 1e-6
+    return max(possible, n / transects) if alike else possible

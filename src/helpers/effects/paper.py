@@ -216,7 +216,7 @@ class LogitDraws:
     Example:
         >>> draws = bootstrap_paper_logit(np.eye(2).repeat(9, 0), [0] * 17 + [1], 100, seed=1)
         >>> draws.lost, draws.reason
-        (37, '37 % of the resamples have no fit')
+        (36, '36% of the resamples have no fit')
     """
 
     coefficients: np.ndarray
