@@ -6,8 +6,9 @@ errs where a normal variable falls beyond a threshold, so the rates are known. T
 held against them: the book's (`helpers.verification.vertex_bootstrap`), the one that Fogliato,
 Patil & Perona (IJCV 132 (2024)) recommend, and Wilson's for so many independent pairs. They are
 of rates at one threshold, and of differences of two groups that share their seeds, for which the
-other two are combined as if the groups were independent. Of the book's intervals alone, the FNMR
-where the threshold is set for an FMR.
+other two are combined as if the groups were independent, and the book's is that of
+`helpers.verification.disparities`. Of the book's intervals alone, the FNMR where the threshold is
+set for an FMR.
 """
 
 import matplotlib.pyplot as plt

@@ -256,10 +256,13 @@ widgets.explorable(
 # %% [markdown]
 # ## Differences between groups
 #
-# We compare each group with European-looking men. Both groups are resampled together, so the part that they share
-# through seeds cancels. There are three measures: FNMR and FMR at one threshold for all, and FNMR with each group at
-# its own threshold for one FMR. The last compares ability. A gate at an airport does not know the group, so people
-# meet the first two.
+# We compare each group with European-looking men. There are three measures: FNMR and FMR at one threshold for all, and
+# FNMR with each group at its own threshold for one FMR. The last compares ability. A gate at an airport does not know
+# the group, so people meet the first two.
+#
+# Their intervals are those of a {term}`dyadic-robust score`, which counts errors of pairs that share a seed together.
+# The third measure sets its thresholds on the same pairs, so seeds are drawn anew for it, the same in both groups.
+# Either way, the part that two groups share through their seeds cancels.
 
 
 # %%

@@ -376,9 +376,10 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
     """Error rates of a recogniser by group at one threshold, and how they differ from a reference.
 
     FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is at
-    most the one asked for; ratios are to the reference. Intervals are those of the vertex bootstrap
-    (chapter 15), which takes identities as the units. Where the threshold is set by this sample,
-    the intervals take it as given.
+    most the one asked for; ratios are to the reference. Intervals of rates are those of the vertex
+    bootstrap, and those of differences of the dyadic-robust score (chapter 15). Both take
+    identities as the units. Where the threshold is set by this sample, the intervals take it as
+    given.
 
     Args:
         data: the pairs.

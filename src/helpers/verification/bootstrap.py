@@ -1,4 +1,4 @@
-"""Intervals of FNMR and FMR, and of their differences between groups: the vertex bootstrap.
+"""Intervals of FNMR and FMR by the vertex bootstrap, and differences of groups with verdicts.
 
 Identities are drawn with replacement, not pairs, and the same draws serve all groups. A pair of two
 identities weighs the product of how often each was drawn, as each copy of the one meets each copy
@@ -24,6 +24,9 @@ Four things make the plain percentiles of these draws fail, which the tests show
   the rate above. `settled_sizes` counts, for each limit, no more pairs than the curve shows where
   errors are as frequent as the limit says.
 
+Differences at a held FMR come from the same draws; those at one threshold need none, see
+`helpers.verification.differences`.
+
 `benchmarks/verification_intervals.py` measures how often the intervals hold known rates, beside
 those of Fogliato, Patil & Perona (International Journal of Computer Vision 132 (2024)), who
 recommend Wilson's interval with an effective size from the same sums over pairs that share an
@@ -31,8 +34,10 @@ identity, and resamples for curves. Theirs take the variance at the observed rat
 and every pair as independent where there is no error.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +60,7 @@ from helpers.verification.curves import (
     held_rates,
     rate_table,
 )
+from helpers.verification.differences import OrderedPairs, difference_score, ordered_pairs
 
 TOO_FEW = "too few identities"
 ROUNDING = 1e-9
@@ -210,8 +216,7 @@ class Sweep:
     """What one passage through the pairs of a kind gives."""
 
     share: np.ndarray  # of the first k = 0 ... n pairs, (n + 1,)
-    size: np.ndarray  # as how many independent pairs all count for this share, (n + 1,)
-    end_sizes: np.ndarray  # the same for either end of its interval, (2, n + 1)
+    end_sizes: np.ndarray  # as how many independent pairs all count, for either end, (2, n + 1)
     below: np.ndarray  # resampled share of the first `cuts` pairs, (cuts, B)
     reached: np.ndarray  # how many pairs it takes to weigh at least `needs`, (needs, B)
     identities: int
@@ -247,7 +252,8 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     n, total = len(kind.left), kind.totals(weights)
     if n == 0:
         none = np.full((2, 1), np.nan)
-        return Sweep(*none, none, np.full(cuts.shape, np.nan), np.ones(needs.shape, int), 0, np.nan)
+        below, reached = np.full(cuts.shape, np.nan), np.ones(needs.shape, int)
+        return Sweep(none[0], none, below, reached, 0, np.nan)
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
     share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
@@ -272,8 +278,8 @@ def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) 
     identities, factor = np.union1d(kind.left, kind.right).size, inflation(kind.left, kind.right)
     size = effective_size(share, variance * factor, identities)
     cuts = np.flatnonzero(np.diff(kind.similarity, prepend=-np.inf, append=np.inf))
-    low, size, high = settled_sizes(share, size, identities, cuts)
-    return Sweep(share, size, np.stack([low, high]), at, reached, identities, factor)
+    end_sizes = settled_sizes(share, size, identities, cuts)
+    return Sweep(share, end_sizes, at, reached, identities, factor)
 
 
 def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> np.ndarray:
@@ -290,13 +296,11 @@ def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> 
 def settled_sizes(
     share: np.ndarray, size: np.ndarray, identities: int, cuts: np.ndarray
 ) -> np.ndarray:
-    """Effective sizes (3, n + 1), at most those at the rates that the interval of a share tries.
+    """Effective sizes (2, n + 1), at most those at the rates that the interval of a share tries.
 
     Wilson's interval takes the variance at the rates that it tries, not at the observed one, and so
     must the clustering of errors, which the curve shows at other rates too. The rows are for the
-    lower end, the middle and the upper end of each interval; the middle, as if there were about two
-    more errors and two more others (Agresti & Coull, American Statistician 52 (1998) 119-126),
-    stands for both where one size is wanted. What is tried depends on the size: this starts from
+    lower and the upper end of each interval. What is tried depends on the size: this starts from
     one pair per identity and goes on until both agree. The size at the observed rate, with which
     intervals of clustered samples cover too little (Franco, Little, Louis & Slud, Journal of Survey
     Statistics and Methodology 7 (2019) 334-364, who steady it by a model), counts where it is
@@ -305,19 +309,19 @@ def settled_sizes(
     """
     quantile = stdtrit(identities - 1, 0.975)
     between = (cuts[1:] + cuts[:-1]) / 2
-    settled = np.full((3, len(share)), float(identities))
+    settled = np.full((2, len(share)), float(identities))
     for _ in range(SETTLING):
         low, high = score_interval(share, settled, quantile)
-        tried = np.stack([low[0], (low[1] + high[1]) / 2, high[2]])
+        tried = np.stack([low[0], high[1]])
         nearest = cuts[np.searchsorted(between, tried * (len(share) - 1))]
         settled = np.sqrt(settled * size[nearest])
     return np.minimum(size, settled)
 
 
 def resample(
-    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: np.ndarray, thresholds=()
+    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: np.ndarray
 ) -> tuple[Sweep, Sweep, np.ndarray]:
-    """Rates of a group in every resample, at each held FMR (k,) and at thresholds (t,).
+    """Rates of a group in every resample, at each held FMR (k,).
 
     `codes` (m, 2) tell the identities of all pairs, `weights` (G, B) how often each is drawn. Of
     the positives, of the negatives, and the FNMR of every resample at its own threshold for each
@@ -325,18 +329,14 @@ def resample(
     """
     positives = Kind(pairs.positive, *codes[pairs.positive_rows].T)
     negatives = Kind(pairs.negative, *codes[pairs.negative_rows].T)
-    each = np.ones(weights.shape[1], int)
     total = negatives.totals(weights)
     needs = total - allowed_matches(fmr[:, None], total)
-    below = np.searchsorted(pairs.negative, thresholds)[:, None] * each
-    rejected = sweep(negatives, weights, below, needs)
+    rejected = sweep(negatives, weights, needs[:0], needs)
     # Without any negative there is no last one to reject, and no FNMR either.
     last = np.append(-np.inf, pairs.negative)[np.minimum(rejected.reached, len(pairs.negative))]
     cuts = np.searchsorted(pairs.positive, last, side="right")
-    below = np.searchsorted(pairs.positive, thresholds)[:, None] * each
-    accepted = sweep(positives, weights, np.concatenate([below, cuts]), needs[:0])
-    fixed, held = np.split(accepted.below, [len(thresholds)])
-    return replace(accepted, below=fixed), rejected, np.where(total > 0, held, np.nan)
+    accepted = sweep(positives, weights, cuts, needs[:0])
+    return accepted, rejected, np.where(total > 0, accepted.below, np.nan)
 
 
 def held_size(fnmr: np.ndarray, draws: np.ndarray, accepted: Sweep) -> np.ndarray:
@@ -356,8 +356,22 @@ def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.n
 HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
 
 
-class Rate(NamedTuple):
-    """One error rate of one group."""
+class Limits(NamedTuple):
+    """Intervals of a difference, and the p of none."""
+
+    low: float
+    high: float
+    low90: float
+    high90: float
+    p: float
+
+
+NO_LIMITS = Limits(*[np.nan] * 5)
+
+
+@dataclass(frozen=True)
+class HeldRate:
+    """The FNMR of one group at a threshold of its own, which the sample sets."""
 
     estimate: float
     size: float  # as how many independent pairs its pairs count
@@ -365,6 +379,47 @@ class Rate(NamedTuple):
     identities: int
     n: int
     reason: str
+
+    @property
+    def too_few(self) -> bool:
+        """Whether its pairs are of too few identities for an interval."""
+        return bool(np.isnan(self.size))
+
+    def minus(self, base: HeldRate) -> Limits:
+        """Limits of its difference from the same rate of the reference."""
+        risk = np.array([[base.estimate, self.estimate]])
+        size = np.array([[base.size, self.size]])
+        pair = risk, size, _correlation(risk, size, base.draws, self.draws)
+        df = np.array([min(self.identities, base.identities) - 1])
+        limits = [hybrid_score_interval(*pair, stdtrit(df, level)) for level in (0.975, 0.95)]
+        return Limits(*np.array(limits).ravel(), *hybrid_score_p(*pair, df))
+
+
+@dataclass(frozen=True)
+class ThresholdRate:
+    """One error rate of one group at a threshold that is given."""
+
+    estimate: float
+    errors: int
+    curve: OrderedPairs | None  # None without a pair
+    n: int
+    reason: str
+
+    @property
+    def identities(self) -> int:
+        """Identities that its pairs are of."""
+        return self.curve.design.identities if self.curve else 0
+
+    @property
+    def too_few(self) -> bool:
+        """Whether its pairs are of too few identities for an interval."""
+        return self.curve is not None and bool(np.isnan(self.curve.design.inflation))
+
+    def minus(self, base: ThresholdRate) -> Limits:
+        """Limits of its difference from the same rate of the reference."""
+        score = difference_score(base.curve, self.curve, np.array([[base.errors, self.errors]]))
+        limits = [score.interval(level) for level in (0.95, 0.9)]
+        return Limits(*np.array(limits).ravel(), *score.p())
 
 
 def disparities(
@@ -392,16 +447,17 @@ def disparities(
         tolerance: difference up to which groups count as equal, above 0.
         fmr: rate at which "FNMR at FMR" holds each group.
         reference: group that the others are compared with.
-        n_boot: resamples of the identities.
+        n_boot: resamples of the identities, for "FNMR at FMR" alone.
         seed: of the resamples.
 
     Returns:
         One row per measure and other group, with the columns measure, group, reference, then
 
-        - rate, reference_rate, estimate (their difference), low, high: 95 % interval by
-          `helpers.effects.risks.hybrid_score_interval` with the effective sizes of the vertex
-          bootstrap. Both groups are resampled together, so that what they share through seeds
-          cancels;
+        - rate, reference_rate, estimate (their difference), low, high: 95 % interval. At one
+          threshold it is that of the dyadic-robust score, see `helpers.verification.differences`;
+          at one FMR that of `helpers.effects.risks.hybrid_score_interval` with the effective sizes
+          of the vertex bootstrap, since the sample sets the threshold. Both count what the groups
+          share through identities, which cancels;
         - low90, high90: the 90 % interval, by which the verdict "within" is given;
         - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
         - n: pairs of the group that the rate counts; identities: in these;
@@ -433,49 +489,59 @@ def disparities(
 
 def _rates(
     pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: float, threshold: float
-) -> dict[str, Rate]:
+) -> dict[str, HeldRate | ThresholdRate]:
     """The three rates of a group."""
     at = np.array([fmr], np.float64)
-    accepted, rejected, draws = resample(pairs, codes, weights, at, [threshold])
+    accepted, _, draws = resample(pairs, codes, weights, at)
     held = held_rates(pairs, at).iloc[0]
-    counts = accepted.identities, len(pairs.positive)
     size = held_size(held["fnmr"], draws, accepted)[0]
+    counts = accepted.identities, len(pairs.positive)
+    positive_codes, negative_codes = codes[pairs.positive_rows], codes[pairs.negative_rows]
     fnmr, fmr_at = pairs.rates(threshold)
+    rejected = np.searchsorted(pairs.positive, threshold)
+    matched = len(pairs.negative) - np.searchsorted(pairs.negative, threshold)
+    identities = len(weights)
+    # A positive errs the sooner, the less similar it is, and a negative the more similar it is.
+    of_positives = fnmr, rejected, -pairs.positive, positive_codes, identities, NO_POSITIVES
+    of_negatives = fmr_at, matched, pairs.negative, negative_codes, identities, NO_NEGATIVES
     return {
-        HELD: Rate(held["fnmr"], size, draws[0], *counts, held["reason"]),
-        FNMR: _at_threshold(fnmr, accepted, pairs.positive, threshold, NO_POSITIVES),
-        # Its draws are shares without an error, which correlate in the same way.
-        FMR: _at_threshold(fmr_at, rejected, pairs.negative, threshold, NO_NEGATIVES),
+        HELD: HeldRate(held["fnmr"], size, draws[0], *counts, held["reason"]),
+        FNMR: _at_threshold(*of_positives),
+        FMR: _at_threshold(*of_negatives),
     }
 
 
-def _at_threshold(rate: float, sweep: Sweep, kind: np.ndarray, threshold: float, none: str) -> Rate:
-    size, reason = sweep.size[np.searchsorted(kind, threshold)], "" if len(kind) else none
-    return Rate(rate, size, sweep.below[0], sweep.identities, len(kind), reason)
+def _at_threshold(
+    rate: float,
+    errors: int,
+    proneness: np.ndarray,
+    codes: np.ndarray,
+    identities: int,
+    none: str,
+) -> ThresholdRate:
+    """The rate of so many errors among pairs, of which the most prone err first."""
+    if not len(proneness):
+        return ThresholdRate(rate, 0, None, 0, none)
+    curve = ordered_pairs(proneness, codes, identities)
+    return ThresholdRate(rate, int(errors), curve, len(proneness), "")
 
 
-def _difference(rate: Rate, base: Rate, tolerance: float) -> dict[str, object]:
+def _difference(
+    rate: HeldRate | ThresholdRate, base: HeldRate | ThresholdRate, tolerance: float
+) -> dict[str, object]:
     """One row of `disparities`, without Holm."""
     reason = rate.reason or (base.reason and f"reference: {base.reason}")
-    if not reason and np.isnan([rate.size, base.size]).any():
+    if not reason and (rate.too_few or base.too_few):
         reason = TOO_FEW
-    if reason:
-        limits, p, quantile = np.full((2, 2, 1), np.nan), np.nan, np.nan
-    else:
-        risk = np.array([[base.estimate, rate.estimate]])
-        size = np.array([[base.size, rate.size]])
-        pair = risk, size, _correlation(risk, size, base.draws, rate.draws)
-        df = np.array([min(rate.identities, base.identities) - 1])
-        quantile = stdtrit(df[0], 0.975)
-        limits = [hybrid_score_interval(*pair, stdtrit(df, level)) for level in (0.975, 0.95)]
-        (p,) = hybrid_score_p(*pair, df)
-    (low, high), (low90, high90) = np.array(limits)[..., 0]
+    limits = NO_LIMITS if reason else rate.minus(base)
+    quantile = np.nan if reason else stdtrit(min(rate.identities, base.identities) - 1, 0.975)
     found = {"rate": rate.estimate, "reference_rate": base.estimate}
     found["estimate"] = rate.estimate - base.estimate
-    found |= {"low": low, "high": high, "low90": low90, "high90": high90, "p": p}
+    found |= limits._asdict()
     found |= {"n": rate.n, "identities": rate.identities}
-    found["verdict"] = verdict(low, high, low90, high90, tolerance)
-    return found | {"mde": float(mde((high - low) / (2 * quantile))), "reason": reason}
+    found["verdict"] = verdict(*limits[:4], tolerance)
+    width = limits.high - limits.low
+    return found | {"mde": float(mde(width / (2 * quantile))), "reason": reason}
 
 
 def _correlation(
