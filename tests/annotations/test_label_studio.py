@@ -289,6 +289,25 @@ def test_answers_about_several_regions_of_an_image_are_left_out(tmp_path):
     assert "duplicate" not in counts(report)
 
 
+@pytest.mark.parametrize("place", [{"imageDataURL": "data:image/png;base64,{}"}, {}])
+def test_regions_of_any_kind_are_told_apart(tmp_path, place):
+    """A bit mask says where it lies as no other region does, and an answer has its id alone."""
+    results = []
+    for name, label in (("L", "Female"), ("R", "Male")):
+        where = {key: text.format(name) for key, text in place.items()}
+        value = where | {"bitmasklabels": ["Face"]}
+        results.append({"id": name, "from_name": "face", "type": "bitmasklabels", "value": value})
+        results.append(choice(label) | {"id": name})
+    tasks = [
+        export(annotation(results), data={"image_id": "two"}) | {"id": 1},
+        export(annotation(results[2:]), data={"image_id": "single"}) | {"id": 2},
+    ]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
+    assert dict(zip(frame["image_id"], frame["level"], strict=True)) == {"single": 4}
+    found = counts(report)
+    assert found["several regions"] == 2 and "duplicate" not in found
+
+
 @pytest.mark.parametrize("kind", ["json", "csv"])
 def test_short_formats_tell_of_several_regions_too(tmp_path, kind):
     """They leave the region of a choice out, and say what was drawn."""
@@ -326,8 +345,9 @@ def test_another_key_of_the_image_is_named_or_given(tmp_path):
         words = f"{name}: .*has photo, batch where image, image_id was looked for; `image_key`"
         with pytest.raises(ValueError, match=words):
             read_label_studio(path, questions=["gender"])
-        frame, _ = read_label_studio(path, questions=["gender"], image_key="photo")
-        assert frame["image_id"].tolist() == ["001"]
+        for key in ("photo", "$photo"):
+            frame, _ = read_label_studio(path, questions=["gender"], image_key=key)
+            assert frame["image_id"].tolist() == ["001"]
 
 
 def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):

@@ -202,6 +202,7 @@ def read_export(
     Where items were shown as images, `image_key` and `image_id` stand in the place of the item.
     `doubtful` names, in the data of a flat export, might be those of questions.
     """
+    image_key = image_key.removeprefix("$")  # as the labelling configuration writes it
     export.begin(path, asked)
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     start = content[: 2**16].lstrip()[:1]
@@ -306,13 +307,29 @@ def _of_cell(given: Any) -> Any:
 
 
 _ABOUT = ("annotation_id", "annotator", "created_at", "updated_at", "lead_time")
-_SHAPE = ("x", "y", "width", "height", "radiusX", "radiusY", "points", "vertices", "rle")
-"""Where a region lies: a rectangle, an ellipse or a point, a polygon, a line, or painted pixels."""
+_ANSWERS = (
+    "choices",
+    "rating",
+    "text",
+    "number",
+    "datetime",
+    "taxonomy",
+    "selected",
+    "ranker",
+    "pairwise",
+)
+"""What values hold that are answers; the rest of a value says which region it is about."""
 
 
-def _shape(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the region lies that a value is about; empty where it is about the whole image."""
-    return {name: value[name] for name in _SHAPE if name in value}
+def _region(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the region lies that a value is about; empty where it is about the whole image.
+
+    A region is no list of known shapes, since Label Studio gets new ones. Where a value says
+    nothing of the place, the region's labels stand for it (`rectanglelabels`, `bitmasklabels`).
+    """
+    drawn = {name: part for name, part in value.items() if name not in _ANSWERS}
+    where = {name: part for name, part in drawn.items() if not name.endswith("labels")}
+    return where or drawn
 
 
 def _regions_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -320,7 +337,7 @@ def _regions_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     regions = []
     for given in map(_of_cell, record.values()):
         for one in given if isinstance(given, list) else ():
-            shape = _shape(one) if isinstance(one, dict) else {}
+            shape = _region(one) if isinstance(one, dict) else {}
             if shape and shape not in regions:
                 regions.append(shape)
     return regions
@@ -331,7 +348,7 @@ def _about_several_regions(results: Sequence[Result]) -> set[str | None]:
 
     An answer about a region has the region's id, and says where it lies as the region does.
     """
-    shapes = [_shape(result.value) for result in results]
+    shapes = [_region(result.value) for result in results]
     if not any(shapes):
         return set()
     ids = {one.id for one, shape in zip(results, shapes, strict=True) if shape and one.id}
