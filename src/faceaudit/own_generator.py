@@ -12,6 +12,9 @@ neutral faces and at rounds of transects, until faces and levels are where they 
 import math
 import os
 import re
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -303,12 +306,13 @@ def given_directions(codes: np.ndarray, specification: Specification) -> Found:
     """
     path, length = specification.beside(specification.generator.hyperplanes), codes.shape[1]
     try:
-        loaded = np.load(path)
-        if isinstance(loaded, np.ndarray):
-            planes = _boundary(loaded, codes, [*specification.axes])
+        arrays = _arrays_of(path)
+        if isinstance(arrays, np.ndarray):
+            _require_real(arrays, "the array")
+            planes = _boundary(arrays, codes, [*specification.axes])
             return _with_levels(codes, planes, specification, "boundary_given", path.name)
-        with loaded as file:
-            arrays = dict(file)
+        for name in ("normals", "intercepts"):
+            _require_real(arrays[name], name)
         planes = Hyperplanes.from_arrays({"scores": np.full(len(arrays["names"]), np.nan)} | arrays)
         require_shape(planes.normals, "normals", (len(planes.names), length))
         planes.select([*specification.axes])
@@ -318,15 +322,48 @@ def given_directions(codes: np.ndarray, specification: Specification) -> Found:
         raise fault("no_planes", path, found, length) from None
 
 
+_UNREADABLE = (
+    EOFError,
+    MemoryError,
+    NotImplementedError,
+    SyntaxError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What NumPy raises about a damaged file, besides OSError, ValueError and KeyError."""
+
+
+def _arrays_of(path: Path) -> np.ndarray | dict[str, np.ndarray]:
+    """The array of an `.npy`, or those of an `.npz` by name.
+
+    Raises:
+        ValueError: the file is cut off, damaged, or of another kind.
+    """
+    try:
+        with path.open("rb") as file:  # np.load leaves a damaged file open
+            loaded = np.load(file)
+            return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
+    except _UNREADABLE as error:
+        raise ValueError(f"the file cannot be read ({type(error).__name__})") from None
+
+
+def _require_real(array: np.ndarray, name: str) -> None:
+    """Raise what is wrong with an array that holds other things than real numbers."""
+    kind = np.asarray(array).dtype
+    if not (np.issubdtype(kind, np.floating) or np.issubdtype(kind, np.integer)):
+        raise ValueError(f"{name} of the type {kind}, real numbers were expected")
+
+
 @on_one_thread
 def _boundary(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperplanes:
-    """The hyperplane of one axis, from a normal (1, D) or (D,) without intercept.
+    """The hyperplane of one axis, from a normal (1, D), (D,) or (D, 1) without intercept.
 
     Boundaries are published without the place where they lie. Zero becomes the median of sampled
     faces, half of which then are on either side.
     """
     length = codes.shape[1]
-    if normal.shape not in ((1, length), (length,)):
+    if normal.shape not in ((1, length), (length,), (length, 1)):
         raise ValueError(f"one array of the shape {normal.shape}")
     if len(axes) != 1:
         raise ValueError(f"one boundary without a name for {len(axes)} axes ({', '.join(axes)})")

@@ -1,6 +1,8 @@
 """Every door of an audit from its file to its report: images, generators, and kinds of models."""
 
+import io
 from dataclasses import replace
+from types import SimpleNamespace
 
 import generator_files as files
 import numpy as np
@@ -369,7 +371,7 @@ def test_ready_hyperplanes_and_levels_need_no_answers_about_samples(write, home)
 BOUNDARY = READY.replace("planes.npz", "boundary.npy")
 
 
-@pytest.mark.parametrize("shape", [(1, 4), (4,)])
+@pytest.mark.parametrize("shape", [(1, 4), (4,), (4, 1)])
 def test_a_boundary_without_a_name_is_that_of_the_one_axis(write, home, shape):
     np.save(home / "boundary.npy", np.array([0, 1.0, 0, 0]).reshape(shape))
     people = f"people: {{kind: reader, models: {{gender: {python('corner').strip()}}}}}\n"
@@ -440,6 +442,10 @@ def test_a_generator_of_grey_pictures_in_python(write, home, module):
         ({"names": ["gender", "age"]}, "no hyperplane of skin_colour"),
         ({"normals": np.eye(2, 5)}, r"shape \(2, 5\), expected \(2, 4\)"),
         ({"normals": None}, "no 'normals"),
+        ({"normals": np.eye(2, 4) + 1j}, "normals of the type complex128, real numbers"),
+        ({"normals": np.eye(2, 4) > 0}, "normals of the type bool, real numbers"),
+        ({"normals": np.eye(2, 4).astype(str)}, "normals of the type <U32, real numbers"),
+        ({"intercepts": [1j, 0]}, "intercepts of the type complex128, real numbers"),
         ({"names": np.array(["gender", {}], object)}, "allow_pickle=False"),
     ],
 )
@@ -447,3 +453,29 @@ def test_hyperplanes_that_do_not_fit_are_refused(write, home, changed, told):
     write_planes(home, **changed)
     with pytest.raises(ValueError, match=f"planes.npz: .*{told}.*; an .npz with names"):
         run_audit(write(READY + "people: {kind: page}\n" + model("red")))
+
+
+def whole_file(suffix: str) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, normals=np.eye(2, 4)) if suffix == "npz" else np.save(stream, np.eye(1, 4))
+    return stream.getvalue()
+
+
+HUGE = whole_file("npy").replace(b"(1, 4), }" + b" " * 12, b"(9999999, 9999999), }")
+DAMAGED = [
+    (whole_file("npz")[:100], "BadZipFile"),
+    (whole_file("npy").replace(b"}", b"{"), "header|TokenError|SyntaxError"),
+    (HUGE, "MemoryError|allocate"),
+    (b"", "EOFError"),
+]
+
+
+@pytest.mark.parametrize(("content", "told"), DAMAGED, ids=["cut off", "header", "huge", "empty"])
+def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, told):
+    path = tmp_path / "planes.npz"
+    path.write_bytes(content)
+    given = SimpleNamespace(
+        generator=SimpleNamespace(hyperplanes="planes.npz"), beside=lambda name: tmp_path / name
+    )
+    with pytest.raises(ValueError, match=f"planes.npz: .*({told}).*; an .npz with names"):
+        own_generator.given_directions(np.eye(4), given)
