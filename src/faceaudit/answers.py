@@ -84,9 +84,11 @@ class Reading:
 
     def __call__(self, raw: Any, n: int, name: str, missing: bool = False) -> np.ndarray:
         """Answers about n images, float64 (n,) or (n, d); `missing`: NaN stands for "no face"."""
+        if hasattr(raw, "detach"):  # a tensor of torch, which NumPy takes without gradients alone
+            raw = raw.detach().cpu()
         try:
             rows = np.asarray(raw, np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):
             raise ValueError(f"{name}: the answers are no numbers") from None
         if rows.ndim == 0 or len(rows) != n or not rows.size:
             raise ValueError(f"{name}: shape {rows.shape} for {n} images, {n} rows were expected")

@@ -345,6 +345,14 @@ def test_networks_answer_as_in_torch(kind, size, tmp_path):
     np.testing.assert_allclose(found, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
+def test_a_function_may_return_a_tensor_with_gradients():
+    def with_gradients(x):
+        return torch.from_numpy(red(x)).requires_grad_()
+
+    found = python(with_gradients, Reading()).ask(IMAGES)
+    np.testing.assert_array_equal(found.values, python(red, Reading()).ask(IMAGES).values)
+
+
 # --- what is refused
 
 chance = np.random.default_rng(1)
