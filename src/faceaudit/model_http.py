@@ -29,7 +29,7 @@ import urllib3
 from PIL import Image
 from urllib3.util import Retry
 
-from faceaudit.answers import NO_FACE, AnswerCache, BlackBox, Done, Reading, Wanted
+from faceaudit.answers import NO_FACE, ROUNDING, AnswerCache, BlackBox, Done, Reading, Wanted
 from faceaudit.parts import Http
 from faceaudit.wording import fault
 from helpers.utils import seeding
@@ -70,6 +70,8 @@ class CallFailed(Exception):
         status: of HTTP; None where a call broke off, or the answer could not be read.
         after: seconds that the endpoint asks to wait for; None where it asks for none.
         in_json: whether the endpoint answered in JSON, though not what is read.
+        refusal: a sentence where the answer is of another kind than what is read. It ends the run
+            where the endpoint never gave an answer: then `model.read` is likely wrong.
     """
 
     def __init__(
@@ -78,11 +80,13 @@ class CallFailed(Exception):
         status: int | None = None,
         after: float | None = None,
         in_json: bool = False,
+        refusal: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.status = status
         self.after = after
         self.in_json = in_json
+        self.refusal = refusal
 
     @property
     def may_pass(self) -> bool:
@@ -191,6 +195,8 @@ class RemoteModel(BlackBox):
                 self._seconds_in_silence = 0.0
                 return
             cache.add([key], [None], [str(failure)])
+            if failure.refusal and not cache.has_answers():
+                raise ValueError(failure.refusal)
             left -= time.monotonic() - start
             self._tries_in_silence += 1
             if not again:
@@ -331,7 +337,38 @@ class RemoteModel(BlackBox):
             except (LookupError, TypeError, ValueError):
                 reason = f"nothing stands at {part!r} of model.read"
                 raise CallFailed(reason, in_json=True) from None
-        return None if found is None else self.reading([found], 1, self.name)[0].tolist()
+        return None if found is None else self._numbers(found)
+
+    def _numbers(self, found: Any) -> float | list[float]:
+        """The number, or the vector of a face, that stands where `read` looks."""
+        place = self._http.read
+        try:
+            numbers = np.asarray(found, np.float64).ravel()
+        except (TypeError, ValueError):
+            raise self._unfit("no number stands at model.read, a number was expected") from None
+        if not np.isfinite(numbers).all():
+            raise CallFailed("the answer is no finite number", in_json=True)
+        if self.reading.gives == "probability" and numbers.size > 1:
+            raise self._unfit(
+                f"{numbers.size} numbers stand at model.read; the place of one of them was "
+                f"expected, such as `read: {place}.1`"
+            )
+        if self.reading.gives == "probability" and numbers.size == 1:
+            (score,) = numbers
+            if not -ROUNDING <= score <= 1 + ROUNDING:
+                expected = "a probability from 0 to 1 was expected"
+                reason = f"the answer is outside the range, {expected}"
+                raise self._unfit(reason, f"the answer is {score:.4g}, {expected}")
+        try:
+            return self.reading([found], 1, self.name)[0].tolist()
+        except ValueError as error:
+            reason = str(error).removeprefix(f"{self.name}: ")
+            raise self._unfit(reason) from None
+
+    def _unfit(self, reason: str, sentence: str | None = None) -> CallFailed:
+        """A failed call whose answer is of another kind; reasons are counted, so they are alike."""
+        refusal = f"{self.name}: {sentence or reason}"
+        return CallFailed(reason, in_json=True, refusal=refusal)
 
 
 def _as_png(image: np.ndarray) -> bytes:

@@ -22,7 +22,7 @@ from face_endpoint import (
 from requests.utils import get_netrc_auth
 
 from faceaudit import model_http
-from faceaudit.answers import Reading, ask_and_keep
+from faceaudit.answers import NO_FACE, Reading, ask_and_keep
 from faceaudit.model_http import RemoteModel
 from faceaudit.parts import Http
 
@@ -131,8 +131,9 @@ def test_secrets_are_sent_and_stand_nowhere(tmp_path, monkeypatch):
 
 
 ENDED = [
-    (say_json({"p": 87.3}), "p", 1, "answers from 87.3 to 87.3, probabilities in"),
-    (say_json({"p": "secret"}), "p", 1, "the answers are no numbers"),
+    (say_json({"p": 87.3}), "p", 1, "the answer is 87.3, a probability from 0 to 1 was expected"),
+    (say_json({"p": [0.2, 0.8]}), "p", 1, r"2 numbers stand at model.read; .* `read: p\.1`"),
+    (say_json({"p": "secret"}), "p", 1, "no number stands at model.read"),
     (say_json({"p": "secret"}), "p.r", 40, "40 of 40 calls failed.*nothing stands at 'r' of model"),
     (say_json({}, 401), "p", 1, "refuses the key .HTTP 401.; check model.headers"),
     (say_json({}, 404), "p", 1, "takes no images .HTTP 404.; check model.url"),
@@ -156,6 +157,7 @@ START = b"HTTP/1.1 200 OK\r\n"
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n"
 BOMB = gzip.compress(bytes(20_000_000))
 ONE_TRY = rf"no answer in 1 try and 1\.\d s.*no answer in {TOTAL:g} s"
+NO_NUMBER = "calls failed.*the answer is no finite number"
 SIX_TRIES = "no answer in 6 tries and "
 SILENT = {
     "headers drip": (send_for_ever(START + b"X-Slow: ", b"a", 0.02), ONE_TRY),
@@ -237,16 +239,16 @@ SILENT = {
         say_json({}, 429, {"Retry-After": "31536000"}),
         "HTTP 429 after 1 try, .* model.per_second lower",
     ),
-    "not a number": (send_raw(with_length(b'{"p": NaN}')), "the answer is nan"),
-    "infinity": (send_raw(with_length(b'{"p": -Infinity}')), "the answer is .inf"),
-    "too large a number": (send_raw(with_length(b'{"p": 1e999}')), "the answer is inf"),
+    "not a number": (send_raw(with_length(b'{"p": NaN}')), NO_NUMBER),
+    "infinity": (send_raw(with_length(b'{"p": -Infinity}')), NO_NUMBER),
+    "too large a number": (send_raw(with_length(b'{"p": 1e999}')), NO_NUMBER),
     "a number of many digits": (
         send_raw(with_length(b'{"p": ' + b"1" * 5000 + b"}")),
-        "the answer is inf",
+        NO_NUMBER,
     ),
     "a nested answer": (
         send_raw(with_length(b'{"p": ' + b"[" * 200 + b"]" * 200 + b"}")),
-        "the answers are no numbers",
+        "calls failed.*no number stands at model.read",
     ),
     "a redirect without end": (
         send_for_ever(b"HTTP/1.1 302 Found\r\nLocation: /loop\r\n\r\n", b" " * 100_000),
@@ -376,6 +378,43 @@ def test_images_that_an_endpoint_cannot_take_end_no_later_run(tmp_path, missing)
     wanted = truth(images)
     wanted[40::37] = np.nan
     np.testing.assert_array_equal(found.values, wanted)
+
+
+@pytest.mark.parametrize("bad", [b"NaN", b"75", b'"n/a"', b"[0.1, 0.9]"])
+def test_answers_that_are_none_in_mid_run_fail_for_their_image_alone(tmp_path, bad):
+    images = faces(300)
+    hard = {image[0].tobytes() for image in images[40::37]}
+
+    def say(handler, image):
+        if image[0].tobytes() in hard:
+            send(handler, b'{"p": ' + bad + b"}")
+        else:
+            say_p(handler, image)
+
+    with FaceEndpoint(say=say) as endpoint:
+        found = asked(tmp_path, images, endpoint.url, "p")
+    wanted = truth(images)
+    wanted[40::37] = np.nan
+    np.testing.assert_array_equal(found.values, wanted)
+    (reason,) = {*found.reasons[40::37]}
+    assert "75" not in reason and ("number" in reason or "from 0 to 1" in reason)
+
+
+def test_an_endpoint_whose_first_answer_is_unfit_can_be_asked_again(tmp_path):
+    """The image is asked about last in the second run, though seeds draw the same order."""
+    images = faces(30)[1:]
+    first = []
+
+    def say(handler, image):
+        first.append(image[0].tobytes())
+        say_json({"p": 75})(handler, image) if first[0] == first[-1] else say_p(handler, image)
+
+    with FaceEndpoint(say=say) as endpoint:
+        with pytest.raises(ValueError, match="the answer is 75, a probability"):
+            asked(tmp_path, images, endpoint.url, "p")
+        found = asked(tmp_path, images, endpoint.url, "p")
+    failed = [reason for reason in found.reasons if reason not in ("", NO_FACE)]
+    assert len(failed) == 1 and "from 0 to 1" in failed[0]
 
 
 KEYS = ["very-secret\n", "very-secret\r\nX-Other: 1", " very-secret", "very-secret\u20ac"]
