@@ -132,8 +132,10 @@ Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discr
 # --- the model
 
 
-_SIDE = TypeAdapter(Annotated[int, Field(gt=0)])
-_HEIGHT_AND_WIDTH = TypeAdapter(tuple[Annotated[int, Field(gt=0)], Annotated[int, Field(gt=0)]])
+Side = Annotated[int, Field(gt=0, strict=True)]
+"""Pixels; strict, since `true` is no number of them."""
+_SIDE = TypeAdapter(Side)
+_HEIGHT_AND_WIDTH = TypeAdapter(tuple[Side, Side])
 
 
 def _size(value: Any) -> int | tuple[int, int]:
@@ -221,7 +223,7 @@ class Preparation(Strict):
         return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
 
 
-Column = Annotated[int, Field(ge=0)]
+Column = Annotated[int, Field(ge=0, strict=True)]
 """One of the numbers that a model gives for an image, counted from 0."""
 
 
@@ -229,7 +231,9 @@ class Output(Strict):
     """Where a model's answer stands."""
 
     name: str | None = None
-    index: int | None = None  # column of the positive class, where there are several
+    index: Annotated[int, Field(strict=True)] | None = (
+        None  # column of the positive class, where there are several
+    )
     # Columns of the classes, where the output has others too: of two the second is the positive.
     classes: Annotated[
         tuple[Column, ...] | None,
@@ -300,7 +304,7 @@ class Http(_Cut):
     url: Annotated[str, such(is_address, "an address such as https://api.example.com/face")]
     read: Text  # where the answer stands, as "faces.0.gender.p_male"
     version: Text
-    size: int = Field(gt=0)  # of the images that it is sent
+    size: Side  # of the images that it is sent
     headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
     max_calls: int = Field(ge=1)
     per_second: float = Field(5.0, gt=0)

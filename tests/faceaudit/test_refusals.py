@@ -29,6 +29,9 @@ model: {path: x} | model.kind is missing
 model: {kind: onnx, path: x, input: {size: 8, sise: 1}} | model.input.sise is no key here (did you
 model: {kind: onnx, path: x, input: {size: [112, 96, 3]}} | model.input.size is [112, 96, 3], a numb
 model: {kind: onnx, path: x, input: {size: 0}} | model.input.size is 0, a number of pixels, or heig
+model: {kind: onnx, path: x, input: {size: true}} | model.input.size is True, a number of pixels
+model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [true, false]}} | model.output.cla
+model: {kind: onnx, path: x, input: {size: 8}, output: {index: true}} | model.output.index is True
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7]}} | model.output.classes is [7]
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 7]}} | model.output.classes is
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, -1]}} | model.output.classes.1
