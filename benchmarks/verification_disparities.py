@@ -3,10 +3,10 @@
 Run `python benchmarks/verification_disparities.py`. Two groups of identities with random effects
 are compared as in chapter 14: each identity with 16 pictures of itself, and with 17 of each of the
 next three in a ring. A pair errs where a normal variable falls beyond a threshold, so the rates are
-known. Four settings: effects of identities are weak or strong; identities are matched (half of the
-effects' variance is common to both groups) or are other people; and a large group with weak effects
-is held against one with strong effects. In each the groups do not differ, one errs three times as
-often, or five points more often.
+known. Five settings: effects of identities are weak or strong; identities are matched (half of the
+effects' variance is common to both groups), closely matched (nine tenths are) or other people; and
+40 identities with weak effects are held against a group with strong ones. In each the groups do not
+differ, one errs three times as often, or five points more often.
 
 Every interval is computed in closed form for all audits at once: that of
 `helpers.verification.disparities` at one threshold; the one that it had before, Newcombe's of two
@@ -64,15 +64,16 @@ class Setting:
     """What two groups are like; the second one's number of identities varies."""
 
     effects: tuple[Effects, Effects]
-    matched: bool
+    common: float  # share of the effects' variance that the groups have in common; 0: other people
     reference_identities: int | None = None  # None: as many as the second group has
 
 
 SETTINGS = {
-    "weak effects, matched": Setting((WEAK, WEAK), matched=True),
-    "strong effects, matched": Setting((STRONG, STRONG), matched=True),
-    "strong effects, other people": Setting((STRONG, STRONG), matched=False),
-    "strong effects against 40 weak": Setting((WEAK, STRONG), False, reference_identities=40),
+    "weak effects, matched": Setting((WEAK, WEAK), common=0.5),
+    "strong effects, matched": Setting((STRONG, STRONG), common=0.5),
+    "strong effects, closely matched": Setting((STRONG, STRONG), common=0.9),
+    "strong effects, other people": Setting((STRONG, STRONG), common=0),
+    "strong effects against 40 weak": Setting((WEAK, STRONG), common=0, reference_identities=40),
 }
 
 
@@ -123,21 +124,21 @@ def simulated(
 ) -> tuple[SimulatedPairs, SimulatedPairs]:
     """The reference and another group in all repetitions."""
     sizes = (setting.reference_identities or identities, identities)
-    codes = max(sizes) if setting.matched else sum(sizes)
-    starts = (0, 0 if setting.matched else sizes[0])
+    codes = max(sizes) if setting.common else sum(sizes)
+    starts = (0, 0 if setting.common else sizes[0])
     shared = {}
     groups = []
     for effects, size, start, rate in zip(setting.effects, sizes, starts, rates, strict=True):
         design = pair_design(kind, size, start, codes)
 
         def drawn(name: str, count: int, variance: float) -> np.ndarray:
-            """Random effects (R, count), half of whose variance matched groups have in common."""
-            own = rng.standard_normal((REPETITIONS, count))
-            if not setting.matched:
+            """Random effects (R, count), of which matched groups have a part in common."""
+            own = np.sqrt(1 - setting.common) * rng.standard_normal((REPETITIONS, count))
+            if not setting.common:
                 return np.sqrt(variance) * own
             if name not in shared:
                 shared[name] = rng.standard_normal((REPETITIONS, count))
-            return np.sqrt(variance / 2) * (own + shared[name])
+            return np.sqrt(variance) * (own + np.sqrt(setting.common) * shared[name])
 
         if kind == "FNMR":
             common = drawn("ease", size, effects.ease)
@@ -282,9 +283,11 @@ def facts(table: pd.DataFrame) -> dict[str, object]:
         ends = f"{of_kind.min():.2f} to {of_kind.max():.2f}"
         found[f"width of {kind}, now by before"] = f"{mean:.2f} ({ends})"
     planted = wide[wide.index.get_level_values("gap") > 0]
-    for kind, of_kind in planted["found"].groupby("kind", sort=False):
-        now, before = 100 * of_kind["now"].mean(), 100 * of_kind["before"].mean()
-        found[f"planted differences of {kind} found (%)"] = f"{before:.0f} before, {now:.0f} now"
+    for (kind, name), part in planted["found"].groupby(["kind", "setting"], sort=False):
+        now, before = 100 * part["now"].mean(), 100 * part["before"].mean()
+        found[f"planted differences of {kind} found, {name} (%)"] = (
+            f"{before:.0f} before, {now:.0f} now"
+        )
     return found
 
 

@@ -20,7 +20,8 @@ from statsmodels.stats.proportion import proportion_confint
 from threadpoolctl import threadpool_limits
 
 from helpers import figures
-from helpers.verification import disparities, vertex_bootstrap
+from helpers.verification import vertex_bootstrap
+from helpers.verification.differences import difference_score, ordered_pairs
 
 IDENTITIES, RATES = (25, 50, 100, 200), (0.01, 0.02, 0.05, 0.1)
 OWN, OTHERS, OTHERS_EACH = 16, 3, 17
@@ -31,7 +32,7 @@ negatives. How far positives lie above negatives."""
 GAP, HELD = 0.05, 0.01
 """By how much a second group errs more often; the FMR that is held."""
 REPETITIONS, DIFFERENCES, RESAMPLES = 1000, 300, 300
-"""Audits of one group, those of two, and resamples of each."""
+"""Audits of one group, those of two, and resamples of the first."""
 GOOD = (92, 97)
 """Coverage (%) that is called right."""
 OURS, THEIRS, PAIRS = "ours", "recommended", "pairs"
@@ -138,17 +139,18 @@ def one_group(n: int, seed: int) -> list[Row]:
 def two_groups(n: int, seed: int) -> list[Row]:
     """One audit of two groups: differences of their rates at one threshold."""
     scores, positive, vertices = pairs(n, 2, np.random.default_rng([n, seed, 2]))
-    group, rows = np.repeat(["other", "reference"], len(positive)), []
+    rows = []
     for rate in RATES:
         rates = np.array([[rate + GAP], [rate]])
         at = scores + np.where(positive, norm.isf(rates), norm.ppf(rates))  # the threshold is 0
-        table = disparities(
-            at.ravel(), np.tile(positive, 2), group, np.tile(vertices, (2, 1)),
-            threshold=0.0, tolerance=GAP, reference="reference", n_boot=RESAMPLES, seed=seed,
-        ).set_index("measure")  # fmt: skip
         for kind, some in (("FNMR", positive), ("FMR", ~positive)):
             errors = (at[:, some] < 0) == (kind == "FNMR")
-            ends = {OURS: tuple(table.loc[f"{kind} at threshold", ["low", "high"]])}
+            # As `disparities` has it, without its third measure, whose resamples would take longer.
+            prone = at[:, some] * (-1 if kind == "FNMR" else 1)
+            other, reference = (ordered_pairs(row, vertices[some], n) for row in prone)
+            counts = errors.sum(axis=1)[None, ::-1]
+            low, high = difference_score(reference, other, counts).interval()
+            ends = {OURS: (low.item(), high.item())}
             other, own = (intervals(error, vertices[some]) for error in errors)
             p, q = errors.mean(axis=1)
             for name in own:
