@@ -65,8 +65,8 @@ def test_codes_stand_for_classes_where_no_cell_is_a_name_and_no_name_a_number():
 
 
 def test_a_missing_share_is_refused_in_every_kind_of_column(table):
-    for values in (table["age"].astype("Float64"), table["age"].astype(object)):
-        values = values.copy()
+    for dtype in ("Float64", object):
+        values = pd.Series(np.full(len(table), 0.5), dtype=dtype)
         values[0] = pd.NA
         with pytest.raises(ValueError, match="column 'age', row 2 is empty, a mean answer from 0"):
             from_table(table.assign(age=values), file(annotated=["age"]))
