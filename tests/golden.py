@@ -191,7 +191,10 @@ def main(arguments: list[str]) -> int:
     if chosen.write:
         write(chosen.what)
         return 0
-    differing = compare(chosen.what)
+    try:
+        differing = compare(chosen.what)
+    except FileNotFoundError as error:
+        sys.exit(str(error))
     for name, found in differing.items():
         print(f"{name}: {len(found)} values are not as recorded", *found, sep="\n")
     how = "bit for bit" if wrote_the_record(chosen.what) else "within the tolerances"

@@ -24,6 +24,7 @@ from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
 from faceaudit.wording import fault
 from helpers.artifacts.lineage import digest, file_hash
+from helpers.utils.names import paths_on_disk
 
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
@@ -237,7 +238,8 @@ def local_model(
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
     from faceaudit.examples import make_example  # with torch
 
-    path = folder / given.path
+    name_of_file = str(given.path)
+    path = paths_on_disk(folder, [name_of_file])[name_of_file]
     make_example(path)
     network = OnnxNetwork(path, output.name, device)
     # Which fails where shapes differ, and says whether several images can be asked about at once.

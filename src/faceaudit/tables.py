@@ -21,7 +21,9 @@ from helpers import effects
 from helpers.annotations.ingest import read_table
 from helpers.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 
-NUMBER_WITH_COMMA = r"[+-]?\d+,\d+"
+NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
+"""A number with a comma, with marks between thousands, or with a unit; "20-29" is a name."""
+MINUS_SIGN = "\N{MINUS SIGN}"
 TRUTH_VALUES = {"false": "0", "true": "1"}
 """How programs write 0 and 1 as truth values, in small letters."""
 
@@ -92,32 +94,40 @@ class Rows:
         """A column without a missing value, as text; the number 2.0 is the text "2"."""
         values = self.frame[column]
         self.refuse(values.isna(), column, expected)
-        return comparable(values) if pd.api.types.is_float_dtype(values) else values.astype(str)
+        return comparable(values)
 
     def names(self, column: str) -> pd.Series:
         """A column of the names of images, each once."""
-        names = self.texts(column, "the name of an image")
+        values = self.frame[column]
+        self.refuse(values.isna(), column, "the name of an image")
+        # A text is the name of a file as it stands, also "1.0".
+        names = comparable(values) if pd.api.types.is_float_dtype(values) else values.astype(str)
         self.refuse(names.duplicated(), column, "an image once; remove one row")
         return names
 
     def numbers(self, column: str) -> pd.Series:
         """A column as numbers, NaN where a cell is none."""
-        return pd.to_numeric(self.frame[column], errors="coerce")
+        return pd.to_numeric(self.frame[column], errors="coerce").astype(float)
 
     def measures(self, column: str) -> pd.Series | None:
         """A column of numbers, NaN where a cell is none; None where most cells are words.
 
-        Raises ValueError for numbers with a comma, which may stand for a point or for thousands.
+        Raises ValueError for numbers in another writing: a comma may stand for a point or for
+        thousands, and a unit belongs into the name of the column.
         """
         values = self.frame[column]
         if pd.api.types.is_bool_dtype(values):
             return None
-        numbers = pd.to_numeric(values, errors="coerce").astype(float)
+        texts = comparable(values).str.replace(MINUS_SIGN, "-")
+        numbers = pd.to_numeric(texts, errors="coerce").astype(float)
         numbers = numbers.where(np.isfinite(numbers) & values.notna())
-        with_comma = comparable(values).str.fullmatch(NUMBER_WITH_COMMA, na=False)
-        if (numbers.notna() | with_comma).sum() <= values.notna().sum() / 2:
+        in_other_writing = texts.str.fullmatch(NUMBER_IN_OTHER_WRITING, na=False) & numbers.isna()
+        if (numbers.notna() | in_other_writing).sum() <= values.notna().sum() / 2:
             return None
-        self.refuse(with_comma, column, "a number with a decimal point and without a comma")
+        plain = (
+            "a number as 1234.5, without a comma, without marks between thousands, without a unit"
+        )
+        self.refuse(in_other_writing, column, plain)
         return numbers
 
     def level(self, column: str, names: Sequence[str]) -> pd.Series:
@@ -135,7 +145,7 @@ class Rows:
         """
         known = _names_in_table(names, column, self.source)
         if _are_truth_values(known):
-            known = ["0", "1"]
+            known = [TRUTH_VALUES[name.casefold()] for name in known]
         found = self._coded(column, known)
         numbered = pd.to_numeric(pd.Series(known), errors="coerce").notna().any()
         if not numbered and found.notna().any():
@@ -186,7 +196,7 @@ class Rows:
         found = {name: self.numbers(name) for name in columns}
         for name, values in found.items():
             self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
-        return {name: values.astype(float) for name, values in found.items()}
+        return found
 
 
 def _composed_header(name: object) -> object:

@@ -102,6 +102,8 @@ def test_an_identity_is_the_same_as_a_whole_number_and_as_a_float():
     first, second = number[: len(table)], number[len(table) :].astype(float)
     found = faceaudit.from_pairs(table.assign(first=first, second=second), file()).frame
     assert (found["first"] == found["second"]).tolist() == (table["same"] == 1).tolist()
+    texts = table.assign(first=first.astype(str), second=second.astype(str))  # as in a CSV file
+    assert faceaudit.from_pairs(texts, file()).frame.equals(found)
 
 
 @pytest.mark.parametrize("column", ["group", "first", "same", "similarity"])

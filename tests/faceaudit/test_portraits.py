@@ -188,9 +188,30 @@ def test_numbers_with_a_comma_are_refused_by_row(portraits):
         table = portraits.assign(age=portraits["age"].round(3).astype(str))
         table.loc[rows, "age"] = table.loc[rows, "age"].str.replace(".", ",")
         row = 2 if rows.start is None else 6
-        expected = f"column 'age', row {row} is '0,.*', a number with a decimal point and without"
+        expected = f"column 'age', row {row} is '0,.*', a number as 1234.5, without a comma, "
         with pytest.raises(ValueError, match=expected):
             from_portraits(table, own())
+
+
+@pytest.mark.parametrize("writing", ["{}°", "{}%", "{} px", "1,234.{}", "1 645{}", "1'234.{}"])
+def test_numbers_in_another_writing_never_become_categories(portraits, writing):
+    cells = [writing.format(row) for row in range(len(portraits))]
+    with pytest.raises(ValueError, match="column 'age', row 2 is .*, a number as 1234.5"):
+        from_portraits(portraits.assign(age=cells), own())
+
+
+def test_a_minus_sign_is_read_as_a_hyphen_is(portraits):
+    hyphen = [f"{row - 50}" for row in range(len(portraits))]
+    minus = [text.replace("-", "\N{MINUS SIGN}") for text in hyphen]
+    expected, found = (
+        from_portraits(portraits.assign(age=cells), own()).frame["age"] for cells in (hyphen, minus)
+    )
+    assert found.tolist() == expected.tolist()
+
+
+def test_ranges_and_dates_with_hyphens_are_names(portraits):
+    cells = np.where(portraits.index % 2, "20-29", "2024-05-01")
+    assert from_portraits(portraits.assign(age=cells), own()).frame["age"].tolist() == [*cells]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ def rows_of(*cells) -> Rows:
         (("0", "1"), ["0", 1.0]),
         (("0", "1"), ["FALSE", True]),
         (("False", "True"), ["FALSE", "true"]),
+        (("true", "false"), ["TRUE", False]),
         (("1", "2"), [1.0, 2.0]),
         (("1", "2"), ["1", 2]),
         (("1.0", "0.0"), ["1", "0.0"]),
@@ -61,6 +62,14 @@ def test_codes_stand_for_classes_where_no_cell_is_a_name_and_no_name_a_number():
         found, told = rows_of(*cells).answer("skin", names)
         assert found.tolist()[:2] == [0, 1] and np.isnan(found.iloc[2])
         assert told == f"{names[0]!r} or {names[1]!r}"
+
+
+def test_a_missing_share_is_refused_in_every_kind_of_column(table):
+    for dtype in ("Float64", object):
+        values = pd.Series(np.full(len(table), 0.5), dtype=dtype)
+        values[0] = pd.NA
+        with pytest.raises(ValueError, match="column 'age', row 2 is empty, a mean answer from 0"):
+            from_table(table.assign(age=values), file(annotated=["age"]))
 
 
 def test_what_reads_as_a_missing_value_cannot_be_a_level():

@@ -111,3 +111,17 @@ def test_a_file_is_found_however_the_disk_spells_its_accents(folder, on_disk, in
     faces = opened(folder)
     assert torch.equal(faces.synthesize(faces.codes), expected)
     assert faces.index["image_id"][1] == unicodedata.normalize("NFC", name)
+
+
+def test_empty_rows_and_blanks_of_a_spreadsheet_are_no_faults(folder):
+    expected = opened(folder).index
+    change(folder, 1, file=" ann/light0.png ")
+    table = folder / "faces.csv"
+    table.write_text(table.read_text() + ",,,,\n,,,,\n")
+    pd.testing.assert_frame_equal(opened(folder).index, expected)
+
+
+def test_a_name_of_figures_is_a_name(folder):
+    (folder / "ann/light0.png").rename(folder / "0010")
+    change(folder, 1, file="0010")
+    assert opened(folder).index["image_id"][1] == "0010"

@@ -67,14 +67,13 @@ class ImageSet:
         whole: bool = True,
     ) -> None:
         self.device, self._table, self._scaled = checks.resolve_device(device), Path(table), None
-        read = pd.read_parquet if self._table.suffix == ".parquet" else pd.read_csv
         try:
-            frame = read(self._table)
+            frame = _read(self._table, file)
             checks.require_columns(frame, [file, unit, *levels])
             checks.require_rows(frame)
             for column in (file, unit, *levels):
                 checks.require_present(frame[column], "a value")
-            names = frame[file].astype(str).map(composed)
+            names = frame[file].astype(str).str.strip().map(composed)
             self._files = _files(names, self._table.parent)
             self.index = _index(frame, names, levels, unit, whole)
         except (OSError, ValueError) as error:  # those of pandas and pyarrow are ValueErrors
@@ -141,6 +140,15 @@ class ImageSet:
             return upright
         square = pictures.cut(upright)
         return square.resize((self._scaled, self._scaled), Image.Resampling.LANCZOS)
+
+
+def _read(table: Path, file: str) -> pd.DataFrame:
+    """The rows of a table; those without any value, which spreadsheets leave at the end, go."""
+    if table.suffix == ".parquet":
+        frame = pd.read_parquet(table)
+    else:
+        frame = pd.read_csv(table, dtype={file: str})  # "0010" is a name, and no number
+    return frame.dropna(how="all")
 
 
 def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
