@@ -124,9 +124,7 @@ class Rows:
         in_other_writing = texts.str.fullmatch(NUMBER_IN_OTHER_WRITING, na=False) & numbers.isna()
         if (numbers.notna() | in_other_writing).sum() <= values.notna().sum() / 2:
             return None
-        plain = (
-            "a number as 1234.5, without a comma, without marks between thousands, without a unit"
-        )
+        plain = "a number as 1234.5, without a comma, marks between thousands or a unit"
         self.refuse(in_other_writing, column, plain)
         return numbers
 

@@ -188,7 +188,7 @@ def test_numbers_with_a_comma_are_refused_by_row(portraits):
         table = portraits.assign(age=portraits["age"].round(3).astype(str))
         table.loc[rows, "age"] = table.loc[rows, "age"].str.replace(".", ",")
         row = 2 if rows.start is None else 6
-        expected = f"column 'age', row {row} is '0,.*', a number as 1234.5, without a comma, "
+        expected = f"column 'age', row {row} is '0,.*', a number as 1234.5, without a comma, marks"
         with pytest.raises(ValueError, match=expected):
             from_portraits(table, own())
 
