@@ -68,7 +68,8 @@ def test_a_recogniser_that_hardly_tells_people_apart_is_doubted():
     random = np.random.default_rng(1)
     frame = pd.DataFrame({"same": np.tile([1, 0], 200), "similarity": random.random(400)})
     frame = frame.assign(group="a", first=np.arange(400), second=np.arange(400) + 1 - frame["same"])
-    frame = pd.concat([frame, frame.assign(group="b", first=-frame["first"] - 1)])
+    others = frame.assign(group="b", first=-frame["first"] - 1, second=-frame["second"] - 1)
+    frame = pd.concat([frame, others])
     one = Specification(
         **{"name": "pairs", "kind": "verification", "question": "?", "pairs": "pairs.csv"},
         reference="a",
