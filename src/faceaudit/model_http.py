@@ -35,8 +35,10 @@ from faceaudit.wording import fault
 from helpers.utils import seeding
 
 FROM_ENVIRONMENT = "env:"
-TRIES, FIRST_WAIT = 6, 0.5
-"""Calls about one image at most; seconds from which the waits between them grow."""
+TRIES = 6
+"""Calls about one image at most."""
+FIRST_WAIT = 0.5
+"""Seconds from which the waits between them grow."""
 MOST_BYTES = 1_000_000
 """Length of an answer at most, after it was unpacked."""
 MOST_FAILURES, ENOUGH_TO_JUDGE = 0.3, 40

@@ -36,7 +36,7 @@ A score is the mean level over (levels - 1).
 """
 
 MOST_STARS = 100
-"""Of a rating. More levels than these nobody tells apart."""
+"""Stars of a rating at most: people cannot tell more levels apart."""
 
 # Columns of the tidy table; a str is a category, of those that occur in sorted order:
 #   image_id      str
