@@ -126,7 +126,11 @@ def send_for_ever(start, piece, pause=0.0):
 
 
 def with_length(content, *headers, length=None):
-    """The bytes of a success; a length that is not true can be given."""
+    """The bytes of a success; a length that is not true can be given.
+
+    They say that the connection is closed: a client would otherwise call on it once more, and may do
+    so while the server closes it.
+    """
     length = len(content) if length is None else length
-    lines = ["HTTP/1.1 200 OK", f"Content-Length: {length}", *headers, "", ""]
+    lines = ["HTTP/1.1 200 OK", f"Content-Length: {length}", "Connection: close", *headers, "", ""]
     return "\r\n".join(lines).encode() + content

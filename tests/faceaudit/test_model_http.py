@@ -154,7 +154,7 @@ def test_what_no_waiting_mends_ends_the_run(tmp_path, say, read, calls, told):
 TOTAL = 1.0
 """Seconds for one image, in these tests."""
 START = b"HTTP/1.1 200 OK\r\n"
-BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n"
+BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n"
 BOMB = gzip.compress(bytes(20_000_000))
 ONE_TRY = rf"no answer in 1 try and 1\.\d s.*no answer in {TOTAL:g} s"
 NO_NUMBER = "calls failed.*the answer is no finite number"
