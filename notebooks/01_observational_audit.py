@@ -147,7 +147,7 @@ for name, model in models.load_all(stage, "02_face_world", TRAINED).items():
 
 # %%
 item = ppb.frame["item"]
-frame["score_null"] = models.null_control(frame["label"], item, item, rate=0.1, icc=0.2, seed=seed)
+frame["score_null"] = errors.null_control(frame["label"], item, item, rate=0.1, icc=0.2, seed=seed)
 
 # %% [markdown]
 # Each model gives a probability of *male*. An {term}`error` is an answer that differs from the raters' label.

@@ -390,7 +390,7 @@ pd.crosstab(gender, skin, rownames=["perceived gender"], colnames=["skin colour"
 # %%
 judged = samples["plantskin"].frame[n_train:]
 item, truth = judged["item"], judged["gender"]
-score = models.null_control(truth, item, item, rate=0.1, icc=0.2, seed=seed)
+score = errors.null_control(truth, item, item, rate=0.1, icc=0.2, seed=seed)
 judged = judged.assign(error=((score > 0.5) != (truth == 1)).astype(int))
 
 # %% tags=["remove-input"]

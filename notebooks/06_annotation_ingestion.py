@@ -37,7 +37,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 import facerender
 from helpers import annotations, errors, figures
 from helpers.annotations import ATTRIBUTES, crowd
-from helpers.figures import widgets
+from helpers.figures import charts, widgets
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, margin_above, with_minus
 from helpers.generators import load_generator
@@ -593,7 +593,7 @@ ax = plt.figure(figsize=(PHONE, 5.6)).gca()
 figures.forest(stowaways.set_axis(labels), really, "perceived change, share of the scale", ax)
 marks = ax.get_legend_handles_labels()[0]
 words = ["as shown", "as seen, simultaneous 95 % intervals"]
-ax.legend(marks, words, **figures.charts.ABOVE)
+ax.legend(marks, words, **charts.ABOVE)
 ax.locator_params(axis="x", nbins=4)
 largest = stowaways["estimate"].iloc[0]
 title = f"The largest leak is {largest:+z.3f} as seen and\n{really.iloc[0]:+z.3f} as shown (n = {len(leaks)})"

@@ -137,7 +137,7 @@ for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
 
 # %%
 NULL = {"rate": 0.1, "icc": 0.2}
-audit["score_null"] = models.null_control(
+audit["score_null"] = errors.null_control(
     audit["label"], audit["item"], audit["transect"], **NULL, seed=seed
 )
 

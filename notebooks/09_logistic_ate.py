@@ -26,7 +26,7 @@ from myst_nb import glue
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from helpers import effects, errors, figures, models
+from helpers import effects, errors, figures
 from helpers.figures import panels, widgets
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, margin_above, margin_below, with_minus
@@ -433,7 +433,7 @@ REDRAWS, BOOTSTRAPPED, RESAMPLES = 100, 20, 100
 redrawn, bars = [], []
 for k in range(REDRAWS):
     own = seed + 1 + k
-    score = models.null_control(
+    score = errors.null_control(
         pruned["label"], pruned["item"], pruned["transect"], **NULL, seed=own
     )
     error = ((score > 0.5) != pruned["label"]).astype(int)

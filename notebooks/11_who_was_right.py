@@ -365,7 +365,7 @@ OTHERS = [name for name in facerender.NAMES if name not in AXES]
 # %% tags=["hide-cell"]
 def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
     """Errors against another label; the null control answers it anew."""
-    null = models.null_control(label, frame["item"], frame["transect"], **NULL, seed=seed)
+    null = errors.null_control(label, frame["item"], frame["transect"], **NULL, seed=seed)
     judged = frame.assign(label=label, score_null=null)
     for model in MODELS:
         judged[f"error_{model}"] = ((judged[f"score_{model}"] > 0.5) != label).astype(int)

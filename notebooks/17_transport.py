@@ -275,7 +275,7 @@ for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
 # %%
 label, item = errors.majority(fairface["gender"]), np.arange(n_heldout)
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
-fairface["score_null"] = models.null_control(label, item, item, **NULL, seed=seed)
+fairface["score_null"] = errors.null_control(label, item, item, **NULL, seed=seed)
 for name in MODELS:
     fairface[f"error_{name}"] = ((fairface[f"score_{name}"] > 0.5) != label).astype(int)
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from test_orthogonalization import at_cosine, random_normals
 
 from helpers.directions import Hyperplanes
-from helpers.generators import KnownTruthGenerator
 from helpers.orthogonalization import dual_basis
 from helpers.transects import base_latents, grid, index, project, project_cyclic
+from helpers.world.known_truth import KnownTruthGenerator
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from helpers.artifacts.lineage import SOURCE, notebooks, stages
+from helpers.artifacts.lineage import SOURCE, handed_on, notebooks, stages
 
 TAG = re.compile(r"<[^>]+>")
 DOT = '<span class="o">.</span>'
@@ -45,7 +45,7 @@ def dotted(path: Path) -> str:
 
 
 def room_page(room: Path) -> str:
-    """A room: what its `__init__` says and hands on, then module after module."""
+    """A room: what its `__init__` says, what it hands on, then module after module."""
     module = dotted(room)
     lines = section(module.removeprefix("helpers."), "=", module)
     if names := [full for _, full in exports(room)]:
@@ -58,13 +58,12 @@ def room_page(room: Path) -> str:
 
 
 def exports(room: Path) -> Iterator[tuple[str, str]]:
-    """What a room's `__init__` hands on: the name there, and the name where it is defined."""
-    module = dotted(room)
-    for statement in ast.parse((room / "__init__.py").read_text(encoding="utf-8")).body:
-        if isinstance(statement, ast.ImportFrom):
-            for name in statement.names if f"{statement.module}.".startswith(f"{module}.") else ():
-                yield f"{module}.{name.name}", f"{statement.module}.{name.name}"
-        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
+    """What a room hands on: the name there, and the name where it is defined."""
+    module, init = dotted(room), room / "__init__.py"
+    for name, full in handed_on(init).items():
+        yield f"{module}.{name}", full
+    for statement in ast.parse(init.read_text(encoding="utf-8")).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             yield (f"{module}.{statement.name}",) * 2
 
 

@@ -153,7 +153,8 @@ def basis(profile: str) -> dict[str, str]:
     artifacts = manifests.root()
     texts = [path for path in BOOK.rglob("*") if vendor.VENDOR not in path.parents]
     texts += (lineage.ROOT / "course").rglob("*")
-    files = [*TOOLS.glob("*.py"), *texts, *lineage.SOURCE.rglob("*.py"), *BENCHMARKS.glob("*.*")]
+    files = [*TOOLS.glob("*.py"), *texts, *BENCHMARKS.glob("*.*")]
+    files += [*lineage.SOURCE.rglob("*.py"), *lineage.SOURCE.rglob("*.pyi")]
     names = {os.path.relpath(path, lineage.ROOT): path for path in files if path.is_file()}
     # They are called the same wherever `HELPERS_ARTIFACTS` is.
     executed = (p for p in artifacts.glob(f"{profile}/*/*.ipynb") if p.stem == p.parent.name)

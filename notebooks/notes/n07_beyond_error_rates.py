@@ -68,9 +68,10 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import facerender
-from helpers import annotations, effects, errors, figures, models, transects
+from helpers import effects, errors, figures, models, transects
 from helpers.annotations import crowd
 from helpers.annotations.observers import loose_hair
+from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.claims import in_points, told, with_minus
 from helpers.directions import Hyperplanes
@@ -210,7 +211,7 @@ def asked(parameters: torch.Tensor, name: str) -> dict[str, np.ndarray]:
 
 
 # %%
-SCALE = {axis: annotations.schema.n_levels(axis) - 1 for axis in MOVED}
+SCALE = {axis: n_levels(axis) - 1 for axis in MOVED}
 
 # %%
 between, people = {}, {axis: walked(axis) for axis in MOVED}

@@ -312,7 +312,8 @@ def build(out: Path = OUT) -> Path:
     for source in labs().values():
         played, known = play(source)
         checks |= known
-        files |= {path for path in lineage.helper_modules(source) if "course" not in path.parts}
+        needed = lineage.dependencies(source).modules
+        files |= {path for path in needed if "course" not in path.parts}
         made = {
             "student": student(played),
             "solution": solution(played),
@@ -331,9 +332,11 @@ def build(out: Path = OUT) -> Path:
     # It is no secret: packed, the last hint is not read by chance.
     (package / "checks.bin").write_bytes(zlib.compress(json.dumps(checks).encode()))
     for name in lineage.hashes([*files]):  # what labs import, so that students install no package
-        there = out / "student" / Path(name).relative_to("src")
-        there.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(lineage.ROOT / name, there)
+        copy_code(lineage.ROOT / name, out / "student")
+    for folder in {parent for path in files for parent in path.parents}:
+        if lineage.SOURCE in folder.parents:  # a package, which hands on what its stub says
+            for path in folder.glob("__init__.py*"):
+                copy_code(path, out / "student")
     shutil.copy2(COURSE / "requirements.txt", out / "student")
     shutil.copy2(COURSE / "students.md", out / "student" / "README.md")
     print_handouts(out / "student" / "handouts")
@@ -350,6 +353,13 @@ def build(out: Path = OUT) -> Path:
     pack(out, downloads / "course.zip")
     pack(out / "student", downloads / "course-students.zip")
     return downloads
+
+
+def copy_code(path: Path, into: Path) -> None:
+    """Copy a file of our packages to the place in a folder that it has in `src`."""
+    there = into / path.relative_to(lineage.SOURCE)
+    there.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(path, there)
 
 
 def build_slides(folder: Path) -> None:

@@ -39,11 +39,11 @@ from helpers import effects, errors
 from helpers.annotations import crowd, observers
 from helpers.directions import Hyperplanes
 from helpers.effects.labels import Z
-from helpers.generators import KnownTruthGenerator
 from helpers.pruning import PAPER_RULES, prune
 from helpers.scorecard import truth
 from helpers.transects import base_latents, index
 from helpers.world import counterfactuals, populations
+from helpers.world.known_truth import KnownTruthGenerator
 
 KINDS = ("null", "skin", "cancelling by gender", "one cell", "hair only", "stowaway")
 DOSES = {"skin_colour": (0.2, 0.85), "hair_length": (0.2, 0.7), "gender": (0.08, 0.9)}

@@ -30,11 +30,11 @@ from helpers import transects
 from helpers.annotations.crowd import annotate, mean_scores, perceived
 from helpers.artifacts.lineage import file_hash
 from helpers.directions import Hyperplanes
-from helpers.generators import KnownTruthGenerator
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import FILE, ImageSet
 from helpers.scorecard import truth
 from helpers.world.batches import render_to_store
+from helpers.world.known_truth import KnownTruthGenerator
 
 DOSES = (0.2, 0.8)
 """Of every axis, on its scale from 0 to 1."""

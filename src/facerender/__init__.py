@@ -8,17 +8,6 @@ the head's proportions. All of these are formulas for one point, which `compiled
 `parameters.csv`, `parameters.ancestry.csv` and `hair.csv` are their tables.
 """
 
-from facerender.landmarks import LANDMARK_NAMES
-from facerender.parameters import (
-    ANCESTRY_REFERENCES,
-    HAIR_STYLES,
-    INDEX,
-    NAMES,
-    PARAMETERS,
-    Parameter,
-    defaults,
-    to_frame,
-    validate,
-    visible_scores,
-)
-from facerender.rendering import Rendering, landmarks_of, render
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,7 +1,11 @@
 """What a stage is made from, and profiles: what the runner and the manifests share."""
 
 import ast
+import json
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -70,7 +74,7 @@ def test_hashes_follow_what_is_used_whatever_the_time_of_an_edit(tree, stage, fi
         ("b.weights", True),
         ("d/part.py", True),
         ("__init__.py", True),  # the pins
-        ("d/__init__.py", False),
+        ("d/__init__.py", True),  # it has code of its own
         ("d/figures.py", False),
         ("artifacts/stage.py", False),
     ],
@@ -81,6 +85,158 @@ def test_kept_work_is_known_by_the_code_that_computes_it_and_no_other(tree, file
     before = kept.made_by(tree / "a.py")
     (tree / file).write_text("z = 2\n")
     assert (kept.made_by(tree / "a.py") != before) is counts
+
+
+HANDS_ON = """import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+"""
+
+
+@pytest.fixture
+def room(tree):
+    """A room that hands on x and y, which two modules define, and a module; it has one more."""
+    files = {
+        "__init__.py": HANDS_ON,
+        "__init__.pyi": "from . import fourth\nfrom .first import x as x\nfrom .second import y as y\n",
+        "first.py": "x = 1\n",
+        "second.py": "from helpers import c\ny = 2\n",
+        "third.py": "x = 3\n",
+        "fourth.py": "x = 4\n",
+    }
+    (tree / "room").mkdir()
+    for name, text in files.items():
+        (tree / "room" / name).write_text(text)
+    (tree / "other.py").write_text("from helpers import room\n")
+    return tree / "room"
+
+
+def needed(room, text):
+    """Names of the files that a source with this text needs."""
+    source = room.parents[2] / "notebooks" / "03_third.py"
+    source.write_text(text)
+    return [
+        path.relative_to(room.parent).as_posix() for path in lineage.dependencies(source).modules
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("from helpers.room import x", ["room/first.py"]),
+        ("from helpers import room", []),
+        ("from helpers import room\nroom.x", ["room/first.py"]),
+        ("from helpers import room as r\nprint(r.x.real)", ["room/first.py"]),
+        ("import helpers.room as r\nr.y", ["c.py", "room/second.py"]),
+        ("import helpers.room\nhelpers.room.x", ["room/first.py"]),
+        ("def f():\n    from helpers.room import x", ["room/first.py"]),
+        ("from helpers.room import third", ["room/third.py"]),
+        ("from helpers import room\nroom.third.x", ["room/third.py"]),
+        ("from helpers import room\nroom.fourth.x", ["room/fourth.py"]),
+        ("from helpers import other\nother.room.x", ["other.py", "room/first.py"]),
+        ("from helpers.other import room\nroom.x", ["other.py", "room/first.py"]),
+    ],
+)
+def test_names_lead_to_the_modules_that_define_them(room, text, modules):
+    assert needed(room, text) == modules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from helpers.room import *",
+        "from helpers import room\nshow(room)",
+        "from helpers import room\nother = room\nother.x",
+        "from helpers import room\ngetattr(room, name)",
+        "from helpers import room\nroom.__dict__[name]",
+        "import helpers.room as r\nvars(r)[name]",
+    ],
+)
+def test_a_package_that_is_used_otherwise_counts_whole(room, text):
+    files = ["c.py", *(f"room/{name}.py" for name in ("first", "fourth", "second", "third"))]
+    assert needed(room, text) == files
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "changes"),
+    [
+        ("__init__.pyi", "from .first import x as x\n", False),  # y is not taken
+        ("__init__.pyi", "from .second import x as x\n", True),
+        ("__init__.py", f'"""Another docstring."""\n{HANDS_ON}', False),
+        ("__init__.py", f"{HANDS_ON}print()\n", True),
+        ("second.py", "y = 3\n", False),
+        ("first.py", "x = 2\n", True),
+    ],
+)
+def test_of_a_room_counts_where_the_names_lead_that_are_taken(room, file, text, changes):
+    (room / "second.py").write_text("x = y = 2\n")
+    # Both modules are needed, and the name x is taken from the first.
+    (room.parent / "a.py").write_text("from helpers.room import x\n")
+    if file == "__init__.pyi":
+        (room.parent / "a.py").write_text("from helpers.room import second, x\n")
+    stage, module = lineage.sources("02_second"), kept.made_by(room.parent / "a.py")
+    (room / file).write_text(text)
+    assert (lineage.sources("02_second") != stage) is changes
+    assert (kept.made_by(room.parent / "a.py") != module) is changes
+
+
+@pytest.mark.parametrize(
+    ("module", "most"), [("annotations/published.py", 0), ("effects/planning.py", 4)]
+)
+def test_an_edit_makes_those_pages_stale_that_use_the_module(module, most):
+    file = os.path.relpath(lineage.PACKAGE / module, lineage.ROOT)
+    steps = {*lineage.notebooks(), *lineage.stages()}
+    assert len([step for step in steps if file in lineage.sources(step)]) <= most
+
+
+# Imports what each source names, with our packages not imported before, and takes what it uses.
+EXECUTED = """
+import ast, json, sys
+from pathlib import Path
+from types import ModuleType
+
+executed = {}
+for source in sys.argv[1:]:
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("helpers", "facerender", "faceaudit", "course"):
+            del sys.modules[name]
+    tree, names = ast.parse(Path(source).read_text(encoding="utf-8")), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            exec(ast.unparse(node), names)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            if isinstance(module := names.get(node.value.id), ModuleType):
+                getattr(module, node.attr, None)
+    files = [getattr(module, "__file__", None) for module in sys.modules.values()]
+    executed[source] = [file for file in files if file]
+json.dump(executed, sys.stdout)
+"""
+
+
+@pytest.mark.slow
+def test_no_module_that_runs_is_missed():
+    """In one process, whose modules of ours are forgotten before the next page."""
+    sources = [lineage.source_of(step) for step in {*lineage.notebooks(), *lineage.stages()}]
+    command = [sys.executable, "-c", EXECUTED, *map(str, sources)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    executed = json.loads(done.stdout)
+    assert len(executed) == len(sources)
+    for source, files in executed.items():
+        counted = {Path(source), *lineage.dependencies(Path(source)).modules}
+        ours = {Path(file) for file in files if Path(file).is_relative_to(lineage.SOURCE)}
+        assert len(ours) > 2
+        missed = [path for path in ours - counted if not only_hands_on(path)]
+        assert missed == [], source
+
+
+def only_hands_on(path):
+    """Whether a file is a room's `__init__.py` with no code but what hands names on."""
+    code = ast.parse(path.read_text(encoding="utf-8")).body[1:]
+    return path.name == "__init__.py" and ast.unparse(code) in (
+        "",
+        ast.unparse(ast.parse(HANDS_ON)),
+    )
 
 
 @pytest.mark.parametrize(

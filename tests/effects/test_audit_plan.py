@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers import artifacts, effects
-from helpers.artifacts import lineage
+from helpers.artifacts import lineage, manifests
 from helpers.effects import audit_plan, labels
 from helpers.effects.audit_plan import Family, planned, read
 from helpers.verification.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
@@ -47,7 +47,7 @@ def test_every_change_changes_the_hash_and_is_refused(content, path, value):
 def test_the_plan_follows_from_the_profile_alone(name, artifacts_folder):
     """In an empty folder there is no result that it could depend on."""
     audit_plan.main(["--profile", name])
-    assert artifacts.manifests.read("audit_plan", name)["inputs"] == {}
+    assert manifests.read("audit_plan", name)["inputs"] == {}
     plan = read(artifacts.load("audit_plan", "plan.json", name))
     assert plan.design["transects"] == lineage.load_profile(name).n_transects
     assert plan.sha256 == artifacts.load("audit_plan", "results.json", name)["sha256"]

@@ -13,6 +13,7 @@ import faceaudit
 from faceaudit import Specification, analyse_portraits, build_report, from_portraits, make_plan
 from faceaudit.examples import write_faces
 from faceaudit.plan import GAPS, GAPS_BY_CELL, UNANSWERED
+from faceaudit.report import card as report_card
 from faceaudit.report_page import page
 from faceaudit.run import run_audit
 from faceaudit.specification import read_specification
@@ -386,7 +387,7 @@ def test_a_file_becomes_a_report_that_speaks_of_association(files, home):
     read = faceaudit.read_json(home / "build" / "audits" / "found" / "report.json")
     assert read == report and report.plan.kept and report.verdict == "exceeds"
     assert {row.axis for row in report.carried} == {"skin", "hair"}
-    html, card = page(report), faceaudit.report.card(report)
+    html, card = page(report), report_card(report)
     for text in (html, card, report.answer):
         assert "A difference between portraits that were found is an association." in text
     assert "By the matched images, skin by itself changes the error rate by" in html

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import models
+from helpers import errors, models
 from helpers.models import classifiers, networks, training
 
 
@@ -181,7 +181,7 @@ def test_null_control_errs_at_its_rate_with_the_stated_correlation():
     item = np.arange(1500 * 8)
     label, transect = np.random.default_rng(0).integers(0, 2, len(item)), item // 8
     settings = {"rate": 0.1, "icc": 0.2, "seed": 1}
-    score = models.null_control(label, item, transect, **settings)
+    score = errors.null_control(label, item, transect, **settings)
     wrong = (score > 0.5) != label
     error = wrong.reshape(-1, 8).astype(float)
     assert error.mean() == pytest.approx(0.1, abs=0.012)
@@ -190,7 +190,7 @@ def test_null_control_errs_at_its_rate_with_the_stated_correlation():
     assert (between - within) / (between + 7 * within) == pytest.approx(0.2, abs=0.04)
     # It knows item and transect only, and an item does not depend on others.
     part = slice(13, None, 5)
-    again = models.null_control(1 - label[part], item[part], transect[part], **settings)
+    again = errors.null_control(1 - label[part], item[part], transect[part], **settings)
     np.testing.assert_array_equal((again > 0.5) != 1 - label[part], wrong[part])
 
 

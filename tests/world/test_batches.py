@@ -39,7 +39,7 @@ def expected():
 
 
 def test_the_renderer_counts_and_what_it_renders_for_does_not():
-    counted = lineage.helper_modules(Path(batches.__file__), executed=False)
+    counted = lineage.dependencies(Path(batches.__file__)).modules
     names = {str(path.relative_to(lineage.SOURCE)) for path in counted}
     assert {"facerender/rendering.py", "facerender/surface.py", "facerender/hair.py"} <= names
     others = {"world/populations.py", "models/training.py", "effects/labels.py"}

@@ -1,4 +1,5 @@
 """What stages leave on disk, what it was made from, and how it is read again."""
 
-from helpers.artifacts.manifests import RESULTS, ArtifactError, atomic, root, sweep, why_stale
-from helpers.artifacts.stage import Stage, load
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

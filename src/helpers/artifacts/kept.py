@@ -37,8 +37,8 @@ Share = Callable[[Callable, Callable[[int], Any], int], Iterator[tuple[int, Any]
 def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     """One SHA-256 over the code that computes something, and the versions of what it calls.
 
-    Of this package those files count that names are taken from, by the source or by one of them,
-    and the pins of the processor.
+    Of our packages those modules count that the source needs (`lineage.dependencies`), and the pins
+    of the processor.
     What only draws, and this room, which keeps what others compute, do not change it.
 
     Args:
@@ -46,10 +46,12 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
         packages: whose versions count, of those that manifests record.
     """
     source = source.resolve()
-    modules = [source, PINS, *lineage.helper_modules(source, executed=False)]
+    needed = lineage.dependencies(source)
     keeping = lineage.PACKAGE / "artifacts"
-    hashed = lineage.hashes([path for path in modules if path.parent != keeping], drawing=False)
-    return lineage.digest(hashed | {name: manifests.versions()[name] for name in packages})
+    modules = [path for path in (source, PINS, *needed.modules) if path.parent != keeping]
+    names = {stub: taken for stub, taken in needed.handed_on.items() if stub.parent != keeping}
+    code = lineage.hashes(modules, drawing=False) | lineage.hashes_of_names(names, drawing=False)
+    return lineage.digest(code | {name: manifests.versions()[name] for name in packages})
 
 
 def in_turn(work: Callable, chunk: Callable, count: int) -> Iterator[tuple[int, Any]]:

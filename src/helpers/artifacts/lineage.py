@@ -1,4 +1,4 @@
-"""What a stage is made from: its source, modules of ours that it imports, stages, and a profile.
+"""What a stage is made from: its source, modules of ours that it needs, stages, and a profile.
 
 A stage is a notebook, or a study: a module of the package that is run as a command. Two readers
 share this: the runner (`tools/run.py`) and `helpers.artifacts`, which refuses a stage made by other
@@ -8,6 +8,11 @@ A profile says how large a run is: a file `profiles/<name>.yml` of papermill par
 names that laptop.yml has. A notebook's parameters cell declares those that it uses, with the laptop
 values; the executor passes it those of the chosen profile. Nothing else in the code depends on a
 profile's name.
+
+Modules are found by names. A room's `__init__.py` imports none of its modules: it hands names on
+when they are asked for, and the stub `__init__.pyi` beside it says which module defines a name. So
+`effects.power` needs the module that defines `power`, and no other module of that room. Modules
+that are imported by a text (`importlib`) are not seen.
 """
 
 import ast
@@ -15,8 +20,10 @@ import hashlib
 import os
 import re
 import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from importlib.util import resolve_name
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -35,7 +42,13 @@ State = tuple[int, ...]
 
 _PARSING = threading.Lock()
 _NOTEBOOK = re.compile(r"^n?\d\d_\w+$")  # of a chapter or a note
-_DERIVED = (".ipynb", ".pyc", "~")  # ends of files made from the source beside them
+# Ends of files that are made from the source beside them, and of stubs, which count by their names.
+_NOT_CONTENT = (".ipynb", ".pyc", "~", ".pyi")
+# The `__init__.py` of a room that only hands names on consists of a docstring and of this.
+_HANDS_ON = """
+import lazy_loader
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+"""
 
 
 def stages() -> list[str]:
@@ -60,7 +73,7 @@ def source_of(stage: str) -> Path:
 
 def inputs(source: Path) -> list[str]:
     """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
-    _, loaded = _parts(source, state(source))
+    loaded = _read(source, state(source)).loaded
     return sorted(name for name in loaded if _NOTEBOOK.match(name) or name in STUDIES)
 
 
@@ -70,38 +83,61 @@ def parse(code: str, name: str) -> ast.Module:
         return ast.parse(code, filename=name)
 
 
-def helper_modules(source: Path, executed: bool = True) -> list[Path]:
-    """Files of our packages that a source file imports, directly or through other modules.
+@dataclass(frozen=True)
+class Dependencies:
+    """What a source needs of our packages.
+
+    Attributes:
+        modules: files that run, in the order of their paths. The `__init__.py` of a package that
+            only hands names on is none of them.
+        handed_on: stub of a package → name that is taken from the package → full name of what it
+            stands for.
+    """
+
+    modules: list[Path]
+    handed_on: dict[Path, dict[str, str]]
+
+
+def dependencies(source: Path) -> Dependencies:
+    """Find what a source file needs of our packages, directly or through other modules.
+
+    A module that is needed counts whole, with all that it imports, also inside of functions. A
+    package that is used other than by `package.name` may hand on any name, so all of it counts.
 
     Args:
         source: a notebook or a module.
-        executed: all that runs on importing, which is the faces of rooms on the way and what they
-            import, too; False: only files that a name is taken from.
     """
-    files, found, waiting = _files(), set(), [source]
-    while waiting:
-        module = waiting.pop()
-        names, _ = _parts(module, state(module))
-        prefixes = (accumulate(name.split("."), "{}.{}".format) for name in names)
-        ways = ([files[one] for one in way if one in files] for way in prefixes)
-        new = {path for way in ways for path in way[None if executed else -1 :]} - found
-        found |= new
-        waiting += new
-    return sorted(found)
+    return _Reader().read(source)
+
+
+def handed_on(package: Path) -> dict[str, str]:
+    """Name that a package hands on → full name of what it stands for, as its stub says.
+
+    Args:
+        package: its `__init__.py`. Without a stub beside it there are no names.
+    """
+    stub = package.with_suffix(".pyi")
+    if not stub.is_file():
+        return {}
+    bound = _read(stub, state(stub)).bound
+    return {name: full for name, targets in sorted(bound.items()) for full in targets}
 
 
 def sources(stage: str, drawing: bool = True) -> dict[str, str]:
     """SHA-256 of every file of code (and of data beside it) that a stage is made from.
+
+    Of a stub counts where the names lead that the stage takes through it.
 
     Args:
         stage: or a page without a number.
         drawing: with the modules that only draw (`figure…`), which no stage's files depend on.
 
     Returns:
-        Path relative to the repository → hash, in the order of the paths.
+        Path relative to the repository → hash.
     """
     source = source_of(stage)
-    return hashes([source, *helper_modules(source)], drawing)
+    needed = dependencies(source)
+    return hashes([source, *needed.modules], drawing) | hashes_of_names(needed.handed_on, drawing)
 
 
 def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
@@ -111,19 +147,29 @@ def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     """
     stems: dict[Path, set[str]] = {}
     for path in modules:
-        inside = path.relative_to(SOURCE).parts if path.is_relative_to(SOURCE) else ()
-        if drawing or not any(part.startswith("figure") for part in inside):
+        if drawing or not _only_draws(path):
             stems.setdefault(path.parent, set()).add(path.stem)
     files = (
         folder / name
         for folder, named in stems.items()
         for name in os.listdir(folder)
-        if name.partition(".")[0] in named and "." in name and not name.endswith(_DERIVED)
+        if name.partition(".")[0] in named and "." in name and not name.endswith(_NOT_CONTENT)
     )
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 
-def digest(hashed: dict[str, str]) -> str:
+def hashes_of_names(
+    handed_on: Mapping[Path, dict[str, str]], drawing: bool = True
+) -> dict[str, str]:
+    """One SHA-256 for every stub, of the names taken through it and of where they lead."""
+    return {
+        os.path.relpath(stub, ROOT): digest(names)
+        for stub, names in sorted(handed_on.items())
+        if drawing or not _only_draws(stub)
+    }
+
+
+def digest(hashed: Mapping[str, str]) -> str:
     """One SHA-256 over names and hashes."""
     return hashlib.sha256("".join(f"{k} {v}\n" for k, v in hashed.items()).encode()).hexdigest()
 
@@ -151,25 +197,189 @@ def _file_hash(path: Path, _: State) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def _only_draws(path: Path) -> bool:
+    inside = path.relative_to(SOURCE).parts if path.is_relative_to(SOURCE) else ()
+    return any(part.startswith("figure") for part in inside)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What a file of Python says on other files.
+
+    Attributes:
+        imported: full names that its import statements name.
+        bound: name in this file → full names that import statements give to it.
+        used: bound names as they are used, with all attributes: ("effects", "power").
+        loaded: texts passed to `load` and `load_all`.
+        only_hands_on: whether it is the `__init__.py` of a package and has no code of its own.
+    """
+
+    imported: frozenset[str]
+    bound: Mapping[str, frozenset[str]]
+    used: frozenset[tuple[str, ...]]
+    loaded: frozenset[str]
+    only_hands_on: bool
+
+
+class _Names(ast.NodeVisitor):
+    """Collects what `_Source` has, anywhere in a file."""
+
+    def __init__(self, package: str) -> None:
+        self.package = package
+        self.imported: set[str] = set()
+        self.bound: dict[str, set[str]] = {}
+        self.used: set[tuple[str, ...]] = set()
+        self.loaded: set[str] = set()
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.imported.add(alias.name)
+            first = alias.name.partition(".")[0]
+            self.bound.setdefault(alias.asname or first, set()).add(
+                alias.name if alias.asname else first
+            )
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        module = node.module or ""
+        if node.level:
+            module = resolve_name("." * node.level + module, self.package)
+        for alias in node.names:
+            full = f"{module}.{alias.name}"
+            self.imported.add(full)
+            self.bound.setdefault(alias.asname or alias.name, set()).add(full)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        attributes: list[str] = []
+        value: ast.expr = node
+        while isinstance(value, ast.Attribute):
+            attributes.insert(0, value.attr)
+            value = value.value
+        if isinstance(value, ast.Name):
+            self.used.add((value.id, *attributes))
+        else:
+            self.visit(value)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.used.add((node.id,))
+
+    def visit_Call(self, node: ast.Call) -> None:
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("load", "load_all"):
+            texts = (value.value for value in node.args if isinstance(value, ast.Constant))
+            self.loaded.update(text for text in texts if isinstance(text, str))
+        self.generic_visit(node)
+
+
 @cache
-def _parts(source: Path, _: State) -> tuple[frozenset[str], frozenset[str]]:
-    """Names that a file imports, anywhere in it, and texts passed to `load` and `load_all`."""
-    names: set[str] = set()
-    loaded: set[str] = set()
-    for node in ast.walk(parse(source.read_text(encoding="utf-8"), str(source))):
-        match node:
-            case ast.Import(names=some):
-                names.update(one.name for one in some)
-            case ast.ImportFrom(module=base, names=some):
-                names.update(f"{base}.{one.name}" for one in some)
-            case ast.Call(func=ast.Attribute(attr="load" | "load_all"), args=passed):
-                values = (one.value for one in passed if isinstance(one, ast.Constant))
-                loaded.update(value for value in values if isinstance(value, str))
-    return frozenset(names), frozenset(loaded)
+def _read(path: Path, _: State) -> _Source:
+    tree = parse(path.read_text(encoding="utf-8"), str(path))
+    names = _Names(_package_of(path))
+    names.visit(tree)
+    code = tree.body[1:] if ast.get_docstring(tree) else tree.body
+    bare = {ast.dump(line) for line in parse(_HANDS_ON, "_HANDS_ON").body}
+    return _Source(
+        imported=frozenset(names.imported),
+        bound={name: frozenset(targets) for name, targets in names.bound.items()},
+        used=frozenset(use for use in names.used if use[0] in names.bound),
+        loaded=frozenset(names.loaded),
+        only_hands_on=path.name == "__init__.py" and {ast.dump(line) for line in code} <= bare,
+    )
+
+
+def _package_of(path: Path) -> str:
+    """The full name of the package that a file lies in; empty outside of our packages."""
+    return ".".join(path.parent.relative_to(SOURCE).parts) if path.is_relative_to(SOURCE) else ""
+
+
+class _Reader:
+    """Follows names from one source through the files that there are at this moment."""
+
+    def __init__(self) -> None:
+        self.files = _files()
+        self.read_files: dict[Path, _Source] = {}
+        self.names_of_packages: dict[str, dict[str, str]] = {}
+        self.reached: set[Path] = set()
+        self.waiting: list[Path] = []
+        self.followed: set[tuple[str, bool]] = set()
+        self.handed_on: dict[Path, dict[str, str]] = {}
+
+    def read(self, source: Path) -> Dependencies:
+        self.follow(_package_of(source), used=False)  # its packages run before it
+        self.waiting.append(source)
+        while self.waiting:
+            file = self.source(self.waiting.pop())
+            for name in file.imported:
+                self.follow(name.removesuffix(".*"), used=name.endswith(".*"))
+            for first, *attributes in file.used:
+                for full in file.bound[first]:
+                    self.follow(".".join([full, *attributes]), used=True)
+        modules = [path for path in self.reached if not self.source(path).only_hands_on]
+        taken = {stub: dict(sorted(names.items())) for stub, names in self.handed_on.items()}
+        return Dependencies(sorted(modules), taken)
+
+    def source(self, path: Path) -> _Source:
+        if path not in self.read_files:
+            self.read_files[path] = _read(path, state(path))
+        return self.read_files[path]
+
+    def reach(self, module: str) -> None:
+        path = self.files[module]
+        if path not in self.reached:
+            self.reached.add(path)
+            self.waiting.append(path)
+
+    def names(self, module: str) -> dict[str, str]:
+        if module not in self.names_of_packages:
+            path = self.files[module]
+            package = path.name == "__init__.py"
+            self.names_of_packages[module] = handed_on(path) if package else {}
+        return self.names_of_packages[module]
+
+    def follow(self, name: str, used: bool) -> None:
+        """Reach the module that defines a name, and the packages on the way to it.
+
+        Args:
+            name: a full name; what is not ours is passed over.
+            used: a package at its end is used as a value, which may reach any name of it.
+        """
+        module, *attributes = name.split(".")
+        if module not in self.files or (name, used) in self.followed:
+            return
+        self.followed.add((name, used))
+        self.reach(module)
+        for number, attribute in enumerate(attributes, 1):
+            inside = f"{module}.{attribute}"
+            full = self.names(module).get(attribute)
+            if inside in self.files:
+                self.reach(inside)
+                if full in (None, inside):
+                    module = inside
+                    continue
+            if full is not None:
+                stub = self.files[module].with_suffix(".pyi")
+                self.handed_on.setdefault(stub, {})[attribute] = full
+                targets = {full}
+            else:
+                # Another module's import: what it names may be a package, and go on from there.
+                targets = self.source(self.files[module]).bound.get(attribute, frozenset())
+            for target in targets:
+                self.follow(".".join([target, *attributes[number:]]), used)
+            if attribute.startswith("__"):  # `__dict__` and the like may give any name
+                self.reach_all(module)
+            return
+        if used:
+            self.reach_all(module)
+
+    def reach_all(self, module: str) -> None:
+        """Reach all that a package has; of a module there is no more than the module."""
+        if self.files[module].name == "__init__.py":
+            inside = [name for name in self.files if name.startswith(f"{module}.")]
+            for name in [*inside, *(f"{module}.{name}" for name in self.names(module))]:
+                self.follow(name, used=False)
 
 
 def _files() -> dict[str, Path]:
-    """Dotted name → the file of a package or module of ours."""
+    """Full name → the file of a package or module of ours."""
     paths = (
         (path, path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")
     )

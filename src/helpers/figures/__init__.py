@@ -3,22 +3,6 @@
 Panels and widgets are imported by name: `from helpers.figures import panels`.
 """
 
-from helpers.figures.charts import (
-    BLACK,
-    BLUE,
-    GREY,
-    LOOKS,
-    ORANGE,
-    SKY,
-    SPARE,
-    VERMILION,
-    WIDTH,
-    Look,
-    as_pixels,
-    forest,
-    gallery,
-    heatmap,
-    look,
-    style,
-)
-from helpers.figures.panels import bars, matched_scatter
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

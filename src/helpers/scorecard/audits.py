@@ -71,7 +71,7 @@ def null_audits(
 ) -> np.ndarray:
     """Audits of a model that errs at one rate in every cell.
 
-    The beta-binomial model of `helpers.models.null_control`, with errors drawn anew in every audit:
+    The beta-binomial model of `helpers.errors.null_control`, with errors drawn anew in every audit:
     a fixed pool of random errors would have small effects of its own, and the truth is none.
 
     Args:

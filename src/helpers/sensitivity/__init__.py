@@ -4,5 +4,6 @@ f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision, d an attr
 are the units: they are drawn independently, while several images of one code are not.
 """
 
-from helpers.sensitivity.measures import curve, explained, flips, score_sensitivity
-from helpers.sensitivity.vectors import lines
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

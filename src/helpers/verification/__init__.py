@@ -3,6 +3,6 @@
 People and what one chapter alone uses are imported by name from their modules.
 """
 
-from helpers.verification.bootstrap import Bands, disparities, vertex_bootstrap
-from helpers.verification.curves import fixed_threshold, similarity
-from helpers.verification.pairs import ATTRIBUTES, hcic, image_pairs, is_match
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -103,8 +103,8 @@ class KnownTruthGenerator:
         latent_dim: 512.
 
     Example:
-        >>> from helpers import generators
-        >>> world = generators.KnownTruthGenerator(size=16)
+        >>> from helpers.world.known_truth import KnownTruthGenerator
+        >>> world = KnownTruthGenerator(size=16)
         >>> codes = world.sample(2, seed=1)
         >>> tuple(codes.shape), tuple(world.synthesize(codes).shape)
         ((2, 512), (2, 3, 16, 16))

@@ -1,0 +1,14 @@
+from .landmarks import LANDMARK_NAMES as LANDMARK_NAMES
+from .parameters import ANCESTRY_REFERENCES as ANCESTRY_REFERENCES
+from .parameters import HAIR_STYLES as HAIR_STYLES
+from .parameters import INDEX as INDEX
+from .parameters import NAMES as NAMES
+from .parameters import PARAMETERS as PARAMETERS
+from .parameters import Parameter as Parameter
+from .parameters import defaults as defaults
+from .parameters import to_frame as to_frame
+from .parameters import validate as validate
+from .parameters import visible_scores as visible_scores
+from .rendering import Rendering as Rendering
+from .rendering import landmarks_of as landmarks_of
+from .rendering import render as render

@@ -1,0 +1,8 @@
+from .manifests import RESULTS as RESULTS
+from .manifests import ArtifactError as ArtifactError
+from .manifests import atomic as atomic
+from .manifests import root as root
+from .manifests import sweep as sweep
+from .manifests import why_stale as why_stale
+from .stage import Stage as Stage
+from .stage import load as load

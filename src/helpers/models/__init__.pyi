@@ -1,0 +1,10 @@
+from .attribute_reader import decorrelated_faces as decorrelated_faces
+from .attribute_reader import train_reader as train_reader
+from .classifiers import AuditedModel as AuditedModel
+from .classifiers import features as features
+from .classifiers import load_all as load_all
+from .classifiers import predict as predict
+from .classifiers import train as train
+from .classifiers import train_all as train_all
+from .recognisers import Recogniser as Recogniser
+from .recognisers import train_recognisers as train_recognisers
