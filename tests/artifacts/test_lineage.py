@@ -3,13 +3,14 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from helpers.artifacts import kept, lineage
+from helpers.artifacts import kept, lineage, pages
 
 
 @pytest.fixture
@@ -96,9 +97,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 @pytest.fixture
 def room(tree):
     """A room that hands on x and y, which two modules define, and a module; it has one more."""
+    stub = "from . import fourth\nfrom .first import x as x\nfrom .second import y as y\n"
     files = {
         "__init__.py": HANDS_ON,
-        "__init__.pyi": "from . import fourth\nfrom .first import x as x\nfrom .second import y as y\n",
+        "__init__.pyi": stub,
         "first.py": "x = 1\n",
         "second.py": "from helpers import c\ny = 2\n",
         "third.py": "x = 3\n",
@@ -187,6 +189,17 @@ def test_an_edit_makes_those_pages_stale_that_use_the_module(module, most):
     file = os.path.relpath(lineage.PACKAGE / module, lineage.ROOT)
     steps = {*lineage.notebooks(), *lineage.stages()}
     assert len([step for step in steps if file in lineage.sources(step)]) <= most
+
+
+def test_modules_that_an_audit_file_names_count_for_the_page_that_shows_it():
+    """The reader does not see them, so the page must need them anyway."""
+    named = 0
+    for page, source in lineage.notebooks().items():
+        for path in pages.named(source):
+            for module in re.findall(r"\bobject: (helpers[.\w]+):", path.read_text("utf-8")):
+                assert f"src/{module.replace('.', '/')}.py" in lineage.sources(page)
+                named += 1
+    assert named > 0
 
 
 # Imports what each source names, with our packages not imported before, and takes what it uses.
