@@ -68,7 +68,9 @@ def exports(room: Path) -> Iterator[tuple[str, str]]:
 
 
 def section(title: str, line: str, module: str) -> list[str]:
-    return [title, line * len(title), "", f".. automodule:: {module}", "   :members:", ""]
+    heading = [title, line * len(title), ""]
+    # What a room hands on, its `__all__`, is described where it is defined, and not a second time.
+    return [*heading, f".. automodule:: {module}", "   :members:", "   :ignore-module-all:", ""]
 
 
 def setup(app: object) -> dict:
