@@ -46,7 +46,6 @@ from helpers.annotations import ATTRIBUTES, crowd, observers
 from helpers.artifacts import Stage, lineage
 from helpers.claims import claim, in_points, told, with_minus
 from helpers.generators import load_generator, realism
-from helpers.models.training import SHIPPED
 from helpers.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from helpers.scorecard import truth as known_truth
 from helpers.verification.pairs import image_index
@@ -536,7 +535,7 @@ if study == EXAMPLE:
     settings["generator"]["samples"] = n_directions
     settings["design"]["transects"] = n_transects
     settings["calibration"]["transects"] = n_transects // 4
-    network = models.AuditedModel.read(SHIPPED / "celeba-like.safetensors").network
+    network = models.AuditedModel.read(models.SHIPPED / "celeba-like.safetensors").network
     path = write_onnx(
         network, stage.path("example.onnx"), 64
     )  # it learned from images of this size

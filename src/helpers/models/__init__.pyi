@@ -8,3 +8,4 @@ from .classifiers import train as train
 from .classifiers import train_all as train_all
 from .recognisers import Recogniser as Recogniser
 from .recognisers import train_recognisers as train_recognisers
+from .training import SHIPPED as SHIPPED
