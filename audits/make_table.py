@@ -21,11 +21,11 @@ import facerender
 from faceaudit.faces import World
 from faceaudit.models import ask, model_of
 from faceaudit.specification import Specification
-from helpers.annotations.crowd import annotate, perceived
+from faceworld.crowd import annotate, perceived
+from faceworld.rendering import render_to_store
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import atomic
 from helpers.effects.labels import LEVEL_NAMES
-from helpers.world.batches import render_to_store
 
 UNITS, RATERS, SEED, DARKEST = 100, 3, 7, 0.03
 AXES = ["skin_colour", "hair_length", "gender"]

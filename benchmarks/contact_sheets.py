@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from torch import Tensor
 
 import facerender
-from helpers.world import populations
+from faceworld import populations
 
 BOOK = Path(__file__).parents[1] / "book"
 STEPS = 5

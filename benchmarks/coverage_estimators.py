@@ -21,6 +21,7 @@ from simulated_audits import (
     carried_mixes,
 )
 
+from faceworld.scorecard import matched_audits, pooled_audits, resample_images, with_truth
 from helpers.effects import (
     matched_effects,
     ratio_interval,
@@ -36,7 +37,6 @@ from helpers.effects.reweighting import (
 )
 from helpers.effects.risks import collapse, fit_logits, hybrid_score_interval, pattern_counts
 from helpers.resampling import cluster_codes, draw_weights
-from helpers.scorecard.audits import matched_audits, pooled_audits, resample_images, with_truth
 from helpers.utils import seeding
 
 NO_PENALTY = 1e6

@@ -3,7 +3,7 @@
 Run `python benchmarks/coverage_study.py smoke laptop` after a change of an estimator, for two
 minutes of two cores. Pruned audits are simulated again and again from populations whose effects are
 known (`simulated_audits`), at three intraclass correlations of errors within transects. The tables
-that note N3 shows lie beside `helpers.scorecard.audits`, for the sizes of both runs:
+that note N3 shows lie beside `faceworld.scorecard.audits`, for the sizes of both runs:
 
 - coverage: for every estimator, correlation, attribute and scale how often its intervals hold the
   true effect, and how wide they are compared with what the estimates' spread asks for; of
@@ -29,8 +29,8 @@ from scipy.stats import norm
 from simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from statsmodels.stats.proportion import proportion_confint
 
+from faceworld.scorecard import audits
 from helpers.effects import holm
-from helpers.scorecard import audits
 from helpers.utils import seeding
 from helpers.utils.parallel import processes, share_of_cores
 

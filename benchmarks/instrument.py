@@ -32,18 +32,18 @@ from scipy import special
 from sklearn.linear_model import Ridge
 
 import facerender
-from helpers import calibration, directions, effects, figures, models, transects
-from helpers.annotations import crowd, observers
+from faceworld import counterfactuals, crowd, load_generator, populations
+from faceworld import networks as models
+from faceworld import raters as observers
+from faceworld.networks import SHIPPED
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import truth
+from helpers import calibration, directions, effects, figures, transects
 from helpers.artifacts import lineage
 from helpers.directions import Hyperplanes
 from helpers.effects.labels import Z
-from helpers.generators import load_generator
-from helpers.models.training import SHIPPED
 from helpers.orthogonalization import dual_basis
-from helpers.scorecard import truth
 from helpers.utils.parallel import cpu_count, processes
-from helpers.world import counterfactuals, populations
-from helpers.world.batches import render_to_store
 
 AXES = truth.AXES
 NETWORKS = ("celeba-like", "fairface-like", "plantskin")

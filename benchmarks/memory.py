@@ -49,10 +49,10 @@ FIRST = """
 import os, pathlib, sys
 from functools import partial
 sys.path.insert(0, {benchmarks!r})
-import helpers.world.batches
+import faceworld.rendering
 from noise import noise
-real = helpers.world.batches.render_to_store
-helpers.world.batches.render_to_store = partial(real, render=noise)
+real = faceworld.rendering.render_to_store
+faceworld.rendering.render_to_store = partial(real, render=noise)
 pathlib.Path({pid!r}).write_text(str(os.getpid()))
 """
 """The cell that a chapter begins with here."""

@@ -28,7 +28,7 @@ from helpers.claims import of_page
 PROFILE = "laptop"
 DRAWS = range(1, 21)
 APPENDED = {
-    "src/helpers/world/batches.py": """
+    "src/faceworld/rendering.py": """
 from helpers.utils.perturbation import drawn_once, with_other_pixels
 
 _exact_render = _render
@@ -51,7 +51,7 @@ def _images(codes, *, generator, scene):
     known = type(generator).__name__ == "ImageSet"
     return images if known else with_other_pixels(images, codes)
 """,
-    "src/helpers/models/training.py": """
+    "src/faceworld/networks/training.py": """
 from helpers.utils.perturbation import with_other_scores
 
 _exact_outputs = Trained.outputs

@@ -35,7 +35,7 @@ MATTERS = {
 def training():
     import torch
 
-    from helpers.models.networks import SmallNet
+    from faceworld.networks.architectures import SmallNet
 
     images, labels = torch.rand(100, 3, 64, 64), torch.arange(100) % 2
     network = SmallNet()
@@ -54,7 +54,7 @@ def training():
 def asking():
     import torch
 
-    from helpers.models.networks import ResNet50
+    from faceworld.networks.architectures import ResNet50
 
     network, images = ResNet50().eval(), torch.rand(32, 3, 64, 64)
     return torch.no_grad()(lambda: network(images))
@@ -90,7 +90,7 @@ def arrays():
 
 def drawing():
     import facerender
-    from helpers.world import populations
+    from faceworld import populations
 
     shown = populations.sample("celeba-like", 256, seed=0).parameters
     facerender.render(shown[:1], 64)  # what is compiled is not counted

@@ -19,10 +19,10 @@ from scipy.special import expit
 
 import faceaudit
 from faceaudit.plan import GAPS, GAPS_BY_CELL
+from faceworld import populations
 from helpers import effects
 from helpers.errors import STRATA
 from helpers.utils import seeding
-from helpers.world import populations
 
 PEOPLE, AUDITS, SEED, PORTRAITS, MATCHED = 20_000, 160, 38, 5, 400
 """Of the population; of each size; the most portraits of one person; people in matched images."""

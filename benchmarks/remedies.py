@@ -13,13 +13,11 @@ from dataclasses import replace
 import pandas as pd
 from record import write_rows
 
-from helpers import models
-from helpers.annotations import observers
+from faceworld import do, networks, populations, raters
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import truth
 from helpers.artifacts import lineage
 from helpers.claims import with_minus
-from helpers.scorecard import truth
-from helpers.world import do, populations
-from helpers.world.batches import render_to_store
 
 ORIGIN = "celeba-like"
 DARK_WOMEN = {"dark": (0.6, 0.22)}
@@ -47,23 +45,23 @@ def drawn(name: str, changed: dict, n: int, seed: int) -> populations.Sample:
     return populations.sample(name, n, seed)
 
 
-def trained(name: str, seed: int) -> models.AuditedModel:
+def trained(name: str, seed: int) -> networks.AuditedModel:
     people = drawn(f"remedy: {name}", REMEDIES[name], N_TRAIN, seed)
     place = WORK / f"{name.replace(' ', '-')}-{seed}"
     pictures = place.with_suffix(".npy")
     images = render_to_store(people.parameters, SIZE, pictures)
     labels = people.frame["gender"].to_numpy()
     path = place.with_suffix(".safetensors")
-    model = models.train(images, labels, path, seed=seed, epochs=EPOCHS)
+    model = networks.train(images, labels, path, seed=seed, epochs=EPOCHS)
     for part in WORK.glob(f"{pictures.name}*"):
         part.unlink()
     return model
 
 
-def under_do(model: models.AuditedModel, base) -> dict[str, float]:
+def under_do(model: networks.AuditedModel, base) -> dict[str, float]:
     """Effects in points, and the worst cell's errors in percent."""
     errors = truth.errors_under_do(
-        lambda images: models.predict(model, images),
+        lambda images: networks.predict(model, images),
         base,
         DOSES,
         size=SIZE,
@@ -78,11 +76,11 @@ def under_do(model: models.AuditedModel, base) -> dict[str, float]:
     }
 
 
-def by_age(model: models.AuditedModel, people: populations.Sample) -> dict[str, float]:
+def by_age(model: networks.AuditedModel, people: populations.Sample) -> dict[str, float]:
     """Errors in percent by age and gender, on faces whose other attributes are the origin's."""
     images = render_to_store(people.parameters, SIZE, WORK / "ages.npy")
     male = people.frame["gender"].to_numpy()
-    wrong = (models.predict(model, images) > 0.5) != male
+    wrong = (networks.predict(model, images) > 0.5) != male
     age = people.frame["age"]
     return {
         f"{group}, {GENDERS[gender]}": 100 * wrong[age.between(*ends) & (male == gender)].mean()
@@ -94,7 +92,7 @@ def by_age(model: models.AuditedModel, people: populations.Sample) -> dict[str, 
 def main() -> None:
     WORK.mkdir(parents=True, exist_ok=True)
     base = populations.sample(ORIGIN, N_TRUTH, seed=1000).parameters
-    base = do(base[observers.loose_hair(base)], **HELD)
+    base = do(base[raters.loose_hair(base)], **HELD)
     everybody = drawn("all ages", AGES, N_AGES, seed=1001)
     told = {}
     for name in REMEDIES:

@@ -37,7 +37,7 @@ def measure(size: int, threads: int, old: bool) -> dict[str, float]:
     names = (
         ("helpers.faces", "helpers.faces.populations")
         if old
-        else ("facerender", "helpers.world.populations")
+        else ("facerender", "faceworld.populations")
     )
     facerender, populations = map(importlib.import_module, names)
     number = PIXELS // size**2

@@ -29,18 +29,17 @@ from faceaudit.analysis import effects_by_cell
 from faceaudit.models import model_of
 from faceaudit.plan import make_plan
 from faceaudit.tables import judged
-from helpers import annotations, models, transects
-from helpers.annotations import crowd, observers
+from faceworld import crowd, load_generator, networks, raters
+from faceworld.networks import SHIPPED
+from faceworld.scorecard import truth
+from helpers import annotations, transects
 from helpers.artifacts import lineage
 from helpers.directions import Hyperplanes
 from helpers.effects.labels import Z
-from helpers.generators import load_generator
-from helpers.models.training import SHIPPED
-from helpers.scorecard import truth
 
 NETWORKS = ("celeba-like", "fairface-like", "plantskin")
 SAMPLES, TRANSECTS, N_TRUTH = 5000, 400, 1600
-MEASURED = [*observers.MEASURED, *observers.LIKE]
+MEASURED = [*raters.MEASURED, *raters.LIKE]
 ADULT = 0.45
 WORK = lineage.ROOT / "build" / "stranger"
 GENERATOR = load_generator("known-truth")
@@ -56,7 +55,7 @@ def population() -> pd.DataFrame:
 
 
 def seen_by_reader(parameters: torch.Tensor) -> pd.DataFrame:
-    return pd.DataFrame({name: observers.shown(parameters, name) for name in MEASURED})
+    return pd.DataFrame({name: raters.shown(parameters, name) for name in MEASURED})
 
 
 def measures(images: np.ndarray) -> np.ndarray:
@@ -80,19 +79,19 @@ def remember(folder: Path, part: str) -> torch.Tensor:
 
 
 @cache
-def network(name: str) -> models.AuditedModel:
-    return models.AuditedModel.read(SHIPPED / f"{name}.safetensors")
+def network(name: str) -> networks.AuditedModel:
+    return networks.AuditedModel.read(SHIPPED / f"{name}.safetensors")
 
 
 def audited(images: np.ndarray) -> np.ndarray:
     """The first network's scores of images from 0 to 255."""
-    return models.predict(network(NETWORKS[0]), images.round().astype(np.uint8))
+    return networks.predict(network(NETWORKS[0]), images.round().astype(np.uint8))
 
 
 def answered(audit, images, attributes, *, folder, stage, **rest) -> people.Said:
     """Leave an export of simulated people for a part of an audit, and go on as it does."""
     parameters = remember(folder, stage.removesuffix("-crops"))
-    seen_as = observers.on_crops if stage.endswith("-crops") else crowd.perceived
+    seen_as = raters.on_crops if stage.endswith("-crops") else crowd.perceived
     shown = seen_as(facerender.visible_scores(parameters)).set_axis(people.hidden_names(images))
     shown = shown.loc[~shown.index.duplicated(), [*attributes]]
     about = {"seed": audit.design.seed, "stage": f"stranger {stage}"}
@@ -146,7 +145,7 @@ def cells_of(shown: faces.Shown, plan: dict, folder: Path) -> pd.DataFrame:
     doses = {n: [real.loc[level[n] == k, n].median() for k in (0, 1)] for n in axes}
     base = true_base(axes, real[["facial_hair", "makeup"]].median().to_dict())
     for name in NETWORKS:
-        asked = partial(models.predict, network(name))
+        asked = partial(networks.predict, network(name))
         data = judged(shown.labelled.assign(score=asked(shown.images)), 0.5, True, name).frame
         wrong = truth.errors_under_do(asked, base, doses, size=64, path=folder / "truth.npy")
         for _, row in effects_by_cell(data, plan).iterrows():
@@ -169,7 +168,7 @@ def true_base(axes: list[str], held: dict[str, float]) -> torch.Tensor:
     recipe = {"youngest": youngest, "held": values, "seed": 0, "stage": "stranger: truth"}
     base = transects.base_latents(GENERATOR, exact, axes, N_TRUTH * 5 // 4, **recipe)
     parameters = GENERATOR.parameters(torch.from_numpy(base))
-    return parameters[torch.from_numpy(observers.loose_hair(parameters))][:N_TRUTH]
+    return parameters[torch.from_numpy(raters.loose_hair(parameters))][:N_TRUTH]
 
 
 def summary(cells: pd.DataFrame) -> dict[str, str | float]:

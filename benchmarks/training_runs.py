@@ -1,7 +1,7 @@
 """How far networks of one composition lie apart from training to training.
 
 Run `python benchmarks/training_runs.py` after `make reproduce`. Every composition of
-`helpers.verification.people` is trained `RUNS` times with the ArcFace loss, at the size of
+`faceworld.people` is trained `RUNS` times with the ArcFace loss, at the size of
 the laptop profile. A run draws other people for its sets, other first weights and another order of
 the pictures; all networks judge the pairs of chapter 14, each at a threshold that is set as there.
 What they accept is left beside `helpers.verification.composition`, from which chapter 15 and note
@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers import artifacts, models, verification
+from faceworld import networks
+from faceworld import people as invented
+from faceworld.people import JUDGED, RECORD
+from helpers import artifacts, verification
 from helpers.artifacts import lineage
-from helpers.verification import people as invented
-from helpers.verification.composition import JUDGED, RECORD
 
 LOSS, RUNS = "arcface", 7
 IMAGES_EACH, FMR, T = 8, 0.01, 0.3
@@ -29,7 +30,7 @@ RENDERED = {"images_each": IMAGES_EACH, "size": SETTINGS.image_size, "device": "
 FOLDER = Path(__file__).parents[1] / "build" / "training_runs"
 
 
-def train(run: int) -> dict[str, models.Recogniser]:
+def train(run: int) -> dict[str, networks.Recogniser]:
     """Networks of all compositions; another run sees other people."""
     jobs = {}
     for composition, shares in invented.COMPOSITIONS.items():
@@ -47,7 +48,7 @@ def train(run: int) -> dict[str, models.Recogniser]:
             "epochs": SETTINGS.recognition_epochs,
             "seed": run,
         }
-    return dict(zip(jobs, models.train_recognisers([*jobs.values()]), strict=True))
+    return dict(zip(jobs, networks.train_recognisers([*jobs.values()]), strict=True))
 
 
 def accepted(run: int, pictures: np.ndarray, pairs: pd.DataFrame) -> pd.DataFrame:

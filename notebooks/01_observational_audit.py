@@ -65,14 +65,14 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
-from helpers import annotations, errors, figures, models
-from helpers.annotations import crowd
-from helpers.figures import widgets
+from faceworld import crowd, networks, populations
+from faceworld.networks import classifiers
+from faceworld.rendering import render_to_store
+from helpers import annotations, errors, figures
 from helpers.artifacts import Stage
 from helpers.claims import claim, margin_above, told, with_minus
+from helpers.figures import widgets
 from helpers.utils import seeding
-from helpers.world import populations
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -142,12 +142,14 @@ for name, score in CUT.items():
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 LEADING, MODELS = TRAINED[:2], (*TRAINED, "null")
-for name, model in models.load_all(stage, "02_face_world", TRAINED).items():
-    frame[f"score_{name}"] = models.predict(model, pictures)
+for name, model in networks.load_all(stage, "02_face_world", TRAINED).items():
+    frame[f"score_{name}"] = networks.predict(model, pictures)
 
 # %%
 item = ppb.frame["item"]
-frame["score_null"] = errors.null_control(frame["label"], item, item, rate=0.1, icc=0.2, seed=seed)
+frame["score_null"] = classifiers.null_control(
+    frame["label"], item, item, rate=0.1, icc=0.2, seed=seed
+)
 
 # %% [markdown]
 # Each model gives a probability of *male*. An {term}`error` is an answer that differs from the raters' label.

@@ -28,14 +28,16 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
-from helpers import errors, figures, generators, models
+import faceworld
+from faceworld import do, known_truth, networks, populations
+from faceworld.networks import classifiers
+from faceworld.networks.training import Lazy
+from faceworld.rendering import render_to_store
+from helpers import errors, figures
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import claim, margin_below, with_minus
 from helpers.figures import widgets
-from helpers.models.training import Lazy
-from helpers.world import do, known_truth, populations
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -173,7 +175,7 @@ _ = figure.suptitle("Hair, ancestry, pose and light can be set as well", fontsiz
 # {term}`generator` copies it: every parameter is a smooth function of its own direction in the code $w$.
 
 # %%
-generator = generators.load_generator("known-truth", device, figure_size)
+generator = faceworld.load_generator("known-truth", device, figure_size)
 codes = generator.sample(2000, seed)
 world = facerender.to_frame(generator.parameters(codes))
 
@@ -296,7 +298,7 @@ def job(name):
 
 
 # %%
-trained = models.train_all([job(name) for name in TRAINED])
+trained = networks.train_all([job(name) for name in TRAINED])
 audited = dict(zip(TRAINED, trained, strict=True))
 
 # %% tags=["remove-cell"]
@@ -314,7 +316,7 @@ _ = stage.save("curves.parquet", curves)
 # %%
 def answers(name):
     """A model's answers about held-out faces of its population."""
-    score = models.predict(audited[name], heldout_images[name])
+    score = networks.predict(audited[name], heldout_images[name])
     return pd.DataFrame({"population": name, "label": labels[name][unseen], "score": score})
 
 
@@ -347,7 +349,7 @@ woman = do(base, gender=0.3)
 lengths, skins = np.linspace(0.1, 0.85, 4), np.linspace(0.1, 0.9, 4)
 grid = np.concatenate([do(woman, hair_length=h, skin_colour=s) for s in skins for h in lengths])
 asked = draw(grid, "asked", size=image_size)
-said = {name: models.predict(model, asked) for name, model in audited.items()}
+said = {name: networks.predict(model, asked) for name, model in audited.items()}
 male = said["celeba-like"].reshape(4, 4)
 
 # %% tags=["remove-cell"]
@@ -390,7 +392,7 @@ pd.crosstab(gender, skin, rownames=["perceived gender"], colnames=["skin colour"
 # %%
 judged = samples["plantskin"].frame[n_train:]
 item, truth = judged["item"], judged["gender"]
-score = errors.null_control(truth, item, item, rate=0.1, icc=0.2, seed=seed)
+score = classifiers.null_control(truth, item, item, rate=0.1, icc=0.2, seed=seed)
 judged = judged.assign(error=((score > 0.5) != (truth == 1)).astype(int))
 
 # %% tags=["remove-input"]

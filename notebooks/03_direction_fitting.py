@@ -26,12 +26,11 @@ from myst_nb import glue
 from sklearn.linear_model import Ridge
 
 import facerender
+from faceworld import crowd, load_generator, raters
+from faceworld.known_truth import LATENTS, correlations
 from helpers import annotations, directions, figures
-from helpers.annotations import crowd, observers
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, told, with_minus
-from helpers.generators import load_generator
-from helpers.world.known_truth import LATENTS, correlations
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -461,7 +460,7 @@ assert leaning["swayed by hair"] < leaning["crowd"] - 0.05
 # crop that hides the hair, and for everything else on the whole picture. It also asks about hair colour, earrings and glasses.
 
 # %%
-on_crops = observers.rated(parameters, n_raters, seed=seed, stage=f"{stage.name}/crops")
+on_crops = raters.rated(parameters, n_raters, seed=seed, stage=f"{stage.name}/crops")
 
 # %% [markdown]
 # A second change concerns the fit. A scale ends, and a straight line goes on. A *fractional logit*
@@ -510,7 +509,7 @@ Markdown(
 # set is the book's main instrument beside the paper's.
 
 # %%
-read = observers.measured(parameters.cpu(), parameters.cpu(), seed=seed, stage=stage.name)
+read = raters.measured(parameters.cpu(), parameters.cpu(), seed=seed, stage=stage.name)
 ridge = Ridge(100).fit(w.cpu(), read)
 calibrated = calibrated.join(directions.Hyperplanes(tuple(read), ridge.coef_, ridge.intercept_))
 

@@ -66,13 +66,13 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
+from faceworld import load_generator
+from faceworld.rendering import render_to_store
 from helpers import figures, orthogonalization, transects
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, with_minus
 from helpers.directions import Hyperplanes
 from helpers.figures import widgets
-from helpers.generators import load_generator
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -36,15 +36,14 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 import facerender
+from faceworld import load_generator, raters
+from faceworld.rendering import render_to_store
 from helpers import calibration, figures, transects
-from helpers.annotations import observers
 from helpers.artifacts import Stage, lineage
 from helpers.claims import Margin, claim
 from helpers.directions import Hyperplanes
 from helpers.figures import widgets
-from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -533,14 +532,14 @@ RATERS_OF_NEUTRAL = 30
 def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of neutral faces on the axes, and their squared standard errors."""
     faces, name = parameters_of(codes).cpu(), f"{stage.name}/neutral {turn}"
-    return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
+    return raters.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
 
 
 grown, in_logits = float(logit(ADULT)), {k: float(logit(v)) for k, v in LITTLE.items()}
 
 # %%
 start = base_of(calibrated, grown, in_logits, 5 * n_transects)
-loose = np.flatnonzero(observers.loose_hair(parameters_of(start)))
+loose = np.flatnonzero(raters.loose_hair(parameters_of(start)))
 start = start[loose]
 seen, error = of_neutral(start, 0)
 ordinary = np.flatnonzero(calibration.ordinary(seen))[:n_transects]
@@ -581,13 +580,13 @@ population = generator.parameters(generator.sample(2000, seed + 4)).cpu()
 def measured(codes: np.ndarray, turn: str) -> pd.DataFrame:
     """What automatic measures say of images."""
     faces = parameters_of(codes).cpu()
-    return observers.measured(faces, population, seed=seed, stage=f"{stage.name}/{turn}")
+    return raters.measured(faces, population, seed=seed, stage=f"{stage.name}/{turn}")
 
 
 def rated(codes: np.ndarray, turn: str) -> pd.DataFrame:
     """What raters say of images."""
     faces = parameters_of(codes).cpu()
-    return observers.rated(faces, n_raters, seed=seed, stage=f"{stage.name}/{turn}")
+    return raters.rated(faces, n_raters, seed=seed, stage=f"{stage.name}/{turn}")
 
 
 # %%
@@ -596,7 +595,7 @@ for turn, gain in enumerate(GAINS):
     some = main[:, None] + steps
     seen = rated(some, f"round {turn}").join(measured(some, f"round {turn}"))
     seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
-    more = calibration.closing(seen, 8, goals | LITTLE, gain, observers.MEASURED)
+    more = calibration.closing(seen, 8, goals | LITTLE, gain, raters.MEASURED)
     steps = steps + more.to_numpy() @ dual_of_all.loc[[*more]].to_numpy()
     moved.append(more.abs().max())
 
@@ -733,7 +732,7 @@ largest.rename_axis(index="upper limit of the leak", columns="along").round(3)
 
 # %%
 faces, again = parameters_of(cells).cpu(), {"seed": seed, "stage": f"{stage.name}/gate"}
-scores, error = observers.rated_with_error(faces, AXES, n_raters, **again)
+scores, error = raters.rated_with_error(faces, AXES, n_raters, **again)
 spread = calibration.dose_spread(scores, error, CELLS)
 
 # %% tags=["hide-input"]
@@ -852,7 +851,7 @@ index["exact"] = transects.index(n_transects, at_doses)
 exact_held = {name: float(generator.decision_value(name, dose)) for name, dose in held.items()}
 adult = float(generator.decision_value("age", ADULT))
 everybody = base_of(exact, adult, exact_held, n_transects * 3 // 2)
-base["exact"] = everybody[observers.loose_hair(parameters_of(everybody))][:n_transects]
+base["exact"] = everybody[raters.loose_hair(parameters_of(everybody))][:n_transects]
 walk = (exact.select(AXES), generator.exact_directions(AXES), list(at_doses.values()))
 parameters["exact"] = torch.cat([parameters_of(cells) for cells in cells_of(base["exact"], *walk)])
 

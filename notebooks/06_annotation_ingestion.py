@@ -35,12 +35,12 @@ from scipy.stats import median_abs_deviation, norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
+from faceworld import crowd, load_generator
 from helpers import annotations, errors, figures
-from helpers.annotations import ATTRIBUTES, crowd
-from helpers.figures import charts, widgets
+from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, margin_above, with_minus
-from helpers.generators import load_generator
+from helpers.figures import charts, widgets
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -29,13 +29,13 @@ from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
 import facerender
+from faceworld import crowd, populations
 from helpers import annotations, errors, figures, pruning, resampling
-from helpers.annotations import ATTRIBUTES, crowd
+from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, told, with_minus
 from helpers.figures import panels
 from helpers.pruning import ADULT_RULE, PAPER_RULES
-from helpers.world import populations
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

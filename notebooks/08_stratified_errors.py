@@ -26,7 +26,9 @@ from myst_nb import glue
 from sklearn.metrics import balanced_accuracy_score, roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers import errors, figures, models
+from faceworld import networks
+from faceworld.networks import classifiers
+from helpers import errors, figures
 from helpers.artifacts import Stage
 from helpers.claims import in_points, told, with_minus
 from helpers.effects import audit_plan
@@ -127,8 +129,8 @@ del index, scores, kept  # of a long study each takes hundreds of megabytes
 
 # %%
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
-for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
-    audit[f"score_{name}"] = models.predict(network, pictures)
+for name, network in networks.load_all(stage, "02_face_world", TRAINED).items():
+    audit[f"score_{name}"] = networks.predict(network, pictures)
 
 # %% [markdown]
 # The fourth model is the *null control*. It errs at one rate for all faces, and its errors are only
@@ -137,7 +139,7 @@ for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
 
 # %%
 NULL = {"rate": 0.1, "icc": 0.2}
-audit["score_null"] = errors.null_control(
+audit["score_null"] = classifiers.null_control(
     audit["label"], audit["item"], audit["transect"], **NULL, seed=seed
 )
 

@@ -26,11 +26,12 @@ from myst_nb import glue
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from faceworld.networks import classifiers
 from helpers import effects, errors, figures
-from helpers.figures import panels, widgets
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, margin_above, margin_below, with_minus
 from helpers.effects import labels
+from helpers.figures import panels, widgets
 from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
@@ -433,7 +434,7 @@ REDRAWS, BOOTSTRAPPED, RESAMPLES = 100, 20, 100
 redrawn, bars = [], []
 for k in range(REDRAWS):
     own = seed + 1 + k
-    score = errors.null_control(
+    score = classifiers.null_control(
         pruned["label"], pruned["item"], pruned["transect"], **NULL, seed=own
     )
     error = ((score > 0.5) != pruned["label"]).astype(int)

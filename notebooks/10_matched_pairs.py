@@ -28,6 +28,7 @@ from myst_nb import glue
 from scipy.stats import norm
 
 import facerender
+from faceworld.scorecard import truth
 from helpers import effects, figures
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, in_points, with_minus
@@ -168,7 +169,7 @@ def found(images: pd.DataFrame, model: str) -> pd.DataFrame:
 
 
 # %%
-one = labels.name_cells(found(audit, "celeba-like"))
+one = truth.name_cells(found(audit, "celeba-like"))
 one = one[(one["scope"] == "cell") & (one["attribute"] == "skin_colour")]
 one.set_index("cell")[["estimate", "low", "high", "n"]].style.format(precision=3)
 
@@ -188,7 +189,7 @@ by_cell = plan.families["effects by cell"]
 def matched(images: pd.DataFrame) -> pd.DataFrame:
     """Effects of all models, with p-values adjusted over the planned family of cells."""
     tables = [found(images, model).assign(model=model) for model in MODELS]
-    table = labels.name_cells(pd.concat(tables, ignore_index=True))
+    table = truth.name_cells(pd.concat(tables, ignore_index=True))
     cells = table[table["scope"] == "cell"]
     family = cells["model"].map(by_cell.group_of)
     return table.assign(p_holm=cells.groupby(family)["p"].transform(effects.holm))
@@ -224,7 +225,7 @@ def count_flags(table: pd.DataFrame) -> pd.DataFrame:
 # %%
 versions = {"all images": crowd, "after pruning": after_pruning}
 flagged = {name: count_flags(table) for name, table in versions.items()}
-shown = pd.concat(flagged, axis=1).rename(labels.CONTRASTS, level="attribute")
+shown = pd.concat(flagged, axis=1).rename(truth.CONTRASTS, level="attribute")
 shown.rename_axis([None, None])
 
 # %% [markdown]
@@ -294,7 +295,7 @@ figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
 shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
 for ax, (axis, model) in zip(axes, shown, strict=True):
     draw_cells(ax, judged[(judged["attribute"] == axis) & (judged["model"] == model)])
-    ax.set_title(f"{model}: {labels.CONTRASTS[axis]}", fontsize=11)
+    ax.set_title(f"{model}: {truth.CONTRASTS[axis]}", fontsize=11)
     ax.tick_params(labelsize=10)
 label = (
     f"change in the error rate (points),\n95 % intervals, n = {judged['n'].min():,} pairs a cell"
@@ -561,7 +562,7 @@ averaged = {}
 for name, risky in {"both genders": differ, "women only": in_women}.items():
     errors = random.random(len(audit)) < np.where(risky, 0.25, 0.05)
     table = found(audit.assign(error_mine=errors.astype(int)), "mine")
-    table = labels.name_cells(table).query("attribute == 'skin_colour'")
+    table = truth.name_cells(table).query("attribute == 'skin_colour'")
     averaged[name] = table.set_index("cell")["estimate"]
 pd.DataFrame(averaged).round(3)
 

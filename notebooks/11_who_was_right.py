@@ -32,19 +32,20 @@ from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
 import facerender
-from helpers import effects, errors, figures, models, scorecard, transects
-from helpers.annotations.crowd import perceived
-from helpers.annotations.observers import loose_hair
+from faceworld import do, load_generator, networks as models, populations, scorecard
+from faceworld.crowd import perceived
+from faceworld.networks import classifiers
+from faceworld.raters import loose_hair
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import error_sources, truth
+from faceworld.scorecard.truth import CONTRASTS, name_cells
+from helpers import effects, errors, figures, transects
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, in_points, told, with_minus
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
-from helpers.generators import load_generator
-from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
-from helpers.world import do, populations
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -186,7 +187,7 @@ true_effects = {name: truth.effects(wrong, AXES) for name, wrong in wrong_under_
 # %% tags=["remove-cell"]
 true_effects["null"] = true_effects["plantskin"].assign(effect=0.0, se=0.0)
 true_effects = pd.concat(true_effects, names=["model"]).reset_index("model")
-true_effects = labels.name_cells(true_effects)
+true_effects = name_cells(true_effects)
 _ = stage.save("truth.parquet", true_effects)
 
 # %% tags=["remove-cell"]
@@ -365,7 +366,7 @@ OTHERS = [name for name in facerender.NAMES if name not in AXES]
 # %% tags=["hide-cell"]
 def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
     """Errors against another label; the null control answers it anew."""
-    null = errors.null_control(label, frame["item"], frame["transect"], **NULL, seed=seed)
+    null = classifiers.null_control(label, frame["item"], frame["transect"], **NULL, seed=seed)
     judged = frame.assign(label=label, score_null=null)
     for model in MODELS:
         judged[f"error_{model}"] = ((judged[f"score_{model}"] > 0.5) != label).astype(int)
@@ -485,7 +486,7 @@ def matched(frame: pd.DataFrame) -> pd.DataFrame:
         effects.all_matched_effects(frame, f"error_{model}", **options).assign(model=model)
         for model in MODELS
     ]
-    table = labels.name_cells(pd.concat(tables, ignore_index=True))
+    table = name_cells(pd.concat(tables, ignore_index=True))
     cells = table[table["scope"] == "cell"]
     family = cells["model"].map(by_cell.group_of)
     return table.assign(p_holm=cells.groupby(family)["p"].transform(effects.holm))
@@ -511,7 +512,7 @@ _ = stage.save("arms.parquet", pd.concat(every_arm, names=["arm"]).reset_index("
 added = {
     model: error_sources.step_errors(sampled, f"error_{model}", AXES, "face") for model in MODELS
 }
-added = labels.name_cells(pd.concat(added, names=["model"]).reset_index("model"))
+added = name_cells(pd.concat(added, names=["model"]).reset_index("model"))
 added["step"] = added["arm"].map(STEPS)
 _ = stage.save("steps.parquet", added)
 
@@ -569,7 +570,7 @@ names = [NAMES.get(step, step) for step in one.index]
 panels.name_rows(upper, ["truth", *names, "found"])
 panels.name_rows(lower, names)
 model, attribute, where = farthest
-upper.set_title(f"{model}, {labels.CONTRASTS[attribute]}:\n{where}", fontsize=11)
+upper.set_title(f"{model}, {CONTRASTS[attribute]}:\n{where}", fontsize=11)
 lower.set_title(f"size over all {of_trained.sum()} cells", fontsize=11)
 span = np.r_[start, ends, ends + reach, ends - reach]
 room = 0.12 * np.ptp(span)
@@ -633,7 +634,7 @@ told(
     error=by_hair.sem(),
     missing=int((~in_worst["contained"].astype(bool)).sum()),
     n=len(TRAINED),
-    effect=labels.CONTRASTS[worst[0]],
+    effect=CONTRASTS[worst[0]],
     cell=pd.Series(worst[1]).replace(PEOPLE, regex=True).iloc[0],
     step=100 / len(by_hair),
 )

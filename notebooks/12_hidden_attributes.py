@@ -29,19 +29,17 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
-from helpers import annotations, directions, effects, errors, figures, models, transects
-from helpers.annotations import crowd, observers
-from helpers.figures import widgets
+from faceworld import crowd, known_truth, load_generator, networks as models, raters as observers
+from faceworld.celeba import GREY
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import error_sources, labels_by, truth
+from faceworld.scorecard.truth import CONTRASTS
+from helpers import annotations, directions, effects, errors, figures, transects
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, told, with_minus
 from helpers.effects import audit_plan, labels
-from helpers.figures import panels
-from helpers.generators import load_generator
+from helpers.figures import panels, widgets
 from helpers.orthogonalization import dual_basis
-from helpers.scorecard import error_sources, labels_by, truth
-from helpers.world import known_truth
-from helpers.world.batches import render_to_store
-from helpers.world.celeba import GREY
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -60,7 +58,7 @@ generator = load_generator("known-truth", device=device)
 
 # %% tags=["remove-cell"]
 MODELS = ("celeba-like", "fairface-like", "plantskin")
-AXES = list(labels.CONTRASTS)  # skin colour, hair length, gender
+AXES = list(CONTRASTS)  # skin colour, hair length, gender
 audit = stage.load("05_transect_generation", "papers_index.parquet").set_index("image_id")
 
 # %% tags=["remove-cell"]
@@ -157,12 +155,12 @@ _ = gallery.suptitle(with_minus(found), fontsize=11)
 moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
 moves = moves.loc[moves.abs().max(axis=1).sort_values(ascending=False, kind="stable").index]
 figure, ax = plt.subplots(figsize=(NARROW, 5.8))
-named = moves.rename(columns=labels.CONTRASTS).rename(columns=lambda it: it.replace("− ", "−\n"))
+named = moves.rename(columns=CONTRASTS).rename(columns=lambda it: it.replace("− ", "−\n"))
 figures.heatmap(named, 1.2, ax)
 ax.set(xlabel="", ylabel="")
 ax.tick_params(axis="x", rotation=0)
 plt.setp(ax.get_xticklabels(), ha="center")
-axis, parameter = labels.CONTRASTS[top["attribute"]], top["parameter"].replace("_", " ")
+axis, parameter = CONTRASTS[top["attribute"]], top["parameter"].replace("_", " ")
 title = with_minus(f"Largest leak: {parameter},\n{top['effect']:+.1f} SD with {axis}")
 _ = ax.set_title(title, fontsize=12)
 
@@ -396,7 +394,7 @@ remark = (
 Markdown(
     f"The attribute to follow is **{HIDDEN}**: {100 * overall[HIDDEN]:.1f} points on P(wrong). On a scale from "
     f"zero to one it changes by {with_minus(average_leak.loc[MAIN, 'δ'])} along "
-    f"*{labels.CONTRASTS[MAIN]}*, where it leaks most." + remark * (unasked != HIDDEN)
+    f"*{CONTRASTS[MAIN]}*, where it leaks most." + remark * (unasked != HIDDEN)
 )
 
 # %% [markdown]
@@ -611,7 +609,7 @@ def in_words(name: str) -> str:
 
 
 shown_leaks = wide.loc[[*AXES, *rest]].rename(in_words).rename_axis(None)
-shown_leaks.rename(columns=labels.CONTRASTS).rename_axis(columns=[None, None]).round(2)
+shown_leaks.rename(columns=CONTRASTS).rename_axis(columns=[None, None]).round(2)
 
 # %% tags=["remove-cell"]
 moved_before, moved_after = (table.loc[MAIN, "effect"] for table in (average_leak, after_leak))
@@ -624,7 +622,7 @@ gone = 1 - abs(moved_after / moved_before)
 named = [f"{in_words(name)} {value:+.2f}" for name, value in others.items()]
 Markdown(
     with_minus(
-        f"All numbers are in SD. Along *{labels.CONTRASTS[MAIN]}* the leak of {HIDDEN} falls by {gone:.0%}. The "
+        f"All numbers are in SD. Along *{CONTRASTS[MAIN]}* the leak of {HIDDEN} falls by {gone:.0%}. The "
         f"other large leaks along that axis change in size by: {', '.join(named)}."
     )
 )
@@ -641,7 +639,7 @@ second = [name for name in AXES if name != MAIN][1]
 columns = ["\n".join(pair) for pair in product(ENDS[second], ENDS[MAIN])]
 gallery = figures.gallery(pictures, 4, columns, ["before", "after"])
 gallery.set_size_inches(NARROW, 3.5)
-title = f"{gone:.0%} of the leak of {HIDDEN} is gone\nalong {labels.CONTRASTS[MAIN]}"
+title = f"{gone:.0%} of the leak of {HIDDEN} is gone\nalong {CONTRASTS[MAIN]}"
 _ = gallery.suptitle(title, fontsize=11)
 
 # %% [markdown]
@@ -810,7 +808,7 @@ glue(
         "more than a tenth of a standard deviation. In this run all these leaks together shift a model's "
         f"probability of the wrong answer by {total.min():.1f} to {total.max():.1f} points in a typical cell of "
         f"these made faces, and for 0/1 errors {zero} of {len(MODELS)} intervals include zero. Asking raters about "
-        f"{HIDDEN} and making new images removes {gone:.0%} of its leak along *{labels.CONTRASTS[MAIN]}*. The new "
+        f"{HIDDEN} and making new images removes {gone:.0%} of its leak along *{CONTRASTS[MAIN]}*. The new "
         f"estimates are nearer to leak-free ones for {fewer[ORTHOGONAL]} of {len(MODELS)} models."
     ),
     display=False,

@@ -27,16 +27,17 @@ from IPython.display import Markdown
 from matplotlib.colors import to_rgb
 from myst_nb import glue
 
-from helpers import claims, effects, errors, figures, generators, models, sensitivity
+import faceworld
+from faceworld import celeba, networks, populations
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import flips as with_truth
+from helpers import claims, effects, errors, figures, sensitivity
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan
 from helpers.figures import widgets
-from helpers.sensitivity import with_truth
 from helpers.sensitivity.measures import mean_changes
 from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
 from helpers.utils import seeding
-from helpers.world import celeba, populations
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -151,7 +152,9 @@ population = populations.sample("celeba-like", n_train + n_heldout, seed)
 attributes = celeba.celeba_attributes(population.parameters)
 smiles = attributes["Smiling"].to_numpy().astype(int)
 path, kept = stage.path("smiling.safetensors"), stage.path("smiling.json")
-classifier = models.train(renders[seen], smiles[seen], path, architecture=architecture, **settings)
+classifier = networks.train(
+    renders[seen], smiles[seen], path, architecture=architecture, **settings
+)
 
 # %% [markdown]
 # A score of one half or more counts as a smile, here and everywhere below. We tuned this threshold on no
@@ -160,7 +163,7 @@ classifier = models.train(renders[seen], smiles[seen], path, architecture=archit
 
 # %%
 SMILES = 0.5
-held = attributes[unseen].assign(score=models.predict(classifier, renders[unseen]))
+held = attributes[unseen].assign(score=networks.predict(classifier, renders[unseen]))
 held["right"] = (held["score"] >= SMILES) == held["Smiling"]
 held["wrong"] = ~held["right"]
 
@@ -200,7 +203,7 @@ Markdown(
 # There we know the attributes. [Note N5](n05_learned_generator) shows both networks at work.
 
 # %%
-generator = generators.WGANGenerator(device, image_size)
+generator = faceworld.WGANGenerator(device, image_size)
 parts = np.split(renders, range(256, len(renders), 256))
 read = [generator.encode(torch.from_numpy(one.copy()).float() / 255) for one in parts]
 codes = torch.cat(read).cpu().numpy()
@@ -271,7 +274,7 @@ gallery.set_size_inches(NARROW, 7.3)
 told = []
 for name in walks:
     ends = traverse(generator, z, directions[name], (-2, 2))
-    less, more = (models.predict(classifier, ends[:, end]).mean() for end in (0, 1))
+    less, more = (networks.predict(classifier, ends[:, end]).mean() for end in (0, 1))
     told.append(f"{name.replace('_', ' ')} {less:.2f} to {more:.2f}")
 title = f"Mean smile score of {len(z)} codes, from less to more:\n"
 _ = gallery.suptitle(title + ", ".join(told), fontsize=10.5)
@@ -327,7 +330,7 @@ LAMBDAS, NEAR = np.linspace(-1, 1, 5), (0.3, 0.7)
 def score(pictures):
     """Probability of a smile of images (…, 3, height, width), in the shape of the leading axes."""
     flat = pictures.reshape(-1, *pictures.shape[-3:])
-    return models.predict(classifier, flat).reshape(pictures.shape[:-3])
+    return networks.predict(classifier, flat).reshape(pictures.shape[:-3])
 
 
 # %% tags=["remove-cell"]
@@ -605,13 +608,13 @@ PARAMETERS = {
 }
 
 # %% tags=["hide-cell"]
-world = generators.load_generator("known-truth", device, image_size)
+world = faceworld.load_generator("known-truth", device, image_size)
 
 
 def score_faces(parameters, name):
     """The classifier's scores of faces (n, P), rendered into a file of that name."""
     made = render_to_store(parameters, image_size, stage.path(f"{name}.npy"), device=device)
-    return models.predict(classifier, made)
+    return networks.predict(classifier, made)
 
 
 # %%

@@ -31,17 +31,9 @@ from myst_nb import glue
 from sklearn.linear_model import LogisticRegression
 
 import facerender
-from helpers import figures, models, verification
-from helpers.annotations import pairs as pair_tasks
-from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told, with_minus
-from helpers.directions import Hyperplanes
-from helpers.figures import widgets
-from helpers.generators import load_generator
-from helpers.orthogonalization import dual_basis
-from helpers.verification import pairs as study, people as invented
-from helpers.verification.people import ANCESTRIES, draw_sets, nearest_ancestry, render_heads
-from helpers.verification.prototypes import (
+from faceworld import do, load_generator, networks, pair_crowd, people as invented
+from faceworld.people import ANCESTRIES, draw_sets, nearest_ancestry, neutral, render_heads
+from faceworld.prototypes import (
     ANCESTRY_NOISE,
     crowd_scores,
     exact_planes,
@@ -50,7 +42,14 @@ from helpers.verification.prototypes import (
     perceived_ancestry,
     walk_to_groups,
 )
-from helpers.world import do
+from helpers import figures, verification
+from helpers.annotations import pairs as pair_tasks
+from helpers.artifacts import Stage
+from helpers.claims import Margin, claim, told, with_minus
+from helpers.directions import Hyperplanes
+from helpers.figures import widgets
+from helpers.orthogonalization import dual_basis
+from helpers.verification import pairs as study
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -166,7 +165,7 @@ for name, rows in draw_sets(people, n_identities, seed=seed).items():
 
 # %%
 names = list(invented.RECOGNISERS)
-recognisers = dict(zip(names, models.train_recognisers(jobs), strict=True))
+recognisers = dict(zip(names, networks.train_recognisers(jobs), strict=True))
 
 # %% [markdown]
 # ### Where the threshold comes from
@@ -393,7 +392,7 @@ true = pd.DataFrame({", ".join(way): rows.mean() for way, rows in true.items()})
 
 # %%
 of_passed = np.flatnonzero(index["seed"].isin(passed))
-scene = study.neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
+scene = neutral(generator.parameters(torch.from_numpy(walked[of_passed])))
 points = facerender.landmarks_of(scene, image_size).reshape(len(passed), len(GROUPS), -1, 2)
 chosen = passed[max_min_selection(points, n_seeds)]
 kept = np.flatnonzero(index["seed"].isin(chosen))
@@ -419,7 +418,7 @@ told(
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
 first = np.flatnonzero(prototypes["seed"].isin(prototypes["seed"].unique()[:3]))
-scene = study.neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
+scene = neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
 figure = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), LABELS)
 figure.axes[0].tick_params(axis="x", labelsize=14)
 _ = figure.suptitle(f"In all six groups {len(passed):,} of {len(seeds):,} seeds pass", size=14)
@@ -456,7 +455,7 @@ for name, seen in study.WALKED.items():
 
 # %%
 made = study.variants(walked[kept], along, reach)
-faces = [study.neutral(generator.parameters(torch.from_numpy(codes))) for codes, _ in made]
+faces = [neutral(generator.parameters(torch.from_numpy(codes))) for codes, _ in made]
 shown = [do(face, **scene) for face, (_, scene) in zip(faces, made, strict=True)]
 shown, image_table = torch.stack(shown, 1).flatten(0, 1), study.image_index(prototypes)
 pictures = invented.store_heads(shown, image_size, stage.path("faces.npy"), device)
@@ -507,7 +506,7 @@ Markdown(
 
 # %%
 pairs = verification.image_pairs(prototypes, seed=seed)
-pairs.index = pair_tasks.pair_ids(pairs)
+pairs.index = pair_crowd.pair_ids(pairs)
 as_printed = verification.image_pairs(prototypes, paper=True, seed=seed)
 
 # %% tags=["hide-input"]
@@ -527,14 +526,14 @@ table.rename(columns=words).rename_axis(columns=None).style.format("{:,}")
 
 # %% tags=["hide-input"]
 ends = [shown[torch.tensor(pairs[side].tolist())] for side in ("first", "second")]
-apart = pd.Series(pair_tasks.identity_distance(*ends), pairs.index)
+apart = pd.Series(pair_crowd.identity_distance(*ends), pairs.index)
 yaws = [end[:, facerender.INDEX["yaw"]].cpu().numpy() for end in ends]
 turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
 
 # %%
-answers = pair_tasks.annotate_pairs(apart, turned, RATERS, seed=seed, stage=DRAWS)
+answers = pair_crowd.annotate_pairs(apart, turned, RATERS, seed=seed, stage=DRAWS)
 path = stage.path("pairs.json")
-pair_tasks.write_pair_export(answers, path, pairs)
+pair_crowd.write_pair_export(answers, path, pairs)
 read = pair_tasks.read_pair_export(path, pairs, RATERS)
 
 # %% [markdown]

@@ -31,15 +31,16 @@ from matplotlib.lines import Line2D
 from myst_nb import glue
 
 import facerender
+from faceworld import people as invented
+from faceworld.pair_crowd import annotate_pairs, identity_distance, pair_ids
+from faceworld.people import recorded_trainings
 from helpers import claims, figures, verification
-from helpers.annotations.pairs import annotate_pairs, identity_distance, pair_ids
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan, holm, score_interval
 from helpers.effects.labels import Z
 from helpers.figures import panels, widgets
 from helpers.figures.panels import lying
-from helpers.verification import people as invented
-from helpers.verification.composition import recorded_trainings, training_effects
+from helpers.verification.composition import training_effects
 from helpers.verification.pairs import over_seeds
 
 # %% tags=["parameters", "hide-cell"]

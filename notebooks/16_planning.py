@@ -32,12 +32,12 @@ from myst_nb import glue
 from scipy.stats import t as student
 
 import facerender
+from faceworld import crowd
 from helpers import annotations, effects, errors, figures
-from helpers.annotations import crowd
-from helpers.figures import widgets
 from helpers.artifacts import Stage
 from helpers.claims import with_minus
 from helpers.effects import audit_plan, labels, planning
+from helpers.figures import widgets
 from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]

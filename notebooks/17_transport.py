@@ -26,13 +26,13 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
-from helpers import annotations, effects, errors, figures, models
-from helpers.annotations import crowd
+from faceworld import crowd, networks, populations
+from faceworld.networks import classifiers
+from helpers import annotations, effects, errors, figures
 from helpers.artifacts import Stage
 from helpers.claims import in_points, told, with_minus
 from helpers.effects import labels
 from helpers.utils import seeding
-from helpers.world import populations
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -269,13 +269,13 @@ fairface = with_strata(fairface.reindex(visible.index)).rename_axis("face").rese
 
 # %%
 pictures = stage.load("02_face_world", "fairface-like_heldout.npy")
-for name, network in models.load_all(stage, "02_face_world", TRAINED).items():
-    fairface[f"score_{name}"] = models.predict(network, pictures)
+for name, network in networks.load_all(stage, "02_face_world", TRAINED).items():
+    fairface[f"score_{name}"] = networks.predict(network, pictures)
 
 # %%
 label, item = errors.majority(fairface["gender"]), np.arange(n_heldout)
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
-fairface["score_null"] = errors.null_control(label, item, item, **NULL, seed=seed)
+fairface["score_null"] = classifiers.null_control(label, item, item, **NULL, seed=seed)
 for name in MODELS:
     fairface[f"error_{name}"] = ((fairface[f"score_{name}"] > 0.5) != label).astype(int)
 

@@ -29,8 +29,19 @@ from IPython.display import Markdown, display
 from myst_nb import glue
 
 import facerender
-from faceaudit import Specification, analyse, analyse_pairs, build_report, from_table
-from faceaudit import gate, own_generator, read_specification, run, write_card, write_json
+from faceaudit import (
+    Specification,
+    analyse,
+    analyse_pairs,
+    build_report,
+    from_table,
+    gate,
+    own_generator,
+    read_specification,
+    run,
+    write_card,
+    write_json,
+)
 from faceaudit.examples import write_faces, write_onnx
 from faceaudit.faces import World, simulated_answers
 from faceaudit.models import ask, check_model, model_of
@@ -41,15 +52,16 @@ from faceaudit.plausibility import better_preparation, check_preparation
 from faceaudit.report_page import write_html
 from faceaudit.tables import judged
 from faceaudit.wording import spaced
-from helpers import annotations, directions, effects, errors, figures, models, orthogonalization
-from helpers.annotations import ATTRIBUTES, crowd, observers
+from faceworld import crowd, load_generator, networks, raters
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import truth as known_truth
+from helpers import annotations, directions, effects, errors, figures, orthogonalization
+from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import Stage, lineage
 from helpers.claims import claim, in_points, told, with_minus
-from helpers.generators import load_generator, realism
+from helpers.generators import realism
 from helpers.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
-from helpers.scorecard import truth as known_truth
 from helpers.verification.pairs import image_index
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell", "study"]
 profile = "laptop"
@@ -198,7 +210,7 @@ Markdown(f"```yaml\n{text[text.index('name:') :]}```")
 
 # %% tags=["remove-cell"]
 before, after = "celeba-like", "fairface-like"
-for name, network in models.load_all(stage, "02_face_world", [before, after]).items():
+for name, network in networks.load_all(stage, "02_face_world", [before, after]).items():
     write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
 
 # %% tags=["remove-cell"]
@@ -457,7 +469,7 @@ people = image_index(prototypes).rename(columns={"prototype": "identity"})
 pictures = stage.load("14_verification_measures", "faces.npy")
 write_faces(pictures, people[["identity", "seed", "group"]], stage.folder / "people.csv")
 weights = stage.load("14_verification_measures", f"{NAME}.safetensors")
-recogniser = models.Recogniser.read(weights)
+recogniser = networks.Recogniser.read(weights)
 _ = write_onnx(recogniser.network, stage.path(f"{NAME}.onnx"), image_size)
 
 # %% tags=["remove-cell"]
@@ -535,7 +547,7 @@ if study == EXAMPLE:
     settings["generator"]["samples"] = n_directions
     settings["design"]["transects"] = n_transects
     settings["calibration"]["transects"] = n_transects // 4
-    network = models.AuditedModel.read(models.SHIPPED / "celeba-like.safetensors").network
+    network = networks.AuditedModel.read(networks.SHIPPED / "celeba-like.safetensors").network
     path = write_onnx(
         network, stage.path("example.onnx"), 64
     )  # it learned from images of this size
@@ -563,7 +575,7 @@ def play_the_crowd(audit: Specification, images: np.ndarray, asked: list[str], p
     """Leave an export of simulated people where the study expects one."""
     codes = np.load(folder / f"{part.removesuffix('-crops')}_codes.npy")
     shown = facerender.visible_scores(load_generator("known-truth").parameters(as_codes(codes)))
-    seen = observers.on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
+    seen = raters.on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
     seen = seen.set_axis(hidden_names(images))
     seen = seen[~seen.index.duplicated()]
     answers = crowd.annotate(seen[asked], audit.people.raters, seed=seed, stage=f"21 {part}")

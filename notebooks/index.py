@@ -22,10 +22,10 @@ import torch
 from myst_nb import glue
 
 import facerender
-from helpers import artifacts, figures, models
+from faceworld import do, networks as models
+from helpers import artifacts, figures
 from helpers.claims import Margin, claim, margin_below
 from helpers.figures import widgets
-from helpers.world import do
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"

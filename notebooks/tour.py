@@ -30,7 +30,8 @@ import torch
 from IPython.display import Markdown
 
 import facerender
-from helpers import artifacts, effects, figures, generators
+import faceworld
+from helpers import artifacts, effects, figures
 from helpers.artifacts.lineage import ROOT
 from helpers.claims import Margin, claim, margin_above, margin_below, told, with_minus
 from helpers.effects.labels import Z
@@ -527,7 +528,7 @@ Markdown(
 # compare two faces, for which raters say who is who.
 
 # %% tags=["remove-input"]
-gate = generators.WGANGenerator().card["gate"]
+gate = faceworld.WGANGenerator().card["gate"]
 claim(
     "From the generator's codes a linear rule tells smiling correctly for {smile:.1%} of new faces, and both eyes and the mouth are "
     "found in {parts:.1%} of its samples. That is too little for an audit of smiles. Chapter 13 shows what goes wrong "

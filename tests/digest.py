@@ -34,13 +34,12 @@ from threadpoolctl import threadpool_limits
 
 import facerender
 from facerender import parameters, textures
-from helpers import directions, models, orthogonalization, resampling
-from helpers.annotations import crowd
+from faceworld import crowd, known_truth, populations, wgan
+from faceworld import networks as models
+from faceworld.networks import architectures, recognisers
+from helpers import directions, orthogonalization, resampling
 from helpers.effects import risk_differences, risks
-from helpers.generators import wgan
-from helpers.models import networks, recognisers
 from helpers.utils import seeding
-from helpers.world import known_truth, populations
 
 RECORD = Path(__file__).with_suffix(".json")
 PROCESSOR = "Haswell"  # that is emulated: the oldest that has AVX2
@@ -114,7 +113,7 @@ def predictions():
     torch.manual_seed(1)
     found = []
     with torch.no_grad():
-        for network in (networks.SmallNet(), networks.ResNet50()):
+        for network in (architectures.SmallNet(), architectures.ResNet50()):
             found.append(network.eval()(torch.from_numpy(pictures(2)).float() / 255))
     learned = wgan.WGANGenerator()
     made = learned.synthesize(learned.sample(2, seed=1))

@@ -7,8 +7,8 @@ import torch
 from scipy.special import expit, logit
 
 import facerender
+from faceworld import crowd, raters
 from helpers import calibration, directions
-from helpers.annotations import crowd, observers
 
 
 def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
@@ -107,13 +107,13 @@ def test_observers_are_unbiased_and_a_crop_hides_the_hair():
     faces = facerender.defaults(600)
     faces[:, facerender.INDEX["hair_length"]] = torch.linspace(0, 1, 600)
     full, crops = (
-        observers.rated(faces, 9, seed=1, stage="test", seen_as=how)["gender"]
-        for how in (crowd.perceived, observers.on_crops)
+        raters.rated(faces, 9, seed=1, stage="test", seen_as=how)["gender"]
+        for how in (crowd.perceived, raters.on_crops)
     )
     slopes = [np.polyfit(np.linspace(0, 1, 600), one, 1)[0] for one in (full, crops)]
     assert slopes[0] < -0.1 and abs(slopes[1]) < 0.05
-    assert observers.loose_hair(faces).all()
+    assert raters.loose_hair(faces).all()
     population = facerender.defaults(500)
     population[:, facerender.INDEX["jaw_width"]] += torch.linspace(-1, 1, 500)
-    measures = observers.measured(population, population, seed=1, stage="test")["jaw_width"]
+    measures = raters.measured(population, population, seed=1, stage="test")["jaw_width"]
     assert abs(measures.mean()) < 0.2 and 1.2 < measures.std() < 1.7  # of one, with an error of one

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
-from helpers import scorecard
+from faceworld import scorecard
 from helpers.resampling import cluster_codes, draw_weights
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))

@@ -18,10 +18,11 @@ import run
 import torch
 
 import facerender
-from helpers import artifacts, generators, models
+import faceworld
+from faceworld import networks, populations
+from faceworld.rendering import render_to_store
+from helpers import artifacts
 from helpers.artifacts import RESULTS, lineage
-from helpers.world import populations
-from helpers.world.batches import render_to_store
 
 # Numbers of those that do more with tensors than have faces rendered.
 COMPUTE = [s for s in lineage.stages() if re.match("02|1[1-5]|n0[4678]", s)]
@@ -48,7 +49,7 @@ def test_faces_are_drawn(gpu, tmp_path):
 
 @pytest.mark.parametrize("name", ["known-truth", "wgan"])
 def test_generators_draw(gpu, name):
-    here, there = (generators.load_generator(name, device, 32) for device in ("cpu", "cuda"))
+    here, there = (faceworld.load_generator(name, device, 32) for device in ("cpu", "cuda"))
     codes = there.sample(3, seed=1)
     pictures = there.synthesize(codes)
     assert codes.is_cuda and pictures.is_cuda
@@ -62,13 +63,13 @@ def test_networks_are_trained_and_answer(gpu, images, tmp_path, kind):
         people = np.arange(24) // 2
         if kind == "reader":
             seen = pd.DataFrame({"red": images[:, 0].mean((1, 2)) / 255})
-            return models.train_reader(images, seen, held_out=(images, seen), **common)(images)
+            return networks.train_reader(images, seen, held_out=(images, seen), **common)(images)
         if kind in ("arcface", "sphereface"):
             job = {"images": images, "labels": people, "held_out": (images, people), "loss": kind}
-            return models.train_recognisers([job | common])[0](images)
+            return networks.train_recognisers([job | common])[0](images)
         job = {"images": images, "labels": people % 2, "architecture": kind}
-        models.train_all([job | common])
-        return models.predict(models.AuditedModel.read(common["path"], device), images)
+        networks.train_all([job | common])
+        return networks.predict(networks.AuditedModel.read(common["path"], device), images)
 
     np.testing.assert_allclose(answers("cuda"), answers("cpu"), rtol=0, atol=1e-4)
 

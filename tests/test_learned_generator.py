@@ -9,7 +9,7 @@ import pytest
 import torch
 from PIL import Image
 
-from helpers.generators import wgan
+from faceworld import wgan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import learned_generator as made

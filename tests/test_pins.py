@@ -65,7 +65,7 @@ def test_a_worker_of_the_tests_has_them():
     "start",
     [
         "import helpers, numpy",
-        "from helpers.models import predict",
+        "from faceworld.networks import predict",
         "from faceaudit import run",
         "from course import editions",
     ],

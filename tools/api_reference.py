@@ -40,7 +40,7 @@ def rooms() -> list[Path]:
 
 
 def dotted(path: Path) -> str:
-    """The full name of a package, a room or a module: "helpers.models.training"."""
+    """The full name of a package, a room or a module: "faceworld.networks.training"."""
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
 
 

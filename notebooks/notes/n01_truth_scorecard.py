@@ -21,6 +21,7 @@
 import textwrap
 from functools import partial
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
@@ -30,19 +31,18 @@ from scipy.special import expit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
-import matplotlib.pyplot as plt
 import facerender
-from helpers import effects, figures, models, scorecard
+from faceworld import do, networks as models, populations, scorecard
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import draw, matched_audits, pooled_audits, truth, with_truth
+from helpers import effects, figures
 from helpers.artifacts import Stage
 from helpers.claims import claim, margin_below, with_minus
 from helpers.effects import audit_plan, labels
 from helpers.effects.risks import fit_logits
 from helpers.figures import panels
 from helpers.pruning import ADULT_RULE
-from helpers.scorecard import draw, matched_audits, pooled_audits, with_truth
 from helpers.utils import seeding
-from helpers.world import do, populations
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -460,10 +460,10 @@ pooled_cells = of_cells.xs("pooled", level="estimator")["held"]
 worst_cell = pooled_cells.idxmin()
 Markdown(
     f"Pooling helps audits of {SIZES_POOLED[0]} transects most for "
-    f"{labels.CONTRASTS[most[0]]} in the {most[1]} model: the RMSE goes from "
+    f"{truth.CONTRASTS[most[0]]} in the {most[1]} model: the RMSE goes from "
     f"{change.loc[most, 'alone']:.1f} to {change.loc[most, 'pooled']:.1f} points. The true effects "
     f"of these cells differ by a standard deviation of {spread[0]:.1f} points, which the audits put "
-    f"at {spread[1]:.1f} on average. Pooling does worst for {labels.CONTRASTS[least[0]]} in the {least[1]} "
+    f"at {spread[1]:.1f} on average. Pooling does worst for {truth.CONTRASTS[least[0]]} in the {least[1]} "
     f"model, with {change.loc[least, 'alone']:.1f} alone and {change.loc[least, 'pooled']:.1f} "
     f"pooled. The cell that is least often held is *{worst_cell[2]}* of the {worst_cell[0]} model at "
     f"{worst_cell[1]} transects: {pooled_cells.min():.0%}."

@@ -33,18 +33,17 @@ from myst_nb import glue
 from statsmodels.stats.proportion import proportion_confint
 
 import facerender
-from helpers import annotations, directions, effects, errors, figures, models, scorecard, transects
-from helpers.annotations import crowd, observers
+from faceworld import crowd, do, load_generator, networks as models, raters as observers, scorecard
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import draw, matched_audits, truth
+from faceworld.scorecard.truth import CONTRASTS, name_cells
+from helpers import annotations, directions, effects, errors, figures, transects
 from helpers.artifacts import Stage
 from helpers.claims import told, with_minus
 from helpers.effects import audit_plan, labels
 from helpers.figures import panels
-from helpers.generators import load_generator
 from helpers.orthogonalization import dual_basis
-from helpers.scorecard import draw, matched_audits, truth
 from helpers.utils import seeding
-from helpers.world import do
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -210,7 +209,7 @@ entangled["share"] = MIXTURES[entangled["version"]]
 # %% tags=["hide-cell"]
 def in_panels(table: pd.DataFrame, x: str, scale: float = 1) -> pd.DataFrame:
     """Departures along a condition, ready to be drawn: a panel per effect, a line per model."""
-    effect = table["attribute"].map(labels.CONTRASTS)
+    effect = table["attribute"].map(CONTRASTS)
     return table.assign(effect=effect, x=scale * table[x]).rename(columns={"value": "estimate"})
 
 
@@ -257,7 +256,7 @@ def say_ends(table: pd.DataFrame, x: str, first_end: str, last_end: str) -> str:
         wide = 100 * part.pivot_table("value", "model", x, sort=False)
         first, last = wide.iloc[:, 0], wide.iloc[:, -1]
         lines.append(
-            f"- **{labels.CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points {first_end}, "
+            f"- **{CONTRASTS[attribute]}**: {first.min():.1f} to {first.max():.1f} points {first_end}, "
             f"{last.min():.1f} to {last.max():.1f} {last_end}, depending on the model."
         )
     return "\n".join(lines)
@@ -400,7 +399,7 @@ SIZES = (25, 50, 100, 200, 400, 800, 1600)
 
 # %% tags=["remove-cell"]
 known = {name: truth.effects(pool[name], AXES) for name in TRAINED}
-known = labels.name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
+known = name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
 
 # %% tags=["remove-cell"]
 known = known[(known["scope"] == "cell") & known["attribute"].isin(AXES[:2])]
@@ -431,7 +430,7 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
     why = (
         "" if design else "an error rate of 0 or 1 at one level, for which the formula is not made"
     )
-    name = f"{row['model']}, {row['cell']}: {labels.CONTRASTS[row['attribute']]}"
+    name = f"{row['model']}, {row['cell']}: {CONTRASTS[row['attribute']]}"
     name = with_minus(f"{name}, {100 * row['effect']:+z.1f} points")
     return pd.DataFrame(rows, columns=columns).assign(reason=why, cell=name)
 
@@ -555,7 +554,7 @@ explained = same_way & (half["hidden"].abs() >= needed)
 tipped = half[["estimate", "low", "high"]]
 tipped = 100 * tipped.assign(**{"tipping point": needed, "hidden does": half["hidden"]})
 tipped["explained away"] = np.where(clear, np.where(explained, "yes", "no"), "no clear effect")
-tipped.rename(labels.CONTRASTS, level="attribute").style.format(
+tipped.rename(CONTRASTS, level="attribute").style.format(
     "{:z.1f}", subset=list(tipped.columns[:-1])
 )
 
@@ -569,7 +568,7 @@ count = tipped["explained away"].value_counts()
 gone, kept, none = (count.get(word, 0) for word in ("yes", "no", "no clear effect"))
 Markdown(
     f"The hidden attribute changes errors most for the {model} model when it comes with "
-    f"{labels.CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. "
+    f"{CONTRASTS[axis]}, by {tipped.loc[(model, axis), 'hidden does']:+z.1f} points. "
     f"Estimates that are clear of zero: {gone + kept}. It explains {gone} of these away. For the "
     f"other {kept} it does less than the estimate, or works against it. Estimates without a clear "
     f"effect: {none}."
@@ -585,7 +584,7 @@ Markdown(
 
 # %%
 rungs = stage.load("12_hidden_attributes", "estimates.parquet")
-contrast = rungs["attribute"].map(labels.CONTRASTS)
+contrast = rungs["attribute"].map(CONTRASTS)
 ladders = dict(iter(rungs.assign(contrast=contrast).query("scope == 'cell'").groupby("model")))
 
 
@@ -921,11 +920,11 @@ fair = benchmark >= average_leak[AXES].abs()
 # %% tags=["remove-input"]
 forgotten.loc[f"{hidden_name}, in fact"] = average_leak
 forgotten = forgotten[AXES].rename(lambda name: name.replace("_", " "))
-forgotten.rename(columns=labels.CONTRASTS).round(2)
+forgotten.rename(columns=CONTRASTS).round(2)
 
 # %% tags=["remove-input"]
 lines = [
-    f"- {labels.CONTRASTS[axis]}: the benchmark leaks {benchmark[axis]:.2f}, {hidden_name} "
+    f"- {CONTRASTS[axis]}: the benchmark leaks {benchmark[axis]:.2f}, {hidden_name} "
     f"{abs(average_leak[axis]):.2f}; it "
     f"**{'was large enough' if fair[axis] else 'would have promised too much'}**."
     for axis in AXES
@@ -974,7 +973,7 @@ claims["points"] = labels.points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
 
 # %% tags=["remove-input"]
-report = main.assign(contrast=main["attribute"].map(labels.CONTRASTS))
+report = main.assign(contrast=main["attribute"].map(CONTRASTS))
 report = report.set_index(["model", "contrast", "cell"])[["points", *MEASURES]]
 report.loc[list(TRAINED)].style.format(precision=1, na_rep="—", subset=MEASURES)
 

@@ -28,8 +28,9 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
-from helpers import figures, scorecard
-from helpers.annotations import crowd
+from faceworld import crowd, scorecard
+from faceworld.scorecard import truth
+from helpers import figures
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim
@@ -395,7 +396,7 @@ held = {name: away <= labels.Z * np.sqrt(variance) for name, variance in VARIANC
 # %%
 rated = rated.assign(**held, attribute=rated["axis"].map(dict(enumerate(AXES))))
 over_studies = rated.pivot_table(list(held), ["study", "attribute"], sort=False)[list(held)]
-over_studies.rename(labels.CONTRASTS, level="attribute").style.format("{:.1%}")
+over_studies.rename(truth.CONTRASTS, level="attribute").style.format("{:.1%}")
 
 # %% tags=["remove-input"]
 own, shared = (rated[rated["study"] == study][list(held)].mean() for study in STUDIES)
@@ -458,7 +459,7 @@ def half_widths(name: str) -> pd.DataFrame:
 
 # %%
 of_book = pd.concat({name: half_widths(name) for name in TRAINED}, names=["model", "attribute"])
-shown = of_book.drop(columns="error").rename(labels.CONTRASTS, level="attribute")
+shown = of_book.drop(columns="error").rename(truth.CONTRASTS, level="attribute")
 shown.style.format("{:z.2f}")
 
 # %% tags=["remove-input"]

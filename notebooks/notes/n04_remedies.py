@@ -32,17 +32,18 @@ from IPython.display import Markdown
 from myst_nb import glue
 from statsmodels.stats.weightstats import DescrStatsW
 
+import faceworld
 from facerender.parameters import to_frame, visible_scores
-from helpers import claims, figures, generators, models, sensitivity
-from helpers.annotations import ATTRIBUTES, crowd
+from faceworld import celeba, crowd, networks, populations
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import flips
+from helpers import claims, figures, sensitivity
+from helpers.annotations import ATTRIBUTES
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
-from helpers.sensitivity import with_truth
 from helpers.sensitivity.measures import mean_changes, share_table
 from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
 from helpers.utils import seeding
-from helpers.world import celeba, populations
-from helpers.world.batches import render_to_store
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -63,7 +64,7 @@ n_do = 300
 stage = Stage("n04_remedies", profile=profile, device=device, seed=seed)
 figures.style()
 renders = stage.load("02_face_world", "celeba-like.npy")
-classifier = models.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
+classifier = networks.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
 
 # %% tags=["remove-cell"]
 curves = stage.load("13_sensitivity_flips", "curves.parquet")
@@ -89,7 +90,7 @@ VECTORS = [name for name in directions if name != "Smiling"]
 ends_of = dict(zip(directions, stage.load("13_sensitivity_flips", "ends.npy"), strict=True))
 truth = mean_changes(by_hand)
 positive, blind = at_rest >= SMILES, accuracy.index[accuracy["low"] <= 0.5]
-generator = generators.WGANGenerator(device, image_size)
+generator = faceworld.WGANGenerator(device, image_size)
 z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
 z = z[:n_codes]
@@ -102,7 +103,7 @@ seen, unseen = slice(n_train), slice(n_train, None)
 def score(pictures):
     """Probability of a smile of images (…, 3, height, width), in the shape of the leading axes."""
     flat = pictures.reshape(-1, *pictures.shape[-3:])
-    return models.predict(classifier, flat).reshape(pictures.shape[:-3])
+    return networks.predict(classifier, flat).reshape(pictures.shape[:-3])
 
 
 def listed(names):
@@ -241,7 +242,7 @@ kept_class.style.format(precision=3, na_rep="no codes")
 
 # %% tags=["remove-input"]
 told = []
-of_renders = models.predict(classifier, renders[unseen])
+of_renders = networks.predict(classifier, renders[unseen])
 sides = {"positive": ("smile", positive.mean()), "negative": ("do not smile", 1 - positive.mean())}
 for side, (do, base) in sides.items():
     row = kept_class.loc[side]
@@ -321,21 +322,21 @@ Markdown(
 # moves the score so much more than all others that the table has it alone.
 
 # %%
-world = generators.load_generator("known-truth", device, image_size)
+world = faceworld.load_generator("known-truth", device, image_size)
 few, many = world.sample(n_codes // 3, seed), world.sample(n_do, seed + 1)
 
 
 def score_faces(parameters, name):
     """The classifier's scores of faces (n, P), rendered into a file of that name."""
     made = render_to_store(parameters, image_size, stage.path(f"{name}.npy"), device=device)
-    return models.predict(classifier, made)
+    return networks.predict(classifier, made)
 
 
 # %%
-known_truth = with_truth.KnownTruth(world, PARAMETERS, few, many, score_faces)
+known_truth = flips.KnownTruth(world, PARAMETERS, few, many, score_faces)
 exact_steps = known_truth.exact_steps()
 along_exact = known_truth.changes(exact_steps, "exact")
-exact = with_truth.against(along_exact, truth)
+exact = flips.against(along_exact, truth)
 
 # %% tags=["hide-input"]
 exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.format(precision=3)
@@ -361,15 +362,15 @@ _ = axis.set_title(title, pad=34, fontsize=12)
 # set the two apart.
 
 # %%
-expected = with_truth.expected_to_hold(exact, truth)
-again = with_truth.repeated_audits(by_hand, len(few), n_boot, seed)
-beside = with_truth.repeated_audits(by_hand, len(few), n_boot, seed, n_truth=len(many))
+expected = flips.expected_to_hold(exact, truth)
+again = flips.repeated_audits(by_hand, len(few), n_boot, seed)
+beside = flips.repeated_audits(by_hand, len(few), n_boot, seed, n_truth=len(many))
 as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
 # %% tags=["remove-cell"]
 for name, step in exact_steps.items():
-    walked = to_frame(world.parameters(with_truth.moved(few, step)))
-    by_do = to_frame(with_truth.do_step(world, few, step, PARAMETERS[name][0]))
+    walked = to_frame(world.parameters(flips.moved(few, step)))
+    by_do = to_frame(flips.do_step(world, few, step, PARAMETERS[name][0]))
     apart = (walked - by_do).abs()
     assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
     assert (apart["artefacts"] > 1e-3).mean() < 0.05
@@ -401,7 +402,7 @@ claims.told(
 # attributes are all that matters. Pose, light and identity leak as well, and they have no column.
 
 # %%
-fitted = with_truth.against(along_fitted, truth)
+fitted = flips.against(along_fitted, truth)
 brought = known_truth.predicted_error(steps, truth)
 fitted["predicted"], fitted["most through"] = brought.sum(axis=1), brought.abs().idxmax(axis=1)
 
@@ -523,7 +524,7 @@ def to_read(parameters: torch.Tensor) -> pd.DataFrame:
 
 
 # %%
-known = models.decorrelated_faces(n_reader + n_reader // 5, seed)
+known = networks.decorrelated_faces(n_reader + n_reader // 5, seed)
 targets = to_read(known)
 pictures = render_to_store(known, image_size, stage.path("known.npy"), device=device)
 taught, asked = slice(n_reader), slice(n_reader, None)
@@ -531,7 +532,7 @@ taught, asked = slice(n_reader), slice(n_reader, None)
 # %%
 path, kept = stage.path("reader.safetensors"), stage.path("reader.json")
 settings = {"seed": seed, "epochs": 3 * epochs // 2, "device": device}
-reader = models.train_reader(pictures[taught], targets[taught], path, **settings)
+reader = networks.train_reader(pictures[taught], targets[taught], path, **settings)
 
 # %% tags=["hide-cell"]
 true = np.column_stack([targets[name][asked] for name in targets])
@@ -690,7 +691,7 @@ OWN |= {"Pale_Skin": "skin_colour", "Long_Hair": "hair_length"}
 
 # %% tags=["hide-cell"]
 here = known_truth.audit
-ends = [here, *(with_truth.moved(here, steps[name]) for name in OWN)]
+ends = [here, *(flips.moved(here, steps[name]) for name in OWN)]
 faces = torch.cat([world.parameters(codes) for codes in ends])
 shown = render_to_store(faces, image_size, stage.path("compared.npy"), device=device)
 sets = zip(np.split(shown, len(ends)), ["rest", *OWN], strict=True)
@@ -761,7 +762,7 @@ def split_by_smile(moves, smiles):
 
 # %%
 smiled = steps | {"": np.zeros(world.latent_dim), "Smiling": exact_steps["Smiling"]}
-moved = {name: world.parameters(with_truth.moved(few, step)) for name, step in smiled.items()}
+moved = {name: world.parameters(flips.moved(few, step)) for name, step in smiled.items()}
 seen_smiles = pd.DataFrame({name: visible_scores(one)["smiling"] for name, one in moved.items()})
 seen_smiles = seen_smiles.sub(seen_smiles.pop(""), axis=0)
 

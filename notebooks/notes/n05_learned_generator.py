@@ -27,7 +27,9 @@ import torch
 from IPython.display import Markdown
 from scipy.ndimage import gaussian_filter
 
-from helpers import figures, generators, models
+import faceworld
+from faceworld import networks
+from helpers import figures
 from helpers.artifacts import Stage
 from helpers.generators import realism
 from helpers.sensitivity.vectors import as_uint8, traverse
@@ -46,7 +48,7 @@ stage = Stage("n05_learned_generator", profile=profile, device=device, seed=seed
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
 renders = stage.load("02_face_world", "celeba-like.npy")
-classifier = models.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
+classifier = networks.AuditedModel.read(stage.load("13_sensitivity_flips", "smiling.safetensors"))
 directions = stage.load("13_sensitivity_flips", "directions.npz")
 accuracy = stage.load("13_sensitivity_flips", "accuracy.parquet").set_index("attribute")
 unseen = slice(n_train, None)
@@ -61,7 +63,7 @@ unseen = slice(n_train, None)
 # eyes and a mouth, and do the halves of the face agree?
 
 # %%
-generator = generators.WGANGenerator(device, image_size)
+generator = faceworld.WGANGenerator(device, image_size)
 card = dict(generator.card)
 gate = card.pop("gate")
 
@@ -190,9 +192,9 @@ def frechet_distance(real, made):
 
 
 # %%
-reference, rows = models.features(classifier, real), {}
+reference, rows = networks.features(classifier, real), {}
 for name, images in sets.items():
-    cloud = models.features(classifier, images)
+    cloud = networks.features(classifier, images)
     precision, recall = realism.precision_recall(reference, cloud, neighbours=3)
     distance = frechet_distance(reference, cloud)
     rows[name] = {"precision": precision, "recall": recall, "Fréchet distance": distance}

@@ -37,18 +37,13 @@ import torch
 from IPython.display import Markdown
 from myst_nb import glue
 
-from helpers import claims, figures, models, verification
+from faceworld import do, networks as models, people as invented
+from faceworld.people import ancestry_point, recorded_trainings
+from helpers import claims, figures, verification
 from helpers.artifacts import Stage
 from helpers.effects import audit_plan
-from helpers.verification import people as invented
-from helpers.verification.composition import (
-    composition_effects,
-    recorded_trainings,
-    training_effects,
-)
+from helpers.verification.composition import composition_effects, training_effects
 from helpers.verification.pairs import IMAGES_EACH, STEPS, over_seeds
-from helpers.verification.people import ancestry_point
-from helpers.world import do
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -68,18 +68,17 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import facerender
-from helpers import effects, errors, figures, models, transects
-from helpers.annotations import crowd
-from helpers.annotations.observers import loose_hair
+from faceworld import counterfactuals, crowd, do, load_generator, networks as models
+from faceworld.raters import loose_hair
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import truth
+from helpers import effects, errors, figures, transects
 from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.claims import in_points, told, with_minus
 from helpers.directions import Hyperplanes
 from helpers.effects import audit_plan, contrasts, labels, max_t_intervals
-from helpers.generators import load_generator
 from helpers.utils import seeding
-from helpers.world.batches import render_to_store
-from helpers.world import counterfactuals, do
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -775,7 +774,7 @@ def at_thresholds(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
         along = AXES.index(axis) + 1
         change = errs.take(1, along) - errs.take(0, along)
         mean = change.take(level, -2).reshape(len(score), -1, len(THRESHOLDS)).mean(axis=1)
-        parts[labels.CONTRASTS[axis], who] = pd.DataFrame(mean, columns=THRESHOLDS)
+        parts[truth.CONTRASTS[axis], who] = pd.DataFrame(mean, columns=THRESHOLDS)
     return pd.concat(parts, axis=1, names=["contrast", "held", "threshold"])
 
 
@@ -1115,7 +1114,7 @@ agree &= (turned["helped_low"] <= turned["true_helped"]) & (
 )
 agree = agree.drop(index="null", level="model")
 Markdown(
-    f"This cell is {labels.CONTRASTS[attribute]}, {cell}, for {model}. On the first half "
+    f"This cell is {truth.CONTRASTS[attribute]}, {cell}, for {model}. On the first half "
     f"{first['changed, first half']:.1%} of the faces change sides, on the other half "
     f"{first['changed']:.1%}; there the difference is {in_points(first['net'])} points "
     f"({in_points(first['low'])} to {in_points(first['high'])}). In truth {first['true_harmed']:.1%} of the faces are harmed and {first['true_helped']:.1%} "
@@ -1301,7 +1300,7 @@ reach.style.format("{:.2f}").format("{:.0f}", subset=["entries"])
 
 
 # %% tags=["remove-cell"]
-of_women = spread.xs((labels.CONTRASTS["skin_colour"], TRAINED[0], WHO[0]))
+of_women = spread.xs((truth.CONTRASTS["skin_colour"], TRAINED[0], WHO[0]))
 ends = of_women["least (points)"], of_women["most (points)"]
 both_sides = ((turned["harmed"] > 0) & (turned["helped"] > 0)).drop(index="null", level="model")
 glue(

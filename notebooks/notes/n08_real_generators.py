@@ -58,14 +58,14 @@ from IPython.display import Markdown
 from myst_nb import glue
 from PIL import Image
 
-from helpers import directions, effects, figures, models, orthogonalization, transects
+from faceworld import load_generator, networks
+from helpers import directions, effects, figures, orthogonalization, transects
 from helpers.artifacts import Stage, atomic
 from helpers.claims import claim, margin_above, with_minus
 from helpers.effects import labels
-from helpers.generators import ImageSet, draw_weights, load_checkpoint, load_generator, realism
-from helpers.generators import stylegan2
-from helpers.generators.checkpoints import rosinality_names
+from helpers.generators import ImageSet, draw_weights, load_checkpoint, realism, stylegan2
 from helpers.generators.batches import synthesize_to_store
+from helpers.generators.checkpoints import rosinality_names
 from helpers.generators.convert import write_converted
 from helpers.utils import seeding
 
@@ -392,7 +392,7 @@ shrunk.style.format("{:.0%}")
 # would flag about two of a hundred.
 
 # %%
-reader = models.load_all(stage, "02_face_world", ["celeba-like"])["celeba-like"]
+reader = networks.load_all(stage, "02_face_world", ["celeba-like"])["celeba-like"]
 photographs = stage.load("02_face_world", "celeba-like.npy")
 parts = np.array_split(np.arange(min(len(photographs), 3 * SAMPLES)), 3)
 training, held_out, fresh = (photographs[part] for part in parts)
@@ -402,7 +402,7 @@ copies = np.clip(training[: len(fresh) // 8].astype(int) + 2, 0, 255).astype(np.
 # %%
 def flagged(images: np.ndarray) -> pd.Series:
     """Whether each image is nearer to a training image than other photographs are."""
-    rows = (models.features(reader, part) for part in (images, training, held_out))
+    rows = (networks.features(reader, part) for part in (images, training, held_out))
     return realism.memorised(*rows, share=0.02)["flagged"]
 
 
@@ -455,7 +455,7 @@ pixels = synthesize_to_store(faces_seen, faces_seen.codes, stage.path("faces.npy
 # we take the matched effects exactly as before.
 
 # %%
-frame = faces_seen.index.assign(score=models.predict(reader, pixels))
+frame = faces_seen.index.assign(score=networks.predict(reader, pixels))
 frame["error"] = ((frame["score"] > 0.5) != frame["gender_level"]).astype(int)
 ours = effects.all_matched_effects(frame, "error", [*WORDS], "transect")
 

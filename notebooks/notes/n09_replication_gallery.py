@@ -23,7 +23,7 @@
 
 # %% tags=["hide-cell"]
 from itertools import product
-import facerender
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -31,21 +31,23 @@ import seaborn as sns
 import statsmodels.api as sm
 import torch
 from IPython.display import Markdown
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
+from statsmodels.stats.proportion import proportion_confint
+
+import facerender
+from faceworld import crowd, load_generator, people as invented
+from faceworld.people import render_heads
 from helpers import annotations, directions, errors, figures, transects, verification
-from helpers.annotations import ATTRIBUTES, crowd
+from helpers.annotations import ATTRIBUTES
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, told
 from helpers.directions import Hyperplanes
 from helpers.errors import stratified_errors
 from helpers.figures import panels
 from helpers.figures.charts import ABOVE
-from helpers.generators import load_generator
 from helpers.pruning import PAPER_RULES
-from helpers.verification import pairs as study, people as invented
-from helpers.verification.people import render_heads
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
-from statsmodels.stats.proportion import proportion_confint
+from helpers.verification import pairs as study
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -53,14 +53,15 @@ from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
-from helpers import effects, errors, figures, models, scorecard
-from helpers.annotations.crowd import perceived
+from faceworld import load_generator, networks as models, scorecard
+from faceworld.crowd import perceived
+from faceworld.scorecard import error_sources, truth
+from faceworld.scorecard.truth import CONTRASTS, name_cells
+from helpers import effects, errors, figures
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, in_points, with_minus
 from helpers.effects import audit_plan, contrasts, labels
 from helpers.figures import panels
-from helpers.generators import load_generator
-from helpers.scorecard import error_sources, truth
 from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
@@ -136,7 +137,7 @@ wider = ranked[["estimate"]].assign(**dict(zip(("low", "high"), np.transpose(end
 
 # %% tags=["hide-input"]
 shown = ranked.assign(
-    contrast=ranked["attribute"].map(labels.CONTRASTS),
+    contrast=ranked["attribute"].map(CONTRASTS),
     points=labels.points(ranked),
     simultaneous=labels.points(wider),
 )
@@ -177,7 +178,7 @@ crossed["p, Holm"] = crossed.groupby(together)["p"].transform(effects.holm)
 # %% tags=["hide-input"]
 shown = pd.DataFrame({"men minus women, simultaneous": labels.points(crossed)}, crossed.index)
 shown["p, Holm"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in crossed["p, Holm"]]
-shown.rename(labels.CONTRASTS, level="attribute")
+shown.rename(CONTRASTS, level="attribute")
 
 # %% tags=["remove-cell"]
 halves = crowd[(crowd["scope"] == "partial average") & crowd["gender"].notna()]
@@ -231,7 +232,7 @@ direct = pd.concat(direct, names=["model", "attribute"])
 # %% tags=["hide-input"]
 rows = direct.assign(points=labels.points(direct))
 rows = rows.rename({"total - direct": "portion eliminated"}, level="effect").reset_index()
-rows["attribute"] = rows["attribute"].map(labels.CONTRASTS)
+rows["attribute"] = rows["attribute"].map(CONTRASTS)
 rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False)
 
 # %% [markdown]
@@ -254,7 +255,7 @@ carried_off = eliminated[p_holm < plan.level]
 
 # %% tags=["remove-input"]
 rows = zip(carried_off.index, labels.points(carried_off), strict=True)
-named = [f"{labels.CONTRASTS[axis]} in {model}: {text}" for (model, axis), text in rows]
+named = [f"{CONTRASTS[axis]} in {model}: {text}" for (model, axis), text in rows]
 Markdown(
     f"The portion eliminated is clear of zero for {'; '.join(named)} points."
     if named
@@ -296,7 +297,7 @@ for ax, axis in zip(axes, AXES, strict=True):
     ax.errorbar(rows["effect"], range(len(rows)), xerr=labels.Z * rows["se"], **style)
     ax.axvline(0, **panels.ZERO)
     panels.name_rows(ax, [name.replace("_", " ") for name in rows["parameter"]])
-    ax.set_title(labels.CONTRASTS[axis], fontsize=11)
+    ax.set_title(CONTRASTS[axis], fontsize=11)
 axes[-1].set_xlabel("change from low to high (SD of the population)")
 most = leaked["effect"].abs().max()
 _ = figure.suptitle(f"The largest unasked change is {most:.2f} SD", fontsize=12)
@@ -318,7 +319,7 @@ for axis in AXES:
         for name, row in moved.iterrows()
     ]
     lines.append(
-        f"- **{labels.CONTRASTS[axis]}** moves its own parameter by {intended[axis]:+.2f} SD. "
+        f"- **{CONTRASTS[axis]}** moves its own parameter by {intended[axis]:+.2f} SD. "
         f"Other parameters that it moves by more than {NOTABLE} SD: {', '.join(named) or '—'}. "
         f"The remaining {len(ordered) - len(large)} parameters move by at most "
         f"{ordered[ordered <= NOTABLE].max():.2f}."
@@ -641,14 +642,14 @@ with_beards = pd.concat(
     ).assign(model=model)
     for model in AUDITED
 )
-with_beards = labels.name_cells(with_beards.reset_index(drop=True)).assign(faces="as drawn")
+with_beards = name_cells(with_beards.reset_index(drop=True)).assign(faces="as drawn")
 
 # %% tags=["hide-input"]
 shaved = rungs[rungs["arm"] == "B fitted"].assign(faces="shaved, little makeup")
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
 both = both[both["model"].isin(AUDITED)]
 both = both.assign(
-    points=labels.points(both), **{"effect on women": both["attribute"].map(labels.CONTRASTS)}
+    points=labels.points(both), **{"effect on women": both["attribute"].map(CONTRASTS)}
 )
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 

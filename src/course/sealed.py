@@ -18,7 +18,7 @@ The six forms are one each for a team's models, in an order that follows from th
 - stowaway: an effect of makeup, which portraits blame on gender. Faces keep their own makeup here,
   and transects do not change it.
 
-Images are made by `helpers.world.do`, so they reach their doses exactly, and nobody draws them: a
+Images are made by `faceworld.do`, so they reach their doses exactly, and nobody draws them: a
 model looks at the visible scores. A delivered error is a disagreement with the raters' majority, as
 in the book's chapters; the truth, as there, is about the gender that was set.
 """
@@ -35,15 +35,16 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
 from course.scoring import AXES, KEYS, MODELS, TOLERANCE, rows
+from faceworld import crowd, populations
+from faceworld import raters as observers
+from faceworld.interventions import counterfactuals
+from faceworld.known_truth import KnownTruthGenerator
+from faceworld.scorecard import truth
 from helpers import effects, errors
-from helpers.annotations import crowd, observers
 from helpers.directions import Hyperplanes
 from helpers.effects.labels import Z
 from helpers.pruning import PAPER_RULES, prune
-from helpers.scorecard import truth
 from helpers.transects import base_latents, index
-from helpers.world import counterfactuals, populations
-from helpers.world.known_truth import KnownTruthGenerator
 
 KINDS = ("null", "skin", "cancelling by gender", "one cell", "hair only", "stowaway")
 DOSES = {"skin_colour": (0.2, 0.85), "hair_length": (0.2, 0.7), "gender": (0.08, 0.9)}

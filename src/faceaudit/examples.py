@@ -20,11 +20,10 @@ from torch import nn
 from torch.nn import functional
 from torch.onnx import symbolic_helper
 
-from helpers import models
+from faceworld import networks, populations
+from faceworld import people as invented
+from faceworld.rendering import render_to_store
 from helpers.artifacts import atomic, lineage
-from helpers.verification import people as invented
-from helpers.world import populations
-from helpers.world.batches import render_to_store
 
 CLASSIFIER_SIZE, CLASSIFIER_SEED = 48, 20
 COMPOSITION, TAUGHT, IMAGES_TAUGHT = "mostly european", 300, 8
@@ -46,7 +45,7 @@ def make_example_model(path: Path) -> Path:
     drawn = populations.sample("celeba-like", 2000, CLASSIFIER_SEED)
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
     labels, weights = drawn.frame["gender"].to_numpy(), path.with_suffix(".safetensors")
-    trained = models.train(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
+    trained = networks.train(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
     return write_onnx(trained.network, path, CLASSIFIER_SIZE)
 
 
@@ -57,7 +56,7 @@ def make_example_recogniser(path: Path) -> Path:
     taught = invented.render_people(wanted, IMAGES_TAUGHT, SIZE, store, **settings)
     job = {"images": taught.images, "labels": taught.person, "loss": "arcface", "epochs": 14}
     job |= {"path": path.with_suffix(".safetensors"), **settings}
-    (trained,) = models.train_recognisers([job])
+    (trained,) = networks.train_recognisers([job])
     return write_onnx(trained.network, path, SIZE)
 
 

@@ -26,15 +26,15 @@ from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, matched
 from faceaudit.wording import fault, told
+from faceworld.crowd import annotate, mean_scores, perceived
+from faceworld.known_truth import KnownTruthGenerator
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import truth
 from helpers import transects
-from helpers.annotations.crowd import annotate, mean_scores, perceived
 from helpers.artifacts.lineage import file_hash
 from helpers.directions import Hyperplanes
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.image_set import FILE, ImageSet
-from helpers.scorecard import truth
-from helpers.world.batches import render_to_store
-from helpers.world.known_truth import KnownTruthGenerator
 
 DOSES = (0.2, 0.8)
 """Of every axis, on its scale from 0 to 1."""
@@ -96,7 +96,7 @@ class World:
     def truth(
         self, score: Score, threshold: float, specification: Specification, path: Path
     ) -> pd.DataFrame:
-        """Effects by intervention on other base faces; see `helpers.scorecard.truth`."""
+        """Effects by intervention on other base faces; see `faceworld.scorecard.truth`."""
         n, axes = specification.generator.base_faces, [*specification.axes]
         form = {"size": specification.size, "path": path, "label": specification.attribute}
         base = self.generator.parameters(torch.from_numpy(self.base(n, f"{STAGE}/truth")))

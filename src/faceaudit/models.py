@@ -198,7 +198,7 @@ class LocalModel(BlackBox):
 
     def ask(self, images: np.ndarray) -> Answers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
-        from helpers.models.training import check_images  # with torch
+        from helpers.utils.checks import check_images  # with torch
 
         check_images(images)
         parts = []

@@ -37,11 +37,12 @@ from faceaudit.people import PeopleNeeded, Said
 from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD, write_text
 from faceaudit.specification import Specification, read_specification
 from faceaudit.wording import fault, rendered, told
+from faceworld.generators import load_generator
 from helpers import calibration, directions, transects
 from helpers.annotations import ATTRIBUTES
 from helpers.artifacts.lineage import ROOT, file_hash, load_profile
 from helpers.directions import Hyperplanes
-from helpers.generators import Generator, convert, load_checkpoint, load_generator
+from helpers.generators import Generator, convert, load_checkpoint
 from helpers.generators.batches import synthesize_to_store
 from helpers.orthogonalization import VIF_CAP, dual_basis, variance_inflation
 from helpers.utils import seeding

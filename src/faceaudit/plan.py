@@ -20,8 +20,8 @@ from scipy.optimize import brentq
 from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
 from faceaudit.wording import fault
+from faceworld.crowd import MEDIAN_SECONDS
 from helpers import effects
-from helpers.annotations.crowd import MEDIAN_SECONDS
 from helpers.annotations.schema import ATTRIBUTES
 from helpers.artifacts import atomic, lineage
 from helpers.effects.audit_plan import digest

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 from faceaudit.examples import write_onnx
+from faceworld.networks import photographs
 from helpers.artifacts import lineage, manifests
-from helpers.models import photographs
 from helpers.utils.checks import resolve_device
 from helpers.utils.parallel import alone
 

@@ -9,12 +9,9 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.utils import seeding
 from helpers.utils.checks import as_binary, as_scores, require_columns, require_present
 
 STRATA: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
@@ -157,43 +154,3 @@ def matched_groups(
     if not pairs:
         raise ValueError(f"column {attribute!r} has one level, {levels[0]!r}: nothing to pair")
     return pd.concat(pairs)
-
-
-def null_control(
-    label: ArrayLike, item: ArrayLike, cluster: ArrayLike, *, rate: float, icc: float, seed: int
-) -> np.ndarray:
-    """Answer as a classifier that errs at one rate whatever the face looks like.
-
-    Each cluster draws its own error probability from Beta(a, b) with mean `rate` and a + b = (1 -
-    icc) / icc, each image its error from that (a beta-binomial model). The draws are keyed by
-    cluster and item, so they know neither the label nor any attribute: every true effect is exactly
-    zero, while errors in one cluster (a transect) hang together with intraclass correlation `icc`,
-    as they do in real classifiers.
-
-    Args:
-        label: (n,) 0 female, 1 male: what the control should answer.
-        item: (n,) a number of its own for each image.
-        cluster: (n,) the transect, or other unit, that the image belongs to.
-        rate: expected error rate, above 0 and below 1.
-        icc: correlation of two errors in one cluster, above 0 and below 1.
-        seed: of the run.
-
-    Returns:
-        P(male), float64 (n,), above 0.5 where the control answers "male".
-
-    Example:
-        >>> import numpy as np
-        >>> from helpers.errors import null_control
-        >>> item = np.arange(4000)
-        >>> score = null_control(item % 2, item, item // 8, rate=0.1, icc=0.2, seed=1)
-        >>> round(float(((score > 0.5) != item % 2).mean()), 1)
-        0.1
-    """
-    concentration = (1 - icc) / icc
-    clusters, position = np.unique(cluster, return_inverse=True)
-    draws = seeding.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
-    rates = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
-    chance, confidence = seeding.uniforms(seed, "null control: image", item, 2).T
-    confidence = 0.55 + 0.45 * confidence
-    answers_male = (np.asarray(label) == 1) != (chance < rates[position])
-    return np.where(answers_male, confidence, 1 - confidence)

@@ -7,9 +7,9 @@ from simulated import perceived_scores
 import facerender
 from facerender import INDEX, PARAMETERS
 from facerender.parameters import IDENTITY_LIMIT
-from helpers.annotations import ATTRIBUTES, crowd
-from helpers.annotations.pairs import LASTING, VISIBILITY, annotate_pairs, identity_distance
-from helpers.generators import load_generator
+from faceworld import crowd, load_generator
+from faceworld.pair_crowd import LASTING, VISIBILITY, annotate_pairs, identity_distance
+from helpers.annotations import ATTRIBUTES
 from helpers.utils import seeding
 
 IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]

@@ -16,7 +16,8 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 from scipy.stats import beta
 
-from helpers.annotations import ATTRIBUTES, crowd
+from faceworld import crowd
+from helpers.annotations import ATTRIBUTES
 from helpers.annotations.agreement import icc, krippendorff_alpha, mean_deviation, squared_distance
 from helpers.utils import seeding
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
+from faceworld import crowd
 from helpers.annotations import (
     count_tensor,
-    crowd,
     labelling_config,
     read_label_studio,
     scores,

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
-from helpers.annotations import crowd, mturk, read_mturk, write_mturk
+from faceworld import crowd
+from helpers.annotations import mturk, read_mturk, write_mturk
 from helpers.annotations.ingest import times
 from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 

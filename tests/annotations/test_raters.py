@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceworld import crowd
 from helpers import annotations as raters
-from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
 
 ASKED = ["gender", "skin_colour", "makeup"]

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from simulated import perceived_scores
 
+from faceworld import crowd
 from helpers.annotations import (
     agreement,
     count_tensor,
-    crowd,
     pairs,
     read_ground_truth,
     read_label_studio,

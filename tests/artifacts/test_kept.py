@@ -12,7 +12,7 @@ import pytest
 import torch
 from distributed import Client, LocalCluster
 
-from helpers import generators
+import faceworld
 from helpers.artifacts import kept
 from helpers.generators.batches import synthesize_to_store
 from helpers.utils import parallel
@@ -174,7 +174,7 @@ def test_workers_share_and_an_error_there_is_raised_here(scheduler):
 
 
 def test_images_are_the_same_bytes_as_of_one_process(scheduler, tmp_path, monkeypatch):
-    learned = generators.load_generator("wgan", size=32)
+    learned = faceworld.load_generator("wgan", size=32)
     codes = learned.sample(10, seed=1)
     synthesize_to_store(learned, codes, tmp_path / "there.npy", chunk=3)
     monkeypatch.delenv(parallel.SCHEDULER)

@@ -10,11 +10,11 @@ from onnx_made import means
 from PIL import Image
 from simulated import CELEBA_NAMES as NAMES
 
-from helpers import generators
-from helpers.generators import stylegan2, wgan
+import faceworld
+from faceworld import celeba, populations, wgan
+from faceworld.rendering import render_to_store
+from helpers.generators import stylegan2
 from helpers.utils import seeding
-from helpers.world import celeba, populations
-from helpers.world.batches import render_to_store
 
 SHOWN = ["Heavy_Makeup", "Male", "No_Beard", "Smiling", "Wearing_Lipstick", "Young"]
 """Those that are told of renders here; the others are drawn."""
@@ -32,7 +32,7 @@ def test_the_script_of_the_page_runs(repository, tmp_path, monkeypatch, capsys):
     weights = stylegan2.draw_weights(network, seed=4).state_dict()
     content = files.dumps(files.with_others(files.ada(weights=weights)))
     (tmp_path / "faces.pkl").write_bytes(content)
-    made = generators.load_generator("stylegan2", weights=tmp_path / "faces.pkl", truncation=0.7)
+    made = faceworld.load_generator("stylegan2", weights=tmp_path / "faces.pkl", truncation=0.7)
     shares = np.median(made.synthesize(made.sample(400, seed=1)).mean((2, 3)), axis=0)
     for name, one in {"smiles": 0, "Smiling": 0, "Male": 1, "Young": 2}.items():
         row, other = np.zeros((3, 1)), (one + 1) % 3

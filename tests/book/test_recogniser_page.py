@@ -12,11 +12,11 @@ from onnx import TensorProto, helper
 from onnx_made import means, save
 from PIL import Image
 
-from helpers import generators
+import faceworld
+from faceworld import people as invented
 from helpers.artifacts.lineage import ROOT
 from helpers.generators import eg3d
 from helpers.utils import seeding
-from helpers.verification import people as invented
 from helpers.verification.pairs import LIGHTS
 
 SIZES = "SAMPLED, SEEDS, KEPT, SIZE = 300, 30, 3, 16\n"
@@ -73,7 +73,7 @@ def write_files(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(eg3d, "SUPER_RESOLUTION", {16: ((8, 8), (6, 16))})
     part, _ = files.eg3d(16, 48, 4, depth_resolution=6, depth_resolution_importance=6)
     (tmp_path / "faces.pkl").write_bytes(files.dumps(files.with_others(part)))
-    generator = generators.load_generator("eg3d", weights=tmp_path / "faces.pkl", truncation=0.7)
+    generator = faceworld.load_generator("eg3d", weights=tmp_path / "faces.pkl", truncation=0.7)
     seen = generator.synthesize(generator.sample(300, seed=1)).flatten(1).numpy()
     # What each reads off the pixels is of its own, and half of the faces are on either side.
     axes = np.linalg.svd(seen - seen.mean(0), full_matrices=False)[2]

@@ -16,13 +16,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from helpers.annotations import (
-    ATTRIBUTES,
-    crowd,
-    labelling_config,
-    read_label_studio,
-    write_label_studio,
-)
+from faceworld import crowd
+from helpers.annotations import ATTRIBUTES, labelling_config, read_label_studio, write_label_studio
 from helpers.annotations.schema import hash_annotator
 
 IMPORTED = [f"{number:05d}_L{number % 3}" for number in range(7)]

@@ -7,11 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceworld.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
+from faceworld.scorecard import truth
 from helpers import artifacts, effects
 from helpers.artifacts import lineage, manifests
 from helpers.effects import audit_plan, labels
 from helpers.effects.audit_plan import Family, planned, read
-from helpers.verification.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 
 FAMILY = Family("skin", [["a", "b"], ["control"]], (("women", "short"), ("men", "short")))
 MADE = [(model, who, "short") for model in ("a", "b", "control") for who in ("women", "men")]
@@ -59,7 +60,7 @@ def test_families_are_those_of_the_study(content):
     frame = pd.DataFrame([*product(range(30), *[(0, 1)] * 3)], columns=["transect", *places])
     frame["error"] = np.random.default_rng(0).integers(0, 2, len(frame))
     table = effects.all_matched_effects(frame, "error", axes, "transect")
-    cells = labels.name_cells(table).query("scope == 'cell'")[["attribute", "cell"]].to_numpy()
+    cells = truth.name_cells(table).query("scope == 'cell'")[["attribute", "cell"]].to_numpy()
     families = read(content).families
     by_cell, by_group = families["effects by cell"], families["error rates by group"]
     assert by_cell.departures((m, *row) for m in by_cell.group_of for row in cells) == []

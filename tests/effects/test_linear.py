@@ -6,8 +6,8 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy.stats import t
 
+from faceworld import populations
 from helpers import effects
-from helpers.world import populations
 
 AXES = ["dark", "long"]
 

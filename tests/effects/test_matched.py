@@ -14,6 +14,7 @@ from scipy.stats import t as student
 from simulated import AXES, transect_frame
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
+from faceworld.scorecard import truth
 from helpers.effects import (
     all_matched_effects,
     holm,
@@ -24,7 +25,6 @@ from helpers.effects import (
 )
 from helpers.effects.matched import _bounded_interval, _pair_bounds
 from helpers.pruning import complete_transects
-from helpers.scorecard import truth
 
 # --- intervals of paired proportions
 

@@ -19,8 +19,8 @@ from faceaudit.__main__ import main
 from faceaudit.people import hidden_names
 from faceaudit.run import plan_audit, powers, run_audit
 from faceaudit.specification import read_specification
+from faceworld import crowd
 from helpers import annotations
-from helpers.annotations import crowd
 from helpers.generators import stylegan2
 
 MODELS = """

@@ -17,8 +17,8 @@ from faceaudit.answers import Reading, ask_and_keep, image_key
 from faceaudit.examples import write_onnx
 from faceaudit.models import check_model, local_model, weight_files
 from faceaudit.parts import Onnx, Preparation, PythonModel
-from helpers.models.networks import ResNet50, SmallNet
-from helpers.models.recognisers import RecognitionNet
+from faceworld.networks.architectures import ResNet50, SmallNet
+from faceworld.networks.recognisers import RecognitionNet
 
 RED = [[1.0], [0.0], [0.0]]
 THREE = [[0, 4.0], [0, 0], [3.0, 0]]

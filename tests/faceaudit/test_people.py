@@ -8,8 +8,8 @@ import pytest
 
 from faceaudit.people import PeopleNeeded, hidden_names, people_said
 from faceaudit.specification import read_specification
+from faceworld import crowd
 from helpers import annotations
-from helpers.annotations import crowd
 from helpers.annotations.schema import ATTRIBUTES
 
 FILE = """\

@@ -17,9 +17,9 @@ from faceaudit.report import card as report_card
 from faceaudit.report_page import page
 from faceaudit.run import run_audit
 from faceaudit.specification import read_specification
+from faceworld import populations
+from faceworld.rendering import render_to_store
 from helpers.effects import linear_effects
-from helpers.world import populations
-from helpers.world.batches import render_to_store
 
 FILE = {
     "name": "found",

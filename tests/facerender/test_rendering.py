@@ -7,7 +7,7 @@ import torch
 import facerender
 from facerender.parameters import ANCESTRY_SHIFTS, ancestry_shift
 from facerender.textures import textures
-from helpers.world import populations
+from faceworld import populations
 
 SIZE = 48
 

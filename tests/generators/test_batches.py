@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import generators
+import faceworld
 from helpers.generators.batches import synthesize_to_store
 
 
@@ -34,7 +34,7 @@ def test_images_are_those_of_the_generator(tmp_path):
     images = made(tmp_path, Grey(), chunk=3)
     assert images.shape == (4, 3, 4, 4)
     assert images[:, 0, 0, 0].tolist() == [0, 51, 255, 255]
-    world = generators.load_generator("known-truth", size=16)
+    world = faceworld.load_generator("known-truth", size=16)
     w = world.sample(2, seed=1)
     straight = world.synthesize(w, yaw=0.0).mul(255).round().to(torch.uint8).numpy()
     np.testing.assert_array_equal(made(tmp_path, world, w, yaw=0.0), straight)

@@ -14,7 +14,8 @@ import generator_files as made
 import pytest
 import torch
 
-from helpers.generators import load_checkpoint, load_generator
+from faceworld import load_generator
+from helpers.generators import load_checkpoint
 from helpers.generators.batches import synthesize_to_store
 from helpers.generators.checkpoints import rosinality_names
 from helpers.generators.convert import main, write_converted

@@ -6,6 +6,7 @@ import pytest
 import slow_style_networks as slow
 import torch
 
+import faceworld
 from helpers import generators
 from helpers.generators import stylegan2
 from helpers.generators.stylegan2 import Config, StyleGAN2, StyleGenerator
@@ -129,10 +130,10 @@ REFUSED = {
     r"stylegan2 has no scene parameters \['yaw'\]": lambda: StyleGenerator(network()).synthesize(
         torch.ones(1, 16), yaw=0.0
     ),
-    "stylegan2 is read from a file: weights=path is missing": lambda: generators.load_generator(
+    "stylegan2 is read from a file: weights=path is missing": lambda: faceworld.load_generator(
         "stylegan2"
     ),
-    "generator 'dcgan' is not one of": lambda: generators.load_generator("dcgan"),
+    "generator 'dcgan' is not one of": lambda: faceworld.load_generator("dcgan"),
 }
 
 

@@ -7,10 +7,11 @@ import pytest
 import safetensors.torch
 import torch
 
+import faceworld
+from faceworld import wgan
+from faceworld.wgan import Encoder, Generator
 from helpers import generators
-from helpers.generators import wgan
-from helpers.generators.wgan import Encoder, Generator
-from helpers.models.training import write_weights
+from helpers.generators.weights import write_weights
 
 
 @pytest.fixture
@@ -35,7 +36,7 @@ def test_the_protocol_is_kept(saved, size):
 
 
 def test_shipped_weights_load_by_name():
-    generator = generators.load_generator("wgan")
+    generator = faceworld.load_generator("wgan")
     assert wgan.SHIPPED.stat().st_size < 16 * 2**20
     assert {"command", "renders", "seed", "gate"} <= generator.card.keys()
     # The reader of parts that judged the samples can tell.

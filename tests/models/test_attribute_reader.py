@@ -6,8 +6,8 @@ import pytest
 
 import facerender
 from facerender.parameters import PARAMETERS
-from helpers import models
-from helpers.models.attribute_reader import READ
+from faceworld import networks
+from faceworld.networks.attribute_reader import READ
 
 COLOURS = ["red", "blue"]
 
@@ -26,7 +26,7 @@ def patches(n, seed=0):
 
 @pytest.fixture(scope="module")
 def drawn():
-    return models.decorrelated_faces(4000, seed=5)
+    return networks.decorrelated_faces(4000, seed=5)
 
 
 def test_attributes_are_uniform_and_independent(drawn):
@@ -51,7 +51,7 @@ def test_attributes_are_uniform_and_independent(drawn):
 def trained(tmp_path_factory):
     path = tmp_path_factory.mktemp("reader") / "toy.safetensors"
     held_out = patches(60, seed=1)
-    return models.train_reader(*patches(600), path, seed=3, epochs=6, held_out=held_out), path
+    return networks.train_reader(*patches(600), path, seed=3, epochs=6, held_out=held_out), path
 
 
 def test_training_learns_to_read(trained):
@@ -68,4 +68,4 @@ def test_bad_targets_are_named(tmp_path):
     images, targets = patches(6)
     settings = {"path": tmp_path / "x.safetensors", "seed": 0, "epochs": 1}
     with pytest.raises(ValueError, match=r"'red', row 0 is 1\.\d+, a score in"):
-        models.train_reader(images, targets + 1, **settings)
+        networks.train_reader(images, targets + 1, **settings)

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from helpers import errors, models
-from helpers.models import classifiers, networks, training
+from faceworld import networks as models
+from faceworld.networks import architectures, classifiers, training
+from faceworld.networks.classifiers import null_control
+from helpers.generators.weights import read_weights
 
 
 def toy(n, seed=0, men=0.5):
@@ -168,7 +170,7 @@ def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monke
 def test_the_networks_that_ship_are_whole_and_small():
     paths = sorted(training.SHIPPED.glob("*.safetensors"))
     for path in paths:
-        _, card = training.read_weights(path, "network")
+        _, card = read_weights(path, "network")
         assert card["shipped"] and card["versions"]["torch"]
         assert len(card["curve"]["epoch"]) == card["training"]["epochs"]
     assert paths and sum(path.stat().st_size for path in paths) < 15e6
@@ -181,7 +183,7 @@ def test_null_control_errs_at_its_rate_with_the_stated_correlation():
     item = np.arange(1500 * 8)
     label, transect = np.random.default_rng(0).integers(0, 2, len(item)), item // 8
     settings = {"rate": 0.1, "icc": 0.2, "seed": 1}
-    score = errors.null_control(label, item, transect, **settings)
+    score = null_control(label, item, transect, **settings)
     wrong = (score > 0.5) != label
     error = wrong.reshape(-1, 8).astype(float)
     assert error.mean() == pytest.approx(0.1, abs=0.012)
@@ -190,7 +192,7 @@ def test_null_control_errs_at_its_rate_with_the_stated_correlation():
     assert (between - within) / (between + 7 * within) == pytest.approx(0.2, abs=0.04)
     # It knows item and transect only, and an item does not depend on others.
     part = slice(13, None, 5)
-    again = errors.null_control(1 - label[part], item[part], transect[part], **settings)
+    again = null_control(1 - label[part], item[part], transect[part], **settings)
     np.testing.assert_array_equal((again > 0.5) != 1 - label[part], wrong[part])
 
 
@@ -201,16 +203,16 @@ def test_architectures_have_the_known_numbers_of_weights():
     def count(network):
         return sum(weight.numel() for weight in network.parameters())
 
-    assert count(networks.SmallNet()) == 188_041
+    assert count(architectures.SmallNet()) == 188_041
     # The count that is published for ResNet-50 with 1,000 classes.
-    assert count(networks.ResNet50(classes=1000)) == 25_557_032
+    assert count(architectures.ResNet50(classes=1000)) == 25_557_032
 
 
 def test_box_mean_is_pooling_with_the_border_repeated():
     image = torch.rand(2, 3, 9, 14, generator=torch.Generator().manual_seed(0))
     padded = torch.nn.functional.pad(image, (2, 2, 2, 2), mode="replicate")
     expected = torch.nn.functional.avg_pool2d(padded, 5, stride=1)
-    torch.testing.assert_close(networks.box_mean(image, 2), expected)
+    torch.testing.assert_close(architectures.box_mean(image, 2), expected)
 
 
 # Training

@@ -16,9 +16,9 @@ from PIL import Image
 
 from faceaudit import run
 from faceaudit.models import OnnxNetwork
-from helpers.models import AuditedModel, classifiers, photographs, predict, training
-from helpers.world import celeba, populations
-from helpers.world.batches import render_to_store
+from faceworld import celeba, populations
+from faceworld.networks import AuditedModel, classifiers, photographs, predict, training
+from faceworld.rendering import render_to_store
 
 SIZE, N = 32, 60
 SMALL = {"architecture": "small", "size": SIZE, "epochs": 3, "seed": 5, "device": "cpu"}

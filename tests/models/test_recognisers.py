@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.models import recognisers
+from faceworld.networks import recognisers
 
 
 def people(identities, each, seed=0):

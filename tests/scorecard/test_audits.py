@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from helpers import effects, scorecard
+from faceworld import scorecard
+from faceworld.scorecard.audits import as_frame
+from helpers import effects
 from helpers.effects.verdicts import partial_pooling
-from helpers.scorecard.audits import as_frame
 from helpers.utils import seeding
 
 AXES = ["skin_colour", "hair_length", "gender"]

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 import facerender
-from helpers.scorecard import error_sources
-from helpers.world.batches import render_to_store
+from faceworld.rendering import render_to_store
+from faceworld.scorecard import error_sources
 
 N = 6
 

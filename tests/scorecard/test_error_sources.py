@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceworld.scorecard import error_sources
 from helpers.effects import labels
-from helpers.scorecard import error_sources
 
 AXES = ["skin_colour", "hair_length", "gender"]
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from facerender.parameters import INDEX
-from helpers.generators import load_generator
-from helpers.sensitivity import with_truth
-from helpers.sensitivity.with_truth import step_of_one
-from helpers.world.known_truth import LINKS
+from faceworld import load_generator
+from faceworld.known_truth import LINKS
+from faceworld.scorecard import flips
+from faceworld.scorecard.flips import step_of_one
 
 INTERVAL = ["estimate", "low", "high"]
 
@@ -17,9 +17,9 @@ INTERVAL = ["estimate", "low", "high"]
 @pytest.mark.parametrize("n_truth", [90, 30])
 def test_repeated_audits_hold_an_estimated_truth_as_often_as_expected(n_truth):
     changes = pd.DataFrame({"a": np.random.default_rng(5).normal(0.1, 0.2, 3000)})
-    found = with_truth.repeated_audits(changes, 30, 2000, seed=1, n_truth=n_truth)
+    found = flips.repeated_audits(changes, 30, 2000, seed=1, n_truth=n_truth)
     audited = pd.DataFrame({"low": [-1.0], "high": [1.0]})
-    expected = with_truth.expected_to_hold(audited, audited * np.sqrt(30 / n_truth))
+    expected = flips.expected_to_hold(audited, audited * np.sqrt(30 / n_truth))
     assert found["a"].mean() == pytest.approx(expected, abs=0.02)
 
 
@@ -48,15 +48,15 @@ def generator():
     return load_generator("known-truth", size=16)
 
 
-def audit_of(generator, score, n: int = 150, n_many: int = 600) -> with_truth.KnownTruth:
+def audit_of(generator, score, n: int = 150, n_many: int = 600) -> flips.KnownTruth:
     few, many = generator.sample(n, seed=1), generator.sample(n_many, seed=2)
-    return with_truth.KnownTruth(generator, PARAMETERS, few, many, score)
+    return flips.KnownTruth(generator, PARAMETERS, few, many, score)
 
 
 def test_exact_steps_find_the_truth(generator):
     audit = audit_of(generator, by_column)
-    truth = with_truth.mean_changes(audit.changes_by_hand())
-    table = with_truth.against(audit.changes(audit.exact_steps(), "exact"), truth)
+    truth = flips.mean_changes(audit.changes_by_hand())
+    table = flips.against(audit.changes(audit.exact_steps(), "exact"), truth)
     assert list(table.columns) == [*INTERVAL, "truth", "error", "holds"]
     np.testing.assert_allclose(table["truth"], truth["estimate"])
     np.testing.assert_allclose(table["error"], table["estimate"] - table["truth"])
@@ -87,7 +87,7 @@ def leaking(generator) -> dict[str, np.ndarray]:
 
 def test_leakage_predicts_the_error_where_effects_add_up(generator):
     audit, steps = audit_of(generator, by_coordinate), leaking(generator)
-    truth = with_truth.mean_changes(audit.changes_by_hand())
+    truth = flips.mean_changes(audit.changes_by_hand())
     brought = audit.predicted_error(steps, truth)
     assert list(brought.index) == list(LEAKS)
     assert list(brought.columns) == [own for own, _ in PARAMETERS.values()]
@@ -95,5 +95,5 @@ def test_leakage_predicts_the_error_where_effects_add_up(generator):
         for own, _ in PARAMETERS.values():
             expected = others.get(own, 0) * WEIGHTS.get(own, 0)
             assert brought.loc[name, own] == pytest.approx(expected, abs=1e-3)
-    found = with_truth.against(audit.changes(steps, "leaking"), truth)
+    found = flips.against(audit.changes(steps, "leaking"), truth)
     np.testing.assert_allclose(found["error"], brought.sum(axis=1), atol=1e-3)

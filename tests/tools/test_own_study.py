@@ -17,8 +17,8 @@ from onnx.parser import parse_model
 
 from faceaudit import own_generator
 from faceaudit.run import run_audit
+from faceworld import crowd
 from helpers import annotations
-from helpers.annotations import crowd
 from helpers.artifacts import lineage, pages
 from helpers.generators import stylegan2
 

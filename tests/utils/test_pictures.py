@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 from faceaudit.parts import Preparation
+from faceworld.networks import photographs
 from helpers.generators import ImageSet
-from helpers.models import photographs
 from helpers.utils.pictures import UnreadablePicture, cut, middle, read_picture
 
 

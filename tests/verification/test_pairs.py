@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
+from faceworld import people as invented
 from helpers import verification
 from helpers.verification import hcic, is_match
-from helpers.verification import people as invented
 from helpers.verification.pairs import (
     image_index,
     over_seeds,

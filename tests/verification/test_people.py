@@ -3,13 +3,7 @@ import pandas as pd
 
 import facerender
 from facerender.parameters import INDEX
-from helpers.verification.people import (
-    ANCESTRIES,
-    GROUPS,
-    identity_set,
-    nearest_ancestry,
-    split_groups,
-)
+from faceworld.people import ANCESTRIES, GROUPS, identity_set, nearest_ancestry, split_groups
 
 
 def test_an_identity_set_is_as_composed_and_looks_it():

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.verification import people as invented
-from helpers.verification.people import ANCESTRIES
-from helpers.verification.prototypes import max_min_selection
+from faceworld import people as invented
+from faceworld.people import ANCESTRIES
+from faceworld.prototypes import max_min_selection
 
 
 def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototypes):

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 import facerender
+from faceworld import rendering
+from faceworld.people import render_heads
+from faceworld.rendering import render_to_store
 from helpers.artifacts import lineage
-from helpers.verification.people import render_heads
-from helpers.world import batches
-from helpers.world.batches import render_to_store
 
 SIZE = 4
 PARAMETERS = facerender.defaults(10)
@@ -39,7 +39,7 @@ def expected():
 
 
 def test_the_renderer_counts_and_what_it_renders_for_does_not():
-    counted = lineage.dependencies(Path(batches.__file__)).modules
+    counted = lineage.dependencies(Path(rendering.__file__)).modules
     names = {str(path.relative_to(lineage.SOURCE)) for path in counted}
     assert {"facerender/rendering.py", "facerender/surface.py", "facerender/hair.py"} <= names
     others = {"world/populations.py", "models/training.py", "effects/labels.py"}
@@ -83,7 +83,7 @@ def test_what_was_rendered_is_kept_until_anything_changes(path, monkeypatch):
     assert rendered == [10]
     store(path, render, size=5)
     store(path, render, PARAMETERS[:9], 5)
-    monkeypatch.setattr(batches, "_CODE", "another source, or another version of torch")
+    monkeypatch.setattr(rendering, "_CODE", "another source, or another version of torch")
     store(path, render, PARAMETERS[:9], 5)
     assert rendered == [10, 10, 9, 9]
 

@@ -5,8 +5,8 @@ import pytest
 
 from facerender import HAIR_STYLES
 from facerender.parameters import defaults
-from helpers.world import do, populations
-from helpers.world.celeba import RULES, celeba_attributes
+from faceworld import do, populations
+from faceworld.celeba import RULES, celeba_attributes
 
 
 def attributes(**columns):

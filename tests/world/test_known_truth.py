@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from facerender.parameters import INDEX, NAMES
-from helpers.generators import load_generator
-from helpers.world import known_truth
+from faceworld import known_truth, load_generator
 
 AUDITED = ("gender", "skin_colour", "hair_length", "age", "facial_hair", "makeup", "smiling")
 

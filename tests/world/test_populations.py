@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from facerender.parameters import INDEX, validate, visible_scores
-from helpers.world import populations
+from faceworld import populations
 
 N = 2500
 

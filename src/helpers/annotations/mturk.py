@@ -231,7 +231,7 @@ def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
     Example:
         >>> import pandas as pd, tempfile
         >>> from helpers import annotations
-        >>> from helpers.annotations import crowd
+        >>> from faceworld import crowd
         >>> shown = pd.DataFrame({"age": [0.5]}, index=["a"])
         >>> answers = crowd.annotate(shown, 2, seed=1, stage="example")
         >>> with tempfile.TemporaryDirectory() as folder:

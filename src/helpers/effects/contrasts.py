@@ -20,7 +20,7 @@ def outcome_grid(
 ) -> np.ndarray:
     """The outcomes of complete transects as an array, one axis of two levels per attribute.
 
-    What `helpers.scorecard.truth.errors_under_do` returns has the same shape, so what is
+    What `faceworld.scorecard.truth.errors_under_do` returns has the same shape, so what is
     estimated and what is true can be computed by the same lines.
 
     Args:

@@ -13,37 +13,8 @@ LEVEL_NAMES: Mapping[str, tuple[str, str]] = {
     "skin_colour": ("light skin", "dark skin"),
 }
 """Axis → names of its low and its high level."""
-CONTRASTS: Mapping[str, str] = {
-    "skin_colour": "dark − light skin",
-    "hair_length": "long − short hair",
-    "gender": "male − female",
-}
-"""Axis → name of its effect, high minus low."""
 Z = norm.ppf(0.975)
 """Standard errors on either side of an estimate in a 95 % interval."""
-
-
-def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Say in words at which levels the other axes are held.
-
-    Args:
-        table: a row per effect; a column per axis with the level (0 low, 1 high) at which it is
-            held, <NA> where it is averaged over and for the axis that changes.
-
-    Returns:
-        The table with the columns cell, the held levels in words, and scope: "cell" where both
-        other axes are held, "partial average" or "average".
-
-    Example:
-        >>> held = pd.DataFrame({"gender": [0], "hair_length": [1], "skin_colour": [pd.NA]})
-        >>> name_cells(held)[["cell", "scope"]].iloc[0].tolist()
-        ['female, long hair', 'cell']
-    """
-    held = table[list(LEVEL_NAMES)]
-    rows = held.to_dict("records")
-    names = [held_in_words({a: k for a, k in row.items() if pd.notna(k)}) for row in rows]
-    scopes = {0: "average", 1: "partial average", 2: "cell"}
-    return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
 
 
 def held_in_words(levels: Mapping[str, int | None]) -> str:

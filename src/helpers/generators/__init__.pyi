@@ -2,8 +2,5 @@ from .batches import Generator as Generator
 from .checkpoints import NETWORKS as NETWORKS
 from .checkpoints import load_checkpoint as load_checkpoint
 from .image_set import ImageSet as ImageSet
-from .loading import GENERATORS as GENERATORS
-from .loading import load_generator as load_generator
 from .stylegan2 import StyleGenerator as StyleGenerator
 from .stylegan2 import draw_weights as draw_weights
-from .wgan import WGANGenerator as WGANGenerator

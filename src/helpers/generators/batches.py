@@ -1,6 +1,6 @@
 """What the book asks of a face generator, and images of any generator on disk, made in chunks.
 
-The face world's own are rendered by `helpers.world.batches`.
+The face world's own are rendered by `faceworld.rendering`.
 """
 
 import inspect
@@ -36,7 +36,8 @@ class Generator(Protocol):
 
     Example:
         >>> from helpers import generators
-        >>> isinstance(generators.load_generator("wgan"), generators.Generator)
+        >>> import faceworld
+        >>> isinstance(faceworld.load_generator("wgan"), generators.Generator)
         True
     """
 
@@ -84,9 +85,9 @@ def synthesize_to_store(
 
     Example:
         >>> import tempfile
-        >>> from helpers import generators
+        >>> import faceworld
         >>> from helpers.generators.batches import synthesize_to_store
-        >>> learned = generators.load_generator("wgan", size=16)
+        >>> learned = faceworld.load_generator("wgan", size=16)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     synthesize_to_store(learned, learned.sample(3, seed=1), f"{folder}/made.npy").shape
         (3, 3, 16, 16)

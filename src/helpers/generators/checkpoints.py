@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers.generators import eg3d, stylegan2
-from helpers.models.training import fill, read_weights
+from helpers.generators.weights import fill, read_weights
 from helpers.utils import seeding
 
 NETWORKS = {"stylegan2": (stylegan2.Config, stylegan2.StyleGAN2), "eg3d": (eg3d.Config, eg3d.EG3D)}

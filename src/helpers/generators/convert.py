@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.generators.checkpoints import load_checkpoint
-from helpers.models.training import write_weights
+from helpers.generators.weights import write_weights
 from helpers.utils.checks import check_range
 
 PSI = 1.0

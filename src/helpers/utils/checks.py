@@ -198,3 +198,10 @@ def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: s
     hint *= isinstance(found, Real) and bool(np.isfinite(found))
     number = f" ({bad.sum()} such values)" if bad.sum() > 1 else ""
     raise ValueError(f"{words} is {found!r}, {expected} was expected{number}{hint}")
+
+
+def check_images(images: np.ndarray) -> None:
+    """Raise ValueError unless images are uint8 (n, 3, height, width)."""
+    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
+        found = f"{images.dtype} {images.shape}"
+        raise ValueError(f"images must be uint8 (n, 3, height, width), not {found}")

@@ -12,7 +12,6 @@ audits).
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -23,29 +22,6 @@ from helpers.verification.bootstrap import TOO_FEW, dyads, inflation, vertex_cod
 from helpers.verification.curves import NO_PAIRS
 
 NO_VARIATION = "errors do not vary within groups"
-RECORD = Path(__file__).with_suffix(".trainings.parquet")
-"""What the networks of `benchmarks/training_runs.py` accept."""
-JUDGED = ["kind", "group", "seed_first", "seed_second", "match"]
-"""Columns of the record that say what was judged; the others are networks."""
-
-
-def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The recorded trainings: pairs, and which of them each network accepts.
-
-    A network is one draw of what its training set can lead to: another training of the same
-    composition sees other people, in another order, from other weights. The pairs are those of
-    chapter 14 in the laptop profile.
-
-    Returns:
-        A row per pair with kind, group, seed_first, seed_second and match (whether people hold both
-        for one person); and booleans, rows as there, whose columns have the levels composition (of
-        `COMPOSITIONS`) and training.
-    """
-    table = pd.read_parquet(RECORD)
-    accepted = table.drop(columns=JUDGED)
-    names = [name.split(", ") for name in accepted]
-    accepted.columns = pd.MultiIndex.from_tuples(names, names=["composition", "training"])
-    return table[JUDGED], accepted
 
 
 def composition_effects(

@@ -27,7 +27,7 @@ from helpers.utils import seeding
 from helpers.utils.checks import check_range, refuse
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    pass
 
 STEPS: Mapping[str, tuple] = {
     "pose": (-30, -15, 15, 30),  # degrees of yaw
@@ -44,11 +44,6 @@ IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
 """Images of a prototype: itself and its variants."""
 OTHERS = 3
 """Other prototypes that each is compared with, as in the paper."""
-NEUTRAL: Mapping[str, float] = {
-    **dict.fromkeys(("yaw", "pitch", "light_azimuth", "glasses", "hair_style"), 0.0),
-    **{"light_elevation": 20.0, "light_power": 0.5},
-}
-"""What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
 LIGHTS = {"up": (0.0, 60.0), "down": (0.0, -40.0), "left": (-65.0, 10.0), "right": (65.0, 10.0)}
 """Azimuth and elevation, in degrees, of the light that comes from there."""
 WALKED: Mapping[str, str] = {"expression": "smiling", "age": "age"}
@@ -87,20 +82,6 @@ def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
     numbered = prototypes[["seed", "group"]].assign(prototype=range(len(prototypes)))
     rows = numbered.merge(_VARIANTS, how="cross")
     return rows[["seed", "prototype", "group", "attribute", "step"]]
-
-
-def neutral(parameters: Tensor) -> Tensor:
-    """The same faces in the scene that all prototypes share (`NEUTRAL`).
-
-    Args:
-        parameters: float32 (n, P) of the renderer.
-
-    Returns:
-        float32 (n, P).
-    """
-    from helpers.world import do  # with torch
-
-    return do(parameters, **NEUTRAL)
 
 
 def walk_to_score(

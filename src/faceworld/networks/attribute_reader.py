@@ -20,12 +20,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from facerender.parameters import HAIR_STYLES
+from faceworld import populations
+from faceworld.interventions import do
+from faceworld.networks.architectures import box_mean, halving
+from faceworld.networks.training import Loss, Recipe, Settings, Trained, one_cycle
 from helpers.annotations.schema import ATTRIBUTES
-from helpers.models.networks import box_mean, halving
-from helpers.models.training import Loss, Recipe, Settings, Trained, one_cycle
 from helpers.utils import seeding
 from helpers.utils.checks import as_score_table
-from helpers.world import do, populations
 
 ALMOST = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""
@@ -59,8 +60,8 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
 
     Example:
         >>> import facerender
-        >>> from helpers import models
-        >>> known = models.decorrelated_faces(500, seed=1)
+        >>> from faceworld import networks
+        >>> known = networks.decorrelated_faces(500, seed=1)
         >>> bool(facerender.to_frame(known)[["age", "makeup"]].corr().iloc[0, 1] < 0.15)
         True
     """
@@ -156,7 +157,7 @@ class Reader(Trained):
             a tenth of the scale) and, where held-out images were given, held_out_loss.
 
     Example:
-        >>> from helpers import models
+        >>> from faceworld import networks
         >>> Reader.kind
         'reader'
     """
@@ -193,11 +194,11 @@ def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: A
 
     Example:
         >>> import numpy as np, pandas as pd, tempfile
-        >>> from helpers import models
+        >>> from faceworld import networks
         >>> images = np.random.default_rng(0).integers(0, 256, (8, 3, 16, 16)).astype(np.uint8)
         >>> red = pd.DataFrame({"red": images[:, 0].mean((1, 2)) / 255})
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     reader = models.train_reader(images, red, f"{folder}/x", seed=1, epochs=1)
+        ...     reader = networks.train_reader(images, red, f"{folder}/x", seed=1, epochs=1)
         >>> reader(images[:3]).shape
         (3, 1)
     """

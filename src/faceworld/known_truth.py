@@ -22,9 +22,9 @@ from torch import Tensor
 
 import facerender
 from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
+from faceworld.interventions import do
 from helpers.utils import seeding
 from helpers.utils.checks import resolve_device
-from helpers.world import do
 
 LATENT_DIM = 512
 WORLD_SEED = 11
@@ -103,7 +103,7 @@ class KnownTruthGenerator:
         latent_dim: 512.
 
     Example:
-        >>> from helpers.world.known_truth import KnownTruthGenerator
+        >>> from faceworld.known_truth import KnownTruthGenerator
         >>> world = KnownTruthGenerator(size=16)
         >>> codes = world.sample(2, seed=1)
         >>> tuple(codes.shape), tuple(world.synthesize(codes).shape)

@@ -40,8 +40,8 @@ from facerender.parameters import (
     PARAMETERS,
     defaults,
 )
+from faceworld.interventions import do
 from helpers.utils import seeding
-from helpers.world import do
 
 UNIFORMS = "male dark skin age short long_men length style ancestry makeup facial_hair earrings"
 UNIFORMS += " glasses hair_colour light_azimuth light_elevation light_power background_hue"
@@ -60,7 +60,7 @@ class Population:
     """One joint distribution; `populations.yml` says what its fields mean.
 
     Example:
-        >>> from helpers.world import populations
+        >>> from faceworld import populations
         >>> populations.POPULATIONS["ppb-like"].women_short
         (0.04, 0.78)
     """
@@ -110,7 +110,7 @@ class Sample:
             hair_length, hair_style, age as drawn.
 
     Example:
-        >>> from helpers.world import populations
+        >>> from faceworld import populations
         >>> list(populations.sample("ppb-like", 1, seed=1).frame)[:3]
         ['item', 'gender', 'skin_colour']
     """
@@ -132,7 +132,7 @@ def sample(name: str, n: int, seed: int) -> Sample:
         ValueError: no such population.
 
     Example:
-        >>> from helpers.world import populations
+        >>> from faceworld import populations
         >>> few, many = (populations.sample("ppb-like", n, seed=1).parameters for n in (3, 9))
         >>> bool((few == many[:3]).all())
         True

@@ -52,7 +52,8 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
     Example:
         >>> import torch
         >>> import facerender
-        >>> from helpers.world import celeba, do
+        >>> from faceworld import do
+        >>> from faceworld import celeba
         >>> parameters = do(facerender.defaults(2), smiling=torch.tensor([0.4, 0.9]))
         >>> celeba.celeba_attributes(parameters)["Smiling"].tolist()
         [False, True]

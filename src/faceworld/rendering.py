@@ -53,7 +53,7 @@ def render_to_store(
     Example:
         >>> import tempfile
         >>> import facerender
-        >>> from helpers.world.batches import render_to_store
+        >>> from faceworld.rendering import render_to_store
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     render_to_store(facerender.defaults(2), 16, f"{folder}/faces.npy").shape
         (2, 3, 16, 16)

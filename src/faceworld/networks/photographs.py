@@ -21,11 +21,12 @@ from joblib import delayed
 from PIL import Image
 from tqdm import tqdm
 
+from faceworld.networks import classifiers
+from faceworld.networks.classifiers import RECIPES, BinaryTask, predict
 from helpers import data
 from helpers.artifacts import kept, manifests
 from helpers.errors import stratified_errors
-from helpers.models import classifiers, training
-from helpers.models.classifiers import RECIPES, BinaryTask, predict
+from helpers.generators import weights
 from helpers.utils import pictures
 from helpers.utils.parallel import cpu_count, processes
 
@@ -214,7 +215,7 @@ def train(
     card = {"data_sha256": hashlib.sha256(content).hexdigest(), "pillow": PIL.__version__}
     card |= {"images": table["split"].value_counts().to_dict()}
     card |= {"recipe": {name: getattr(v, "__name__", v) for name, v in recipe.items()}}
-    training.copy(path, path, **card, **said)
+    weights.copy(path, path, **card, **said)
     return model, errors
 
 

@@ -2,7 +2,7 @@
 
 One audit says little about how often its intervals are right: twelve cells share their faces, so
 they are right or wrong together. Here a pool of faces, each asked at every combination of doses
-(`helpers.scorecard.truth.errors_under_do`), is itself the population. Its own effects are the
+(`faceworld.scorecard.truth.errors_under_do`), is itself the population. Its own effects are the
 truth, without any error, and audits are samples from it; audit k depends on the seed and k alone.
 
 Audits by transects are arrays (repetitions, n_transects, 2, …, 2), 1 for an error and NaN for a
@@ -24,10 +24,10 @@ from scipy.special import expit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from faceworld import crowd
+from faceworld.scorecard import truth
 from helpers import effects
-from helpers.annotations import crowd
 from helpers.annotations.schema import n_levels
-from helpers.effects import labels
 from helpers.effects.labels import Z
 from helpers.effects.risks import fit_logits
 from helpers.effects.verdicts import cell_covariance, partial_pooling
@@ -71,8 +71,9 @@ def null_audits(
 ) -> np.ndarray:
     """Audits of a model that errs at one rate in every cell.
 
-    The beta-binomial model of `helpers.errors.null_control`, with errors drawn anew in every audit:
-    a fixed pool of random errors would have small effects of its own, and the truth is none.
+    The beta-binomial model of `faceworld.networks.classifiers.null_control`, with errors drawn anew
+    in every audit: a fixed pool of random errors would have small effects of its own, and the truth
+    is none.
 
     Args:
         n_transects: transects of an audit.
@@ -475,7 +476,7 @@ def observational_audits(
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Name cells as `helpers.effects.labels.name_cells`, with the attribute that changes before.
+    """Name cells as `faceworld.scorecard.truth.name_cells`, with the attribute that changes before.
 
     Args:
         table: a row for every cell.
@@ -484,7 +485,7 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
         The table with a column cell.
     """
     attribute = table["attribute"].str.split("_").str[0]
-    named = labels.name_cells(table)
+    named = truth.name_cells(table)
     return named.assign(cell=attribute + ": " + named["cell"])
 
 
@@ -631,7 +632,7 @@ def labels_by(
         perceived: visible scores (zero to one), a row per image, with the column gender.
         raters: accepted answers per image.
         noise: factor of the calibrated noise and of the raters' biases.
-        seed: of `helpers.annotations.crowd.annotate`.
+        seed: of `faceworld.crowd.annotate`.
         stage: of the same.
 
     Returns:

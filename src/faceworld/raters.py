@@ -15,7 +15,7 @@ import pandas as pd
 
 import facerender
 from facerender.parameters import PARAMETERS
-from helpers.annotations import crowd
+from faceworld import crowd
 from helpers.annotations.schema import n_levels
 from helpers.utils import seeding
 

@@ -12,11 +12,10 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from textwrap import shorten
 from typing import Any, ClassVar, Self, TypeVar
 
 import joblib
@@ -28,8 +27,9 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from helpers.artifacts import atomic, kept, manifests
+from helpers.generators.weights import Card, copy, fill, read_weights, write_weights
 from helpers.utils import seeding
-from helpers.utils.checks import resolve_device
+from helpers.utils.checks import check_images, resolve_device
 from helpers.utils.parallel import processes, share_of_cores
 
 SHIPPED = Path(__file__).with_name("shipped")
@@ -38,63 +38,7 @@ BATCH = 32  # asked at a time: of 64 pictures the C library gives memory back af
 GPU_BATCH = 1024
 KEEP_EVERY = 300  # seconds between two checkpoints within an epoch, where there are any
 FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
-
-Card = dict[str, Any]
 Done = TypeVar("Done")
-
-
-# --- weights on disk
-
-
-def write_weights(network: nn.Module, path: Path, card: Card) -> None:
-    """Write `path` (safetensors) and beside it the card, to which the hash is added."""
-    state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
-    _write(safetensors.torch.save(state), Path(path), card)
-
-
-def copy(source: Path, path: Path, /, **more: Any) -> None:
-    """Copy weights with their card, to which `more` is added."""
-    weights, card = read_weights(source, "network")
-    _write(weights, path, card | more)
-
-
-def _write(weights: bytes, path: Path, card: Card) -> None:
-    card = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
-    for place, content in ((path, weights), (path.with_suffix(".json"), f"{card}\n".encode())):
-        with atomic(place) as temporary:
-            temporary.write_bytes(content)
-
-
-def read_weights(path: Path, kind: str) -> tuple[bytes, Card]:
-    """The bytes at `path` and the card; ValueError where one is missing, damaged or another's."""
-    try:
-        weights = path.read_bytes()
-        card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-        expected = card["sha256"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        words = f"{path}: no readable {kind} with its .json beside it ({error})"
-        raise ValueError(words) from error
-    if hashlib.sha256(weights).hexdigest() != expected:
-        raise ValueError(f"{path}: its SHA-256 is not that of the .json: other weights, or damaged")
-    return weights, card
-
-
-def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str) -> None:
-    """Give a network its weights; one that was made on the device "meta" comes to the CPU.
-
-    Raises:
-        ValueError: a weight that is missing, unknown, of another shape or not finite; the message
-            names file and weight.
-    """
-    if any(parameter.is_meta for parameter in network.parameters()):
-        network.to_empty(device="cpu")
-    try:
-        network.load_state_dict(state)
-    except RuntimeError as error:
-        words = shorten(str(error), 300)
-        raise ValueError(f"{path}: no weights of a {kind}: {words}") from None
-    if broken := [name for name, value in state.items() if not value.isfinite().all()]:
-        raise ValueError(f"{path}: {broken[0]} holds values that are not finite")
 
 
 def write_checkpoint(path: Path, state: dict[str, Any]) -> None:
@@ -495,10 +439,3 @@ def augment(images: Tensor, variation: Variation) -> Tensor:
 def filled(part: Any, size: int) -> Any:
     """A batch, filled up with its last item: networks round few items otherwise than many."""
     return part[np.minimum(np.arange(size), len(part) - 1)] if len(part) else part
-
-
-def check_images(images: np.ndarray) -> None:
-    """Raise ValueError unless images are uint8 (n, 3, height, width)."""
-    if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
-        found = f"{images.dtype} {images.shape}"
-        raise ValueError(f"images must be uint8 (n, 3, height, width), not {found}")

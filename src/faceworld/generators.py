@@ -1,12 +1,12 @@
-"""Load a face generator by its name."""
+"""Face generators by their names: those of the face world, and those that are read from files."""
 
 from pathlib import Path
 
+from faceworld.known_truth import KnownTruthGenerator
+from faceworld.wgan import WGANGenerator
 from helpers.generators.batches import Generator
 from helpers.generators.checkpoints import NETWORKS, load_checkpoint
 from helpers.generators.stylegan2 import StyleGenerator
-from helpers.generators.wgan import WGANGenerator
-from helpers.world.known_truth import KnownTruthGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
 """Name → class of those that come with the book, for `load_generator`."""
@@ -33,8 +33,8 @@ def load_generator(
         ValueError: no such generator, or a file that is missing, none or of another kind.
 
     Example:
-        >>> from helpers import generators
-        >>> generators.load_generator("wgan").latent_dim
+        >>> import faceworld
+        >>> faceworld.load_generator("wgan").latent_dim
         128
     """
     if name not in (*GENERATORS, *NETWORKS):

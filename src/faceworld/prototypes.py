@@ -17,11 +17,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from facerender.parameters import ANCESTRY_REFERENCES, INDEX, visible_scores
-from helpers.annotations import crowd
+from faceworld import crowd
+from faceworld.people import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
 from helpers.directions import Hyperplanes, fit_hyperplanes
 from helpers.transects import project
 from helpers.utils import seeding
-from helpers.verification.people import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -14,13 +14,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from scipy import stats
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faceworld.networks import training as shared
+from faceworld.networks.architectures import ARCHITECTURES
+from faceworld.networks.training import Loss, Recipe, Settings, Trained
 from helpers.artifacts import Stage
-from helpers.models import training as shared
-from helpers.models.networks import ARCHITECTURES
-from helpers.models.training import Loss, Recipe, Settings, Trained
+from helpers.utils import seeding
 from helpers.utils.checks import as_binary, require_members
 
 
@@ -45,8 +48,8 @@ class AuditedModel(Trained):
         shipped: whether it came with the book.
 
     Example:
-        >>> from helpers import models
-        >>> models.AuditedModel.kind
+        >>> from faceworld import networks
+        >>> networks.AuditedModel.kind
         'model'
     """
 
@@ -86,11 +89,11 @@ def train(
 
     Example:
         >>> import numpy as np, tempfile
-        >>> from helpers import models
+        >>> from faceworld import networks
         >>> images = np.random.default_rng(0).integers(0, 256, (8, 3, 16, 16)).astype(np.uint8)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = f"{folder}/toy.safetensors"
-        ...     model = models.train(images, np.arange(8) % 2, path, seed=1, epochs=1)
+        ...     model = networks.train(images, np.arange(8) % 2, path, seed=1, epochs=1)
         >>> list(model.curve)
         ['epoch', 'loss', 'accuracy']
     """
@@ -112,8 +115,8 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
         The models, in the order of the jobs.
 
     Example:
-        >>> from helpers import models
-        >>> models.train_all([])
+        >>> from faceworld import networks
+        >>> networks.train_all([])
         []
     """
     return shared.fit_all(train, jobs)
@@ -134,10 +137,10 @@ def predict(model: AuditedModel, images: np.ndarray) -> np.ndarray:
 
     Example:
         >>> import numpy as np
-        >>> from helpers import models
-        >>> from helpers.models.networks import SmallNet
-        >>> untrained = models.AuditedModel(SmallNet(), training=None, curve=None)
-        >>> models.predict(untrained, np.zeros((2, 3, 16, 16), np.uint8)).shape
+        >>> from faceworld import networks
+        >>> from faceworld.networks.architectures import SmallNet
+        >>> untrained = networks.AuditedModel(SmallNet(), training=None, curve=None)
+        >>> networks.predict(untrained, np.zeros((2, 3, 16, 16), np.uint8)).shape
         (2,)
     """
     return model.outputs(images)[:, 0].double().sigmoid().numpy()
@@ -155,10 +158,10 @@ def features(model: AuditedModel, images: np.ndarray) -> np.ndarray:
 
     Example:
         >>> import numpy as np
-        >>> from helpers import models
-        >>> from helpers.models.networks import SmallNet
-        >>> untrained = models.AuditedModel(SmallNet(), training=None, curve=None)
-        >>> models.features(untrained, np.zeros((2, 3, 32, 32), np.uint8)).shape
+        >>> from faceworld import networks
+        >>> from faceworld.networks.architectures import SmallNet
+        >>> untrained = networks.AuditedModel(SmallNet(), training=None, curve=None)
+        >>> networks.features(untrained, np.zeros((2, 3, 32, 32), np.uint8)).shape
         (2, 96)
     """
     seen: list[Tensor] = []
@@ -182,8 +185,8 @@ def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, Audit
         helpers.artifacts.ArtifactError: the stage has not finished, or left no such model.
 
     Example:
-        >>> from helpers import models
-        >>> models.load_all(stage=None, source="02_face_world", names=[])
+        >>> from faceworld import networks
+        >>> networks.load_all(stage=None, source="02_face_world", names=[])
         {}
     """
     for name in names:
@@ -212,3 +215,43 @@ RECIPES = {
     "small": BinaryTask(100, 4e-3, 1e-2, shared.one_cycle),
     "resnet50": BinaryTask(64, 1e-4, 0.0, shared.two_steps),
 }
+
+
+def null_control(
+    label: ArrayLike, item: ArrayLike, cluster: ArrayLike, *, rate: float, icc: float, seed: int
+) -> np.ndarray:
+    """Answer as a classifier that errs at one rate whatever the face looks like.
+
+    Each cluster draws its own error probability from Beta(a, b) with mean `rate` and a + b = (1 -
+    icc) / icc, each image its error from that (a beta-binomial model). The draws are keyed by
+    cluster and item, so they know neither the label nor any attribute: every true effect is exactly
+    zero, while errors in one cluster (a transect) hang together with intraclass correlation `icc`,
+    as they do in real classifiers.
+
+    Args:
+        label: (n,) 0 female, 1 male: what the control should answer.
+        item: (n,) a number of its own for each image.
+        cluster: (n,) the transect, or other unit, that the image belongs to.
+        rate: expected error rate, above 0 and below 1.
+        icc: correlation of two errors in one cluster, above 0 and below 1.
+        seed: of the run.
+
+    Returns:
+        P(male), float64 (n,), above 0.5 where the control answers "male".
+
+    Example:
+        >>> import numpy as np
+        >>> from faceworld.networks.classifiers import null_control
+        >>> item = np.arange(4000)
+        >>> score = null_control(item % 2, item, item // 8, rate=0.1, icc=0.2, seed=1)
+        >>> round(float(((score > 0.5) != item % 2).mean()), 1)
+        0.1
+    """
+    concentration = (1 - icc) / icc
+    clusters, position = np.unique(cluster, return_inverse=True)
+    draws = seeding.uniforms(seed, "null control: cluster", clusters, 1)[:, 0]
+    rates = stats.beta.ppf(draws, rate * concentration, (1 - rate) * concentration)
+    chance, confidence = seeding.uniforms(seed, "null control: image", item, 2).T
+    confidence = 0.55 + 0.45 * confidence
+    answers_male = (np.asarray(label) == 1) != (chance < rates[position])
+    return np.where(answers_male, confidence, 1 - confidence)

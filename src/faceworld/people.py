@@ -27,9 +27,9 @@ from facerender.parameters import (
     PARAMETERS,
     defaults,
 )
+from faceworld.interventions import do
+from faceworld.rendering import render_to_store
 from helpers.utils import seeding
-from helpers.world import do
-from helpers.world.batches import render_to_store
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -337,3 +337,49 @@ def render_people(
     """
     parameters, person, group = identity_set(wanted, images_each, seed=seed)
     return People(store_heads(parameters, size, path, device), person, group)
+
+
+NEUTRAL: Mapping[str, float] = {
+    **dict.fromkeys(("yaw", "pitch", "light_azimuth", "glasses", "hair_style"), 0.0),
+    **{"light_elevation": 20.0, "light_power": 0.5},
+}
+"""What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
+
+
+def neutral(parameters: Tensor) -> Tensor:
+    """The same faces in the scene that all prototypes share (`NEUTRAL`).
+
+    Args:
+        parameters: float32 (n, P) of the renderer.
+
+    Returns:
+        float32 (n, P).
+    """
+    from faceworld.interventions import do  # with torch
+
+    return do(parameters, **NEUTRAL)
+
+
+RECORD = Path(__file__).with_suffix(".trainings.parquet")
+"""What the networks of `benchmarks/training_runs.py` accept."""
+JUDGED = ["kind", "group", "seed_first", "seed_second", "match"]
+"""Columns of the record that say what was judged; the others are networks."""
+
+
+def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The recorded trainings: pairs, and which of them each network accepts.
+
+    A network is one draw of what its training set can lead to: another training of the same
+    composition sees other people, in another order, from other weights. The pairs are those of
+    chapter 14 in the laptop profile.
+
+    Returns:
+        A row per pair with kind, group, seed_first, seed_second and match (whether people hold both
+        for one person); and booleans, rows as there, whose columns have the levels composition (of
+        `COMPOSITIONS`) and training.
+    """
+    table = pd.read_parquet(RECORD)
+    accepted = table.drop(columns=JUDGED)
+    names = [name.split(", ") for name in accepted]
+    accepted.columns = pd.MultiIndex.from_tuples(names, names=["composition", "training"])
+    return table[JUDGED], accepted

@@ -16,14 +16,45 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 import facerender
-from helpers.effects import labels
-from helpers.world import Doses, counterfactuals
-from helpers.world.batches import render_to_store
+from faceworld.interventions import Doses, counterfactuals
+from faceworld.rendering import render_to_store
+from helpers.effects.labels import LEVEL_NAMES, held_in_words
+
+CONTRASTS: Mapping[str, str] = {
+    "skin_colour": "dark − light skin",
+    "hair_length": "long − short hair",
+    "gender": "male − female",
+}
+"""Axis → name of its effect, high minus low."""
+
+
+def name_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Say in words at which levels the other axes are held.
+
+    Args:
+        table: a row per effect; a column per axis with the level (0 low, 1 high) at which it is
+            held, <NA> where it is averaged over and for the axis that changes.
+
+    Returns:
+        The table with the columns cell, the held levels in words, and scope: "cell" where both
+        other axes are held, "partial average" or "average".
+
+    Example:
+        >>> held = pd.DataFrame({"gender": [0], "hair_length": [1], "skin_colour": [pd.NA]})
+        >>> name_cells(held)[["cell", "scope"]].iloc[0].tolist()
+        ['female, long hair', 'cell']
+    """
+    held = table[list(LEVEL_NAMES)]
+    rows = held.to_dict("records")
+    names = [held_in_words({a: k for a, k in row.items() if pd.notna(k)}) for row in rows]
+    scopes = {0: "average", 1: "partial average", 2: "cell"}
+    return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
+
 
 # How to ask a model: uint8 images (n, 3, h, w) → its answers (n,).
 Score = Callable[[np.ndarray], np.ndarray]
 # Axes of the book's transects, in order: skin colour, hair length, gender.
-AXES = list(labels.CONTRASTS)
+AXES = list(CONTRASTS)
 
 
 def errors_under_do(
@@ -52,7 +83,7 @@ def errors_under_do(
 
     Returns:
         float64 (n, 2, …, 2), 1 where it errs, axes as in
-        `helpers.world.counterfactuals`.
+        `faceworld.counterfactuals`.
 
     Raises:
         KeyError: a dose of no parameter of the renderer.
@@ -113,9 +144,9 @@ def changes(values: ArrayLike) -> pd.DataFrame:
 
     Returns:
         Rows of `effects`, effect and se in the unit of the values, named by
-        `helpers.effects.labels.name_cells`.
+        `faceworld.scorecard.truth.name_cells`.
     """
-    return labels.name_cells(effects(as_grid(np.ravel(values)), AXES))
+    return name_cells(effects(as_grid(np.ravel(values)), AXES))
 
 
 def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
@@ -128,9 +159,9 @@ def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.D
 
     Returns:
         The rows, numbered anew, with the keys, `AXES`, and cell and scope as in
-        `helpers.effects.labels.name_cells`.
+        `faceworld.scorecard.truth.name_cells`.
     """
     table = pd.concat(tables, names=names).reset_index(names).reset_index(drop=True)
     table = table.rename(columns=lambda name: name.removesuffix("_level"))
     table[AXES] = table.reindex(columns=AXES).astype("Int64")
-    return labels.name_cells(table)
+    return name_cells(table)

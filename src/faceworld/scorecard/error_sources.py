@@ -2,7 +2,7 @@
 
 *Arms*: the same effects are estimated in several versions of an experiment, each one step further
 from the ideal, and compared with the effects under intervention. Estimates
-(`helpers.effects.all_matched_effects`) and truth (`helpers.scorecard.truth.effects`) share their
+(`helpers.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.effects`) share their
 keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged over.
 
 *Company*: directions hold what was annotated, and everything else is free. In a known world each
@@ -23,11 +23,11 @@ from scipy.stats import norm
 from torch import Tensor
 
 import facerender
+from faceworld.interventions import do
+from faceworld.rendering import render_to_store
+from faceworld.scorecard.truth import Score, as_grid, changes
 from helpers.effects.labels import LEVEL_NAMES, Z
 from helpers.resampling import resampled_sums
-from helpers.scorecard.truth import Score, as_grid, changes
-from helpers.world import do
-from helpers.world.batches import render_to_store
 
 MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
 GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
@@ -100,7 +100,7 @@ def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFram
     truth. They can cancel, so no step by itself is the cause of a miss.
 
     Args:
-        ladder: rows of `compare`, named by `helpers.effects.labels.name_cells`; only full cells
+        ladder: rows of `compare`, named by `faceworld.scorecard.truth.name_cells`; only full cells
             are used.
         steps: arm → what the step to it adds, from the ideal arm to the last.
 
@@ -306,7 +306,7 @@ def approach(
 
     Args:
         before, after: errors (n * 8,) of the same transects in two versions.
-        true: (12,) effects in the cells, in the order of `helpers.scorecard.truth.effects`.
+        true: (12,) effects in the cells, in the order of `faceworld.scorecard.truth.effects`.
         seed: of the draws.
         n_boot: resamples.
 

@@ -24,8 +24,8 @@ from sklearn.metrics import det_curve
 from torch import Tensor, nn
 from torch.nn import functional
 
-from helpers.models.networks import halving
-from helpers.models.training import Loss, Recipe, Settings, Trained, fit_all, one_cycle
+from faceworld.networks.architectures import halving
+from faceworld.networks.training import Loss, Recipe, Settings, Trained, fit_all, one_cycle
 
 EMBEDDING = 96
 SCALE = 20.0
@@ -109,9 +109,9 @@ class Recogniser(Trained):
 
     Example:
         >>> import numpy as np
-        >>> from helpers import models
-        >>> from helpers.models.recognisers import RecognitionNet
-        >>> untrained = models.Recogniser(RecognitionNet(identities=2), training=None, curve=None)
+        >>> from faceworld import networks
+        >>> from faceworld.networks.recognisers import RecognitionNet
+        >>> untrained = networks.Recogniser(RecognitionNet(identities=2), training=None, curve=None)
         >>> untrained(np.zeros((5, 3, 64, 64), np.uint8)).shape
         (5, 96)
     """
@@ -161,8 +161,8 @@ def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
         ValueError: images or labels of another kind or shape.
 
     Example:
-        >>> from helpers import models
-        >>> models.train_recognisers([])
+        >>> from faceworld import networks
+        >>> networks.train_recognisers([])
         []
     """
     return fit_all(train_recogniser, jobs)

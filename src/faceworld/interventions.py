@@ -24,8 +24,8 @@ def do(parameters: Tensor, **values: float | Tensor) -> Tensor:
 
     Example:
         >>> import facerender
-        >>> from helpers import world
-        >>> longer = world.do(facerender.defaults(), hair_length=0.8)
+        >>> import faceworld
+        >>> longer = faceworld.do(facerender.defaults(), hair_length=0.8)
         >>> round(longer[0, facerender.INDEX["hair_length"]].item(), 3)
         0.8
     """
@@ -47,9 +47,9 @@ def counterfactuals(base: Tensor, doses: Doses) -> Tensor:
 
     Example:
         >>> import facerender
-        >>> from helpers import world
+        >>> import faceworld
         >>> doses = {"skin_colour": (0.2, 0.8), "hair_length": (0.1, 0.7)}
-        >>> tuple(world.counterfactuals(facerender.defaults(5), doses).shape[:3])
+        >>> tuple(faceworld.counterfactuals(facerender.defaults(5), doses).shape[:3])
         (5, 2, 2)
     """
     combinations = itertools.product(*doses.values())

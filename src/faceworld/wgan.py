@@ -25,7 +25,8 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from helpers.models import training
+from faceworld.networks import training
+from helpers.generators.weights import fill, read_weights
 from helpers.utils import seeding
 from helpers.utils.checks import check_whole, resolve_device
 
@@ -58,8 +59,8 @@ class WGANGenerator:
             size that is no integer or too small.
 
     Example:
-        >>> from helpers import generators
-        >>> learned = generators.WGANGenerator()
+        >>> import faceworld
+        >>> learned = faceworld.WGANGenerator()
         >>> images = learned.synthesize(learned.sample(2, seed=1))
         >>> tuple(images.shape), tuple(learned.encode(images).shape)
         ((2, 3, 64, 64), (2, 128))
@@ -72,8 +73,8 @@ class WGANGenerator:
         self.device, self.size = resolve_device(device), size
         with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
             networks = nn.ModuleList([Generator(), Encoder()])
-        stored, self.card = training.read_weights(weights, "generator")
-        training.fill(networks, safetensors.torch.load(stored), weights, "generator")
+        stored, self.card = read_weights(weights, "generator")
+        fill(networks, safetensors.torch.load(stored), weights, "generator")
         self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
 
     def sample(self, n: int, seed: int) -> Tensor:

@@ -197,7 +197,7 @@ def annotate(
 
     Example:
         >>> import pandas as pd
-        >>> from helpers.annotations import crowd
+        >>> from faceworld import crowd
         >>> shown = pd.DataFrame({"gender": [0.0, 1.0]}, index=["a", "b"])
         >>> answers = crowd.annotate(shown, n_raters=3, seed=1, stage="example")
         >>> answers.groupby("image_id")["gender"].apply(list).to_dict()
@@ -340,7 +340,7 @@ def perceived(visible: pd.DataFrame, strength: float = 1.0) -> pd.DataFrame:
 
     Example:
         >>> import pandas as pd
-        >>> from helpers.annotations import crowd
+        >>> from faceworld import crowd
         >>> shown = pd.DataFrame({"gender": [0.3, 0.3], "facial_hair": [0, 0.5]})
         >>> crowd.perceived(shown.assign(makeup=0, hair_length=0.5))["gender"].tolist()
         [0.3, 0.8]

@@ -15,10 +15,10 @@ from scipy.stats import t as student
 from torch import Tensor
 
 from facerender.parameters import INDEX
+from faceworld.interventions import do
+from faceworld.known_truth import AGE_GATES, LATENTS, KnownTruthGenerator, age_gate
 from helpers.sensitivity.measures import CONFIDENCE, mean_changes
 from helpers.utils import seeding
-from helpers.world import do
-from helpers.world.known_truth import AGE_GATES, LATENTS, KnownTruthGenerator, age_gate
 
 # --- one vector
 
