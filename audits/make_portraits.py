@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from faceaudit.annotations.schema import LEVEL_NAMES
+from faceaudit.effects.error_rates import STRATA, age_group
 from helpers.artifacts import root
-from helpers.effects.labels import LEVEL_NAMES
-from helpers.errors import STRATA, age_group
 
 MODEL, PORTRAITS = "celeba-like", 3000
 HERE = Path(__file__).parent

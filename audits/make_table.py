@@ -18,14 +18,13 @@ import pandas as pd
 from torch import Tensor
 
 import facerender
+from faceaudit.annotations.schema import LEVEL_NAMES, n_levels
 from faceaudit.faces import World
 from faceaudit.models import ask, model_of
 from faceaudit.specification import Specification
+from faceaudit.utils.files import atomic
 from faceworld.crowd import annotate, perceived
 from faceworld.rendering import render_to_store
-from helpers.annotations.schema import n_levels
-from helpers.artifacts import atomic
-from helpers.effects.labels import LEVEL_NAMES
 
 UNITS, RATERS, SEED, DARKEST = 100, 3, 7, 0.03
 AXES = ["skin_colour", "hair_length", "gender"]

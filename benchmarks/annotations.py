@@ -27,8 +27,8 @@ import pandas as pd
 import pyarrow as pa
 from record import Run, grow
 
-from helpers import annotations
-from helpers.annotations import ATTRIBUTES
+from faceaudit import annotations
+from faceaudit.annotations import ATTRIBUTES
 
 SIZES = (52_000, 520_000)
 FULL = 5_200_000

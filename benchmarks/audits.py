@@ -20,7 +20,7 @@ from simulated_audits import MANIPULATED, SEED_LEVEL, Population
 import faceaudit
 from faceaudit.analysis import average_effects, effects_by_cell, settle_together
 from faceaudit.plan import AVERAGES, CELLS
-from helpers.utils import seeding
+from faceaudit.utils import seeding
 
 MODELS, REPETITIONS, TRANSECTS, SEED, TOLERANCE = 50, 100, 400, 18, 0.05
 GOOD, MOST = (92, 97), 6

@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import zero_one_loss
 from threadpoolctl import threadpool_limits
 
-from helpers.effects import bootstrap_paper_logit
-from helpers.resampling import draw_weights
+from faceaudit.effects import bootstrap_paper_logit
+from faceaudit.effects.resampling import draw_weights
 
 try:
     from fairlearn.metrics import MetricFrame

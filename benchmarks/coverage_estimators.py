@@ -21,23 +21,19 @@ from simulated_audits import (
     carried_mixes,
 )
 
-from faceworld.scorecard import matched_audits, pooled_audits, resample_images, with_truth
-from helpers.effects import (
-    matched_effects,
-    ratio_interval,
-    risk_differences,
-)
-from helpers.effects.labels import Z
-from helpers.effects.reweighting import (
+from faceaudit.effects import matched_effects, ratio_interval, risk_differences
+from faceaudit.effects.resampling import cluster_codes, draw_weights
+from faceaudit.effects.reweighting import (
     Experiment,
     difference_intervals,
     own_level,
     rate_intervals,
     standardise,
 )
-from helpers.effects.risks import collapse, fit_logits, hybrid_score_interval, pattern_counts
-from helpers.resampling import cluster_codes, draw_weights
-from helpers.utils import seeding
+from faceaudit.effects.risks import collapse, fit_logits, hybrid_score_interval, pattern_counts
+from faceaudit.effects.verdicts import Z
+from faceaudit.utils import seeding
+from faceworld.scorecard import matched_audits, pooled_audits, resample_images, with_truth
 
 NO_PENALTY = 1e6
 """So weak an L2 penalty moves no estimate visibly, and few transects may separate the errors."""

@@ -29,10 +29,10 @@ from scipy.stats import norm
 from simulated_audits import ATTRIBUTES, SEED_LEVEL, Population
 from statsmodels.stats.proportion import proportion_confint
 
+from faceaudit.effects import holm
+from faceaudit.utils import seeding
 from faceworld.scorecard import audits
-from helpers.effects import holm
-from helpers.utils import seeding
-from helpers.utils.parallel import processes, share_of_cores
+from helpers.parallel import processes, share_of_cores
 
 CORRELATIONS = (0.05, 0.23, 0.41)
 LOG_ODDS = dict(zip(ATTRIBUTES, (0.0, 0.6, -0.4, 0.3, 0.5), strict=True))

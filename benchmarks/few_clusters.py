@@ -22,7 +22,8 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM, GLMResults
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.effects.risks import (
+from faceaudit.effects.resampling import as_codes
+from faceaudit.effects.risks import (
     RANK_TOLERANCE,
     code_cells,
     code_levels,
@@ -31,8 +32,7 @@ from helpers.effects.risks import (
     numbered,
     rows_by_code,
 )
-from helpers.resampling import as_codes
-from helpers.utils.checks import as_rates
+from faceaudit.utils.arguments import as_rates
 
 COLUMNS = ["estimate", "se", "df", "low", "high", "p"]
 ALONE = 1e-6

@@ -15,7 +15,7 @@ from record import write_rows
 
 import faceaudit
 from faceaudit.analysis import average_effects, effects_by_cell
-from helpers.utils import seeding
+from faceaudit.utils import seeding
 
 PLANTED = {60: 0.15, 120: 0.12, 300: 0.09, 1000: 0.07}
 """Faces of an audit, and the effect of the first axis."""

@@ -17,12 +17,12 @@ import torch
 from record import write_rows
 from stylegan2 import CONFIGS
 
+from faceaudit.generators import StyleGenerator, stylegan2
 from faceworld import networks as models
 from faceworld import populations
 from faceworld.networks.recognisers import LOSSES, train_recogniser
 from faceworld.rendering import render_to_store
 from helpers.artifacts import lineage
-from helpers.generators import StyleGenerator, stylegan2
 
 REPEATS = 5
 CODES = {256: (8, 256), 1024: (4, 64)}

@@ -32,18 +32,21 @@ from scipy import special
 from sklearn.linear_model import Ridge
 
 import facerender
+from faceaudit import effects
+from faceaudit.effects.verdicts import Z
+from faceaudit.latents import calibration, directions, transects
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.utils.parallel import cpu_count
 from faceworld import counterfactuals, crowd, load_generator, populations
 from faceworld import networks as models
 from faceworld import raters as observers
 from faceworld.networks import SHIPPED
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
-from helpers import calibration, directions, effects, figures, transects
+from helpers import figures
 from helpers.artifacts import lineage
-from helpers.directions import Hyperplanes
-from helpers.effects.labels import Z
-from helpers.orthogonalization import dual_basis
-from helpers.utils.parallel import cpu_count, processes
+from helpers.parallel import processes
 
 AXES = truth.AXES
 NETWORKS = ("celeba-like", "fairface-like", "plantskin")

@@ -23,7 +23,7 @@ from scipy.special import expit, ndtr
 
 from course import league, scoring
 from course.sealed import DOSES, MATCHED, Seal, matched
-from helpers.effects.labels import Z
+from faceaudit.effects.verdicts import Z
 
 KEYS, ENOUGH = 20, 18
 """Keys, and in how many of them two entries have to stand in their order."""

@@ -38,18 +38,18 @@ from statsmodels.stats.proportion import proportion_confint
 from torch import Tensor, nn
 
 import facerender
+from faceaudit.generators import realism
+from faceaudit.generators.image_cache import content_key
+from faceaudit.generators.weights import write_weights
+from faceaudit.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
+from faceaudit.utils import seeding
+from faceaudit.utils.files import file_hash
 from faceworld import celeba, populations, wgan
 from faceworld import networks as models
 from faceworld.networks.photographs import decoded
 from faceworld.networks.training import read_checkpoint, write_checkpoint
 from faceworld.rendering import render_to_store
 from faceworld.wgan import LATENT_DIM, SIZE, SLOPE, Scaled, face, linear
-from helpers.artifacts.kept import content_key
-from helpers.artifacts.lineage import file_hash
-from helpers.generators import realism
-from helpers.generators.weights import write_weights
-from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
-from helpers.utils import seeding
 
 POPULATION, FACES, SEED = "celeba-like", 20_000, 20200715
 """The renders that the shipped weights were trained on."""

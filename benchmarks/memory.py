@@ -23,9 +23,8 @@ import nbformat
 import papermill
 from record import RESULTS, write_rows
 
-from helpers import artifacts, figures
+from helpers import artifacts, audit_plan, figures
 from helpers.artifacts import Stage, lineage
-from helpers.effects import audit_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))

@@ -29,7 +29,7 @@ PROFILE = "laptop"
 DRAWS = range(1, 21)
 APPENDED = {
     "src/faceworld/rendering.py": """
-from helpers.utils.perturbation import drawn_once, with_other_pixels
+from faceaudit.utils.perturbation import drawn_once, with_other_pixels
 
 _exact_render = _render
 
@@ -39,8 +39,8 @@ def _render(parameters, **settings):
     images = drawn_once(_exact_render, parameters, settings, known)
     return with_other_pixels(images, parameters)
 """,
-    "src/helpers/generators/batches.py": """
-from helpers.utils.perturbation import with_other_pixels
+    "src/faceaudit/generators/image_cache.py": """
+from faceaudit.utils.perturbation import with_other_pixels
 
 _exact_images = _images
 
@@ -52,7 +52,7 @@ def _images(codes, *, generator, scene):
     return images if known else with_other_pixels(images, codes)
 """,
     "src/faceworld/networks/training.py": """
-from helpers.utils.perturbation import with_other_scores
+from faceaudit.utils.perturbation import with_other_scores
 
 _exact_outputs = Trained.outputs
 Trained.outputs = lambda self, images: with_other_scores(
@@ -62,7 +62,7 @@ Trained.outputs = lambda self, images: with_other_scores(
     "src/faceaudit/models.py": """
 import torch
 
-from helpers.utils.perturbation import with_other_scores
+from faceaudit.utils.perturbation import with_other_scores
 
 _exact_call = OnnxNetwork.__call__
 

@@ -18,11 +18,11 @@ from record import write_rows
 from scipy.special import expit
 
 import faceaudit
+from faceaudit import effects
+from faceaudit.effects.error_rates import STRATA
 from faceaudit.plan import GAPS, GAPS_BY_CELL
+from faceaudit.utils import seeding
 from faceworld import populations
-from helpers import effects
-from helpers.errors import STRATA
-from helpers.utils import seeding
 
 PEOPLE, AUDITS, SEED, PORTRAITS, MATCHED = 20_000, 160, 38, 5, 400
 """Of the population; of each size; the most portraits of one person; people in matched images."""

@@ -11,7 +11,7 @@ import numpy as np
 from record import Run, grow
 from threadpoolctl import threadpool_limits
 
-from helpers.transects import project, project_cyclic
+from faceaudit.latents.transects import project, project_cyclic
 
 LATENTS, DIMENSIONS, ATTRIBUTES, ROUNDS = (100, 1_000, 10_000), 512, 8, 50
 SHARED = 0.7

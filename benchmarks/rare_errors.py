@@ -22,15 +22,15 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from threadpoolctl import threadpool_limits
 
-from helpers.effects import (
+from faceaudit.effects import (
     bootstrap_paper_logit,
     firth_log_odds_ratios,
     pruning_bounds,
     score_interval,
 )
-from helpers.effects.clustered_logit import clustered_contrasts
-from helpers.effects.risks import pattern_counts
-from helpers.utils import seeding
+from faceaudit.effects.clustered_logit import clustered_contrasts
+from faceaudit.effects.risks import pattern_counts
+from faceaudit.utils import seeding
 
 SEED, REPETITIONS, MARK = 60, 2_000, 0.93
 """No line's 95 % Monte Carlo interval may lie wholly below the mark."""

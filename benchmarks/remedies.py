@@ -13,11 +13,11 @@ from dataclasses import replace
 import pandas as pd
 from record import write_rows
 
+from faceaudit.utils.formatting import with_minus
 from faceworld import do, networks, populations, raters
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
 from helpers.artifacts import lineage
-from helpers.claims import with_minus
 
 ORIGIN = "celeba-like"
 DARK_WOMEN = {"dark": (0.6, 0.22)}

@@ -24,9 +24,10 @@ import pandas as pd
 import yaml
 from record import write_rows
 
+from faceaudit.effects.verdicts import Z
+from faceaudit.utils.files import file_hash
 from helpers.artifacts import RESULTS, lineage, manifests
 from helpers.claims import of_page
-from helpers.effects.labels import Z
 
 PAGE, EXPERIMENT = "tour", "11_who_was_right"
 FOUND, TRUTH = "found effect on transects", "true effect on transects"
@@ -134,7 +135,7 @@ def copied(into: str, settings: dict) -> Path:
         for path in sorted((lineage.ROOT / folder).rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     ]
-    names = {path.relative_to(lineage.ROOT): lineage.file_hash(path) for path in files}
+    names = {path.relative_to(lineage.ROOT): file_hash(path) for path in files}
     told = {name for name in names if name.stem == PAGE or name.parts[0] == "benchmarks"}
     audits = {str(name): content for name, content in names.items() if name not in told}
     folder = lineage.ROOT / "build" / into / lineage.digest(audits | settings)[:16]

@@ -19,7 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri
 from scipy.stats import norm
 
-from helpers.utils import seeding
+from faceaudit.utils import seeding
 
 MANIPULATED = ("skin_level", "hair_level", "gender_level")
 SEED_LEVEL = {"smiling": 0.5, "senior": 0.25}

@@ -24,18 +24,18 @@ import yaml
 from record import write_rows
 
 import facerender
-from faceaudit import faces, people, read_specification
+from faceaudit import annotations, faces, people, read_specification
 from faceaudit.analysis import effects_by_cell
+from faceaudit.effects.verdicts import Z
+from faceaudit.latents import transects
+from faceaudit.latents.directions import Hyperplanes
 from faceaudit.models import model_of
 from faceaudit.plan import make_plan
 from faceaudit.tables import judged
 from faceworld import crowd, load_generator, networks, raters
 from faceworld.networks import SHIPPED
 from faceworld.scorecard import truth
-from helpers import annotations, transects
 from helpers.artifacts import lineage
-from helpers.directions import Hyperplanes
-from helpers.effects.labels import Z
 
 NETWORKS = ("celeba-like", "fairface-like", "plantskin")
 SAMPLES, TRANSECTS, N_TRUTH = 5000, 400, 1600

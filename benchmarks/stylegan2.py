@@ -17,7 +17,7 @@ import torch.nn.functional as functional
 from record import write_rows
 from torch import Tensor
 
-from helpers.generators import stylegan2
+from faceaudit.generators import stylegan2
 
 THREADS = 2
 REPEATS = {256: 15, 1024: 7}

@@ -4,7 +4,7 @@ Run `python benchmarks/training_runs.py` after `make reproduce`. Every compositi
 `faceworld.people` is trained `RUNS` times with the ArcFace loss, at the size of
 the laptop profile. A run draws other people for its sets, other first weights and another order of
 the pictures; all networks judge the pairs of chapter 14, each at a threshold that is set as there.
-What they accept is left beside `helpers.verification.composition`, from which chapter 15 and note
+What they accept is left beside `faceaudit.verification.composition`, from which chapter 15 and note
 N6 compute intervals.
 
 What is trained is kept in `build/training_runs` and not trained again.
@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from faceaudit import verification
 from faceworld import networks
 from faceworld import people as invented
 from faceworld.people import JUDGED, RECORD
-from helpers import artifacts, verification
+from helpers import artifacts
 from helpers.artifacts import lineage
 
 LOSS, RUNS = "arcface", 7

@@ -16,8 +16,8 @@ from record import Run, grow
 from sklearn.metrics import det_curve
 from threadpoolctl import threadpool_limits
 
-from helpers.resampling import draw_weights
-from helpers.verification import vertex_bootstrap
+from faceaudit.effects.resampling import draw_weights
+from faceaudit.verification import vertex_bootstrap
 
 SEEDS, GROUPS, ATTRIBUTES, RECOGNISERS = (25, 100, 300), 6, 4, 3
 """Identities in each group; the second number is the paper's."""

@@ -9,7 +9,7 @@ effects' variance is common to both groups), closely matched (nine tenths are) o
 differ, one errs three times as often, or five points more often.
 
 Every interval is computed in closed form for all audits at once: that of
-`helpers.verification.disparities` at one threshold; the one that it had before, Newcombe's of two
+`faceaudit.verification.disparities` at one threshold; the one that it had before, Newcombe's of two
 Wilson intervals, whose sizes the vertex bootstrap told (here from the sums that it estimates); and
 the plain interval of the dyadic-robust variance. Widths are held against those of an audit that
 knows the standard deviation of its estimate.
@@ -28,10 +28,10 @@ from scipy.special import stdtrit
 from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
-from helpers.effects import score_interval
-from helpers.effects.risks import hybrid_score_interval
-from helpers.utils import seeding
-from helpers.verification.differences import PairDesign, difference_score
+from faceaudit.effects import score_interval
+from faceaudit.effects.risks import hybrid_score_interval
+from faceaudit.utils import seeding
+from faceaudit.verification.differences import PairDesign, difference_score
 
 IDENTITIES = (10, 20, 40)
 RATES = {"FMR": (0.005, 0.01, 0.02, 0.05), "FNMR": (0.01, 0.02, 0.05, 0.1)}
@@ -79,7 +79,8 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class SimulatedPairs:
-    """Error curves of one group in R audits, see `helpers.verification.differences.ErrorCurve`."""
+    """Error curves of one group in R audits, see `faceaudit.verification.differences.ErrorCurve`.
+    """
 
     design: PairDesign
     scores: np.ndarray  # (R, d, pictures): pairs above 0 err

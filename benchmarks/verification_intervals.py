@@ -3,11 +3,11 @@
 Run `python benchmarks/verification_intervals.py`. Identities with random effects are compared as in
 chapter 14: each with 16 pictures of itself, and with 17 of each of the next three in a ring. A pair
 errs where a normal variable falls beyond a threshold, so the rates are known. Three intervals are
-held against them: the book's (`helpers.verification.vertex_bootstrap`), the one that Fogliato,
+held against them: the book's (`faceaudit.verification.vertex_bootstrap`), the one that Fogliato,
 Patil & Perona (IJCV 132 (2024)) recommend, and Wilson's for so many independent pairs. They are
 of rates at one threshold, and of differences of two groups that share their seeds, for which the
 other two are combined as if the groups were independent, and the book's is that of
-`helpers.verification.disparities`. Of the book's intervals alone, the FNMR where the threshold is
+`faceaudit.verification.disparities`. Of the book's intervals alone, the FNMR where the threshold is
 set for an FMR.
 """
 
@@ -19,9 +19,9 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 from threadpoolctl import threadpool_limits
 
+from faceaudit.verification import vertex_bootstrap
+from faceaudit.verification.differences import difference_score, ordered_pairs
 from helpers import figures
-from helpers.verification import vertex_bootstrap
-from helpers.verification.differences import difference_score, ordered_pairs
 
 IDENTITIES, RATES = (25, 50, 100, 200), (0.01, 0.02, 0.05, 0.1)
 OWN, OTHERS, OTHERS_EACH = 16, 3, 17

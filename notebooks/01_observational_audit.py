@@ -65,14 +65,17 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
+from faceaudit import annotations
+from faceaudit.effects import error_rates
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, networks, populations
 from faceworld.networks import classifiers
 from faceworld.rendering import render_to_store
-from helpers import annotations, errors, figures
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import claim, margin_above, told, with_minus
+from helpers.claims import claim, margin_above, told
 from helpers.figures import widgets
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -127,10 +130,10 @@ frame = annotations.scores(tidy)
 # not describe a person's identity.
 
 # %%
-frame["label"] = errors.majority(frame["gender"])
+frame["label"] = error_rates.majority(frame["gender"])
 CUT = {"skin": "skin_colour", "hair": "hair_length", "group": "gender"}
 for name, score in CUT.items():
-    frame[name] = errors.discretize(frame[score], *errors.STRATA[score])
+    frame[name] = error_rates.discretize(frame[score], *error_rates.STRATA[score])
 
 # %% [markdown]
 # ## Four models answer
@@ -169,7 +172,7 @@ for name in MODELS:
 # %%
 strata = pd.concat(
     {
-        name: errors.stratified_errors(frame, ["group", "skin"], error=f"error_{name}")
+        name: error_rates.stratified_errors(frame, ["group", "skin"], error=f"error_{name}")
         for name in MODELS
     },
     names=["model", "gender", "skin"],
@@ -437,7 +440,7 @@ _ = axis.set_title(
 
 # %%
 split = {
-    name: errors.stratified_errors(women, ["hair", "skin"], f"error_{name.replace('-', '_')}")
+    name: error_rates.stratified_errors(women, ["hair", "skin"], f"error_{name.replace('-', '_')}")
     for name in LEADING
 }
 

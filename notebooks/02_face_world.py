@@ -29,14 +29,16 @@ from myst_nb import glue
 
 import facerender
 import faceworld
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.effects import error_rates
+from faceaudit.utils.formatting import with_minus
 from faceworld import do, known_truth, networks, populations
 from faceworld.networks import classifiers
 from faceworld.networks.training import Lazy
 from faceworld.rendering import render_to_store
-from helpers import errors, figures
-from helpers.annotations.schema import ATTRIBUTES
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import claim, margin_below, with_minus
+from helpers.claims import claim, margin_below
 from helpers.figures import widgets
 
 # %% tags=["parameters", "hide-cell"]
@@ -322,7 +324,7 @@ def answers(name):
 
 heldout = pd.concat([answers(name) for name in TRAINED], ignore_index=True)
 heldout["error"] = ((heldout["score"] > 0.5) != (heldout["label"] == 1)).astype(int)
-own = errors.stratified_errors(heldout, "population")
+own = error_rates.stratified_errors(heldout, "population")
 
 # %% tags=["remove-cell"]
 _ = stage.save("heldout.parquet", heldout)
@@ -397,7 +399,7 @@ judged = judged.assign(error=((score > 0.5) != (truth == 1)).astype(int))
 
 # %% tags=["remove-input"]
 judged["skin"] = np.where(judged["skin_colour"] > 0.5, "dark", "light")
-chance = errors.stratified_errors(judged, "skin")
+chance = error_rates.stratified_errors(judged, "skin")
 said = [
     f"{100 * row['rate']:.1f} % ({100 * row['low']:.1f} to {100 * row['high']:.1f} %) of "
     f"{row['n']:,.0f} faces with {name} skin"

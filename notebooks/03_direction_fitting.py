@@ -26,11 +26,14 @@ from myst_nb import glue
 from sklearn.linear_model import Ridge
 
 import facerender
+from faceaudit import annotations
+from faceaudit.latents import directions
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, load_generator, raters
 from faceworld.known_truth import LATENTS, correlations
-from helpers import annotations, directions, figures
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told, with_minus
+from helpers.claims import Margin, claim, told
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

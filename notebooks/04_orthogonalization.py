@@ -66,12 +66,14 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
+from faceaudit.latents import orthogonalization, transects
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.utils.formatting import with_minus
 from faceworld import load_generator
 from faceworld.rendering import render_to_store
-from helpers import figures, orthogonalization, transects
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, with_minus
-from helpers.directions import Hyperplanes
+from helpers.claims import Margin, claim
 from helpers.figures import widgets
 
 # %% tags=["parameters", "hide-cell"]

@@ -36,14 +36,15 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 
 import facerender
+from faceaudit.effects.pruning import PAPER_RULES
+from faceaudit.latents import calibration, transects
+from faceaudit.latents.directions import Hyperplanes
 from faceworld import load_generator, raters
 from faceworld.rendering import render_to_store
-from helpers import calibration, figures, transects
+from helpers import figures
 from helpers.artifacts import Stage, lineage
 from helpers.claims import Margin, claim
-from helpers.directions import Hyperplanes
 from helpers.figures import widgets
-from helpers.pruning import PAPER_RULES
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -35,11 +35,14 @@ from scipy.stats import median_abs_deviation, norm
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
+from faceaudit import annotations
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.effects import error_rates
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, load_generator
-from helpers import annotations, errors, figures
-from helpers.annotations import ATTRIBUTES
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, margin_above, with_minus
+from helpers.claims import Margin, claim, margin_above
 from helpers.figures import charts, widgets
 
 # %% tags=["parameters", "hide-cell"]
@@ -296,7 +299,7 @@ Markdown(f"For example, the answers about gender in the first image are {example
 
 # %%
 scores = annotations.scores(tidy).reindex(index.index)
-scores["label"] = errors.majority(scores["gender"])
+scores["label"] = error_rates.majority(scores["gender"])
 stage.save("scores.parquet", scores)
 kept = len(tidy)
 scores.head(3).T.rename(spoken).style.format("{:.2g}").format_index(escape="html", axis=1)
@@ -490,7 +493,7 @@ Markdown(
 unlike = set(screened.index[screened["flagged"]])
 without = tidy[~tidy["annotator_id"].isin(unlike)]
 fewer = annotations.agreement_table(annotations.count_tensor(without)[1], n_boot=n_boot, seed=seed)
-relabelled = errors.majority(annotations.scores(without)["gender"])
+relabelled = error_rates.majority(annotations.scores(without)["gender"])
 moved = int((relabelled != scores["label"].reindex(relabelled.index)).sum())
 gained = fewer["alpha"] - agreement["alpha"]
 

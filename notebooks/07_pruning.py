@@ -29,13 +29,16 @@ from scipy.stats import norm, ttest_ind
 from statsmodels.stats.multitest import multipletests
 
 import facerender
+from faceaudit import annotations
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.effects import error_rates, pruning, resampling
+from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, populations
-from helpers import annotations, errors, figures, pruning, resampling
-from helpers.annotations import ATTRIBUTES
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told, with_minus
+from helpers.claims import Margin, claim, told
 from helpers.figures import panels
-from helpers.pruning import ADULT_RULE, PAPER_RULES
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -260,7 +263,7 @@ names = {"skin_colour": ["light skin", "dark skin"], "hair_length": ["short hair
 skin, hair = (frame[f"{axis}_level"].map(pd.Series(two)) for axis, two in names.items())
 cells = pd.DataFrame({"intended skin, hair": skin + ",\n" + hair, "dropped": ~frame["kept"]})
 cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
-losses = errors.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
+losses = error_rates.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
@@ -476,8 +479,8 @@ grid = {"transects": frame[frame["adult"]], "kept transects": kept_adults}
 grids = [rows.assign(population=name) for name, rows in grid.items()]
 both = pd.concat([wild.replace({"population": WILD}), *grids])
 both = both[[*names, "population"]].reset_index(drop=True)
-both["seen as"] = errors.majority(both["gender"]).map({0: "female", 1: "male"})
-both["skin"] = errors.discretize(both["skin_colour"], *errors.STRATA["skin_colour"])
+both["seen as"] = error_rates.majority(both["gender"]).map({0: "female", 1: "male"})
+both["skin"] = error_rates.discretize(both["skin_colour"], *error_rates.STRATA["skin_colour"])
 both["population"] = pd.Categorical(both["population"], [*WILD.values(), *grid])
 
 # %%

@@ -26,12 +26,13 @@ from myst_nb import glue
 from sklearn.metrics import balanced_accuracy_score, roc_curve
 from statsmodels.stats.proportion import proportion_confint
 
+from faceaudit.effects import error_rates
+from faceaudit.utils.formatting import in_points, with_minus
 from faceworld import networks
 from faceworld.networks import classifiers
-from helpers import errors, figures
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import in_points, told, with_minus
-from helpers.effects import audit_plan
+from helpers.claims import told
 from helpers.figures import panels
 
 # %% tags=["parameters", "hide-cell"]
@@ -147,7 +148,7 @@ audit["score_null"] = classifiers.null_control(
 MODELS = (*TRAINED, "null")
 for name in MODELS:
     audit[f"error_{name}"] = ((audit[f"score_{name}"] > 0.5) != audit["label"]).astype(int)
-overall = {name: errors.stratified_errors(audit, "kept", f"error_{name}") for name in MODELS}
+overall = {name: error_rates.stratified_errors(audit, "kept", f"error_{name}") for name in MODELS}
 overall = pd.concat(overall, names=["model"]).drop(columns="errors")
 shown = overall.rename({True: "kept", False: "dropped"}, level="kept").rename_axis(
     ["model", "images"]
@@ -179,13 +180,15 @@ NAMED = {"perceived_gender": "gender", "hair": "hair_length", "skin": "skin_colo
 
 
 # %% tags=["remove-cell"]
-assert CUTS == errors.STRATA
+assert CUTS == error_rates.STRATA
 
 
 # %%
 def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     """Add the perceived strata as categories."""
-    cut = {name: errors.discretize(frame[score], *CUTS[score]) for name, score in NAMED.items()}
+    cut = {
+        name: error_rates.discretize(frame[score], *CUTS[score]) for name, score in NAMED.items()
+    }
     return frame.assign(**cut)
 
 
@@ -202,7 +205,7 @@ BY = ["perceived_gender", "hair", "skin"]
 
 # %%
 tables = {
-    (data, name): errors.stratified_errors(frame, BY, f"error_{name}")
+    (data, name): error_rates.stratified_errors(frame, BY, f"error_{name}")
     for data, frame in DATA.items()
     for name in MODELS
 }
@@ -274,7 +277,7 @@ cell = ppb[(ppb["perceived_gender"] == "female") & (ppb["hair"] == "short")]
 certainty = (cell["gender"] - 0.5).abs().round(6)
 steps = {"all of them": 0.0, "raters fairly sure": 0.15, "raters nearly unanimous": 0.3}
 clear = {
-    name: errors.stratified_errors(cell[certainty >= least], "skin", "error_fairface-like")
+    name: error_rates.stratified_errors(cell[certainty >= least], "skin", "error_fairface-like")
     for name, least in steps.items()
 }
 
@@ -313,7 +316,9 @@ for ax in drawn.axes:
     ax.set_title(ax.get_title(), fontsize=11)
 gaps = {}
 for name in ("plantskin", "null"):
-    of = errors.stratified_errors(adults, ["perceived_gender", "skin"], f"error_{name}")["rate"]
+    of = error_rates.stratified_errors(adults, ["perceived_gender", "skin"], f"error_{name}")[
+        "rate"
+    ]
     gaps[name] = [in_points(of[one, "dark"] - of[one, "light"]) for one in ("female", "male")]
 title = "Transects, dark − light skin, women and men:\nplantskin {} and {} points, null {} and {}"
 title = with_minus(title.format(*gaps["plantskin"], *gaps["null"]))
@@ -328,7 +333,7 @@ drawn.legends[0].set_title(title, {"size": 12})
 
 # %%
 women = {
-    (data, name): errors.stratified_errors(
+    (data, name): error_rates.stratified_errors(
         frame[frame["perceived_gender"] == "female"], "skin", f"error_{name}"
     )
     for data, frame in DATA.items()
@@ -376,7 +381,7 @@ Markdown("Dark minus light skin, women:\n\n" + "\n".join(lines))
 
 # %% tags=["remove-input"]
 both = pd.concat(DATA, names=["data"]).reset_index("data")
-whole = {name: errors.stratified_errors(both, "data", f"error_{name}") for name in TRAINED[:2]}
+whole = {name: error_rates.stratified_errors(both, "data", f"error_{name}") for name in TRAINED[:2]}
 SPAN = "{rate:.1%} ({low:.1%} to {high:.1%})"
 
 

@@ -26,13 +26,15 @@ from myst_nb import glue
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from faceaudit import effects
+from faceaudit.effects import error_rates, verdicts
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import with_minus
 from faceworld.networks import classifiers
-from helpers import effects, errors, figures
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, margin_above, margin_below, with_minus
-from helpers.effects import labels
+from helpers.claims import Margin, claim, margin_above, margin_below
 from helpers.figures import panels, widgets
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -57,7 +59,9 @@ of_all, of_women = (
 )
 groups = {"women": pruned["label"] == 0, "men": pruned["label"] == 1, "all faces": pruned["kept"]}
 planted = {
-    who: errors.stratified_errors(pruned[rows], "skin", "error_plantskin").loc[["light", "dark"]]
+    who: error_rates.stratified_errors(pruned[rows], "skin", "error_plantskin").loc[
+        ["light", "dark"]
+    ]
     for who, rows in groups.items()
 }
 
@@ -202,7 +206,7 @@ def dark_minus_light(rows: pd.DataFrame) -> dict[str, float]:
     difference = by_skin.mean()["dark"] - by_skin.mean()["light"]
     part = (rows["error_plantskin"] - by_skin.transform("mean")) / by_skin.transform("size")
     part = part.where(rows["skin"] == "dark", -part).groupby(rows["transect"]).sum()
-    reach = labels.Z * (part**2).sum() ** 0.5
+    reach = verdicts.Z * (part**2).sum() ** 0.5
     return {"estimate": difference, "low": difference - reach, "high": difference + reach}
 
 
@@ -458,7 +462,7 @@ shown = ratios.mean().T[~twin]
 
 # %%
 relative_error = (ratios.sem() / ratios.mean()).T[~twin]
-chance = labels.Z * np.hypot(relative_error, np.sqrt(1 / (2 * (REDRAWS - 1))))
+chance = verdicts.Z * np.hypot(relative_error, np.sqrt(1 / (2 * (REDRAWS - 1))))
 wrong = ((shown - 1).abs() > chance).sum()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Dots for twelve levels: the standard deviation from the bootstrap of images and that from the bootstrap of transects, on average over draws of errors, divided by the spread of the coefficients when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Bar of the bootstrap divided by the actual spread, for each coefficient of the null control. Right of the line the bar is too wide, left of it too narrow. Circles resample images, squares transects. A mark beyond its grey bar is off by more than chance explains."}}

@@ -28,11 +28,13 @@ from myst_nb import glue
 from scipy.stats import norm
 
 import facerender
+from faceaudit import effects
+from faceaudit.effects import verdicts
+from faceaudit.utils.formatting import in_points, with_minus
 from faceworld.scorecard import truth
-from helpers import effects, figures
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, in_points, with_minus
-from helpers.effects import audit_plan, labels
+from helpers.claims import Margin, claim
 from helpers.figures import panels
 
 # %% tags=["parameters", "hide-cell"]
@@ -406,7 +408,7 @@ overlooked = direction(main.loc["plantskin"]) != "raises"
 # %% tags=["remove-cell"]
 # A test statistic has a standard error of one: how far is it from the critical value?
 critical, of_main = norm.isf(plan.level / 2), main.loc["plantskin"]
-reported = of_main["estimate"] / ((of_main["high"] - of_main["low"]) / (2 * labels.Z))
+reported = of_main["estimate"] / ((of_main["high"] - of_main["low"]) / (2 * verdicts.Z))
 in_cells = np.sign(women["estimate"]) * norm.isf(women["p_holm"] / 2)
 planted_margins = {
     "missed": Margin(critical - reported, 1.0),
@@ -456,7 +458,7 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
         ("helped", -1, figures.BLUE, ""),
     ):
         share = part[side].to_numpy()
-        low, high = effects.score_interval(share, part["n"].to_numpy(float), labels.Z)
+        low, high = effects.score_interval(share, part["n"].to_numpy(float), verdicts.Z)
         reach = np.clip([share - low, high - share], 0, None)[::sign]
         how = {"color": colour, "hatch": hatch, "edgecolor": "white", "capsize": 3, "label": side}
         ax.barh(y, 100 * sign * share, 0.62, xerr=100 * reach, **how)
@@ -602,7 +604,7 @@ pair = one.pivot_table("error_fairface-like", "transect", "skin_colour_level")
 worse, better = ((pair[1] - pair[0] == sign).sum() for sign in (1, -1))
 row = crowd.query("model == 'fairface-like' and attribute == 'skin_colour'").set_index("cell")
 assert np.isclose((worse - better) / len(pair), row.loc["male, long hair", "estimate"])
-ends = [effects.paired_interval(worse + k, better + k, len(pair), labels.Z) for k in (0, 2)]
+ends = [effects.paired_interval(worse + k, better + k, len(pair), verdicts.Z) for k in (0, 2)]
 for name, (low, high) in zip(("as counted", "two more of each"), ends, strict=True):
     print(f"{name}: {in_points(low)} to {in_points(high)} points")
 

@@ -32,6 +32,12 @@ from scipy.spatial.distance import cdist
 from sklearn.linear_model import LogisticRegression
 
 import facerender
+from faceaudit import effects
+from faceaudit.effects import error_rates, verdicts
+from faceaudit.latents import transects
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import in_points, with_minus
 from faceworld import do, load_generator, networks as models, populations, scorecard
 from faceworld.crowd import perceived
 from faceworld.networks import classifiers
@@ -39,13 +45,10 @@ from faceworld.raters import loose_hair
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import error_sources, truth
 from faceworld.scorecard.truth import CONTRASTS, name_cells
-from helpers import effects, errors, figures, transects
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, in_points, told, with_minus
-from helpers.directions import Hyperplanes
-from helpers.effects import audit_plan, labels
+from helpers.claims import Margin, claim, told
 from helpers.figures import panels
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -273,7 +276,7 @@ main = main[main["attribute"] == "skin_colour"].set_index("model")
 seen = found.query("scope == 'cell' and attribute == 'skin_colour'").set_index("model")
 passed = np.sign(seen["estimate"]).where(seen["p_holm"] < plan.level, 0)
 real = true_effects.query("scope == 'cell' and attribute == 'skin_colour'").set_index("model")
-clear = np.sign(real["effect"]).where(real["effect"].abs() > labels.Z * real["se"], 0)
+clear = np.sign(real["effect"]).where(real["effect"].abs() > verdicts.Z * real["se"], 0)
 counts = {
     "cells that raise errors": passed > 0,
     "cells that lower them": passed < 0,
@@ -376,7 +379,9 @@ def judge(frame: pd.DataFrame, label: pd.Series) -> pd.DataFrame:
 # %% tags=["remove-cell"]
 def perfect_label(parameters: torch.Tensor, frame: pd.DataFrame) -> pd.Series:
     """What raters without noise, who look at the shape alone, would say of each image's gender."""
-    return errors.majority(facerender.visible_scores(parameters)["gender"].set_axis(frame.index))
+    return error_rates.majority(
+        facerender.visible_scores(parameters)["gender"].set_axis(frame.index)
+    )
 
 
 # %% tags=["remove-cell"]
@@ -545,7 +550,7 @@ largest_step = NAMES.get(moved_by.idxmax(), moved_by.idxmax())
 
 # %% tags=["remove-cell"]
 one = 100 * climbed.loc[farthest, until_found]
-reach = 100 * labels.Z * step_se.loc[farthest, until_found]
+reach = 100 * verdicts.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
@@ -744,7 +749,7 @@ def change_on_counted(network) -> np.ndarray:
 
 # %% tags=["remove-cell"]
 changes = pd.DataFrame({name: change_on_counted(network) for name, network in networks.items()})
-margin = labels.Z * changes.sem()
+margin = verdicts.Z * changes.sem()
 on_counted = pd.DataFrame({"estimate": changes.mean()})
 on_counted = on_counted.assign(low=changes.mean() - margin, high=changes.mean() + margin)
 
@@ -755,8 +760,8 @@ of_women = women[women["gender"].eq(0).fillna(False)].set_index("model")
 # %% tags=["remove-cell"]
 on_transects = of_women.assign(
     estimate=of_women["truth"],
-    low=of_women["truth"] - labels.Z * of_women["truth_se"],
-    high=of_women["truth"] + labels.Z * of_women["truth_se"],
+    low=of_women["truth"] - verdicts.Z * of_women["truth_se"],
+    high=of_women["truth"] + verdicts.Z * of_women["truth_se"],
 )
 
 # %% [markdown]
@@ -896,7 +901,7 @@ moved, by_luck = (100 * np.sqrt((added_in_all[k] ** 2).mean()) for k in ("effect
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     """A found effect whose interval takes in the error of the instrument as well."""
     estimate, low, high = effect
-    margin = np.hypot((high - low) / 2, labels.Z * instrument)
+    margin = np.hypot((high - low) / 2, verdicts.Z * instrument)
     return estimate, estimate - margin, estimate + margin
 
 
@@ -1055,7 +1060,7 @@ glue(
 cells_c = rungs.query("arm == 'C crowd' and scope == 'cell' and model != 'null'")
 widest = cells_c.loc[(cells_c["high"] - cells_c["low"]).idxmax()]
 counts = widest[["worse", "better", "n"]].to_numpy(float)
-widths = [np.ptp(effects.paired_interval(*(k * counts), labels.Z)) for k in (1, 4)]
+widths = [np.ptp(effects.paired_interval(*(k * counts), verdicts.Z)) for k in (1, 4)]
 print(f"{widest['model']}, {widest['cell']}, widths in points:", 100 * np.round(widths, 3))
 assert 0.4 < widths[1] / widths[0] < 0.6
 

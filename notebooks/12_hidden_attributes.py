@@ -29,17 +29,20 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
+from faceaudit import annotations, effects
+from faceaudit.effects import display_names, error_rates, verdicts
+from faceaudit.latents import directions, transects
+from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, known_truth, load_generator, networks as models, raters as observers
 from faceworld.celeba import GREY
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import error_sources, labels_by, truth
 from faceworld.scorecard.truth import CONTRASTS
-from helpers import annotations, directions, effects, errors, figures, transects
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told, with_minus
-from helpers.effects import audit_plan, labels
+from helpers.claims import Margin, claim, told
 from helpers.figures import panels, widgets
-from helpers.orthogonalization import dual_basis
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -354,7 +357,7 @@ Markdown("\n".join(lines))
 # %%
 by_cell = {key: truth.changes(part) for key, part in parts.items()}
 by_cell = truth.stacked(by_cell, ["outcome", "model", "group"]).query("scope == 'cell'")
-by_cell["clear"] = by_cell["effect"].abs() > labels.Z * by_cell["se"]
+by_cell["clear"] = by_cell["effect"].abs() > verdicts.Z * by_cell["se"]
 counts = by_cell.pivot_table("clear", "group", ["outcome", "model"], "sum", sort=False)
 counts = counts.loc[order, list(product(OUTCOMES, MODELS))]
 counts.rename_axis(None).rename_axis(columns=[None, None])
@@ -381,7 +384,7 @@ NAME, LIKE, FIT = ASKABLE[HIDDEN]
 shown = observers.shown(audited_faces, NAME).to_numpy()
 moved = truth.as_grid(shown)
 leak = truth.changes(shown)
-margins = labels.Z * leak["se"]
+margins = verdicts.Z * leak["se"]
 leak["δ"] = [f"{x:+z.2f} ± {m:.2f}" for x, m in zip(leak["effect"], margins, strict=True)]
 average_leak = leak[leak["scope"] == "average"].set_index("attribute")
 MAIN = average_leak["effect"].abs().idxmax()  # the axis along which it leaks most
@@ -455,7 +458,7 @@ largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_ind
 figure, ax = plt.subplots(figsize=(NARROW, 4.8))
 for name, rows in bias.groupby("model", sort=False):
     look = figures.look(name)
-    x, y, margin = 100 * rows["expected"], 100 * rows["effect"], 100 * labels.Z * rows["se"]
+    x, y, margin = 100 * rows["expected"], 100 * rows["effect"], 100 * verdicts.Z * rows["se"]
     ax.errorbar(x, y, margin, fmt=look.marker, color=look.colour, elinewidth=1, label=name)
 ax.axline((0, 0), slope=1, color=figures.GREY, linestyle="--")
 ax.axhline(0, **panels.ZERO)
@@ -467,7 +470,7 @@ _ = ax.legend(loc="lower right")
 
 # %% tags=["remove-input"]
 known_se = bias["se"] > 0  # some answer changed
-away = known_se & ((bias["effect"] - bias["expected"]).abs() > labels.Z * bias["se"])
+away = known_se & ((bias["effect"] - bias["expected"]).abs() > verdicts.Z * bias["se"])
 above = (size_anew["low"] > 0).groupby("outcome", sort=False).sum()
 Markdown(
     f"In {away.sum()} of the {known_se.sum()} cells with an interval the expected part lies outside. On the "
@@ -513,7 +516,7 @@ def ask(seen: pd.DataFrame, batch: str, draws: str = "14_hidden_attributes") -> 
 def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     """The majority's label of changed images."""
     seen = crowd.perceived(facerender.visible_scores(changed))[["gender"]].set_index(index)
-    return errors.majority(ask(seen, batch, "06_annotation_ingestion")["gender"])
+    return error_rates.majority(ask(seen, batch, "06_annotation_ingestion")["gender"])
 
 
 # %%
@@ -730,7 +733,7 @@ known_effects = true_effects[true_effects["model"].isin(MODELS)]
 
 # %% tags=["remove-cell"]
 rungs = error_sources.compare(estimates, known_effects)
-rungs = rungs.assign(points=lambda table: labels.points(table))
+rungs = rungs.assign(points=lambda table: display_names.points(table))
 _ = stage.save("estimates.parquet", rungs)
 
 # %% tags=["remove-cell"]
@@ -852,7 +855,7 @@ def cells_clear(threshold: float) -> pd.Series:
         one, two = ((s[name] > threshold) != label for s in (known, after))
         part = truth.changes(truth.as_grid(one.astype(int) - two.astype(int)))
         part = part[part["scope"] == "cell"]
-        clear[name] = int((part["effect"].abs() > labels.Z * part["se"]).sum())
+        clear[name] = int((part["effect"].abs() > verdicts.Z * part["se"]).sum())
     return pd.Series(clear)
 
 

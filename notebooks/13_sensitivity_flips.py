@@ -28,16 +28,17 @@ from matplotlib.colors import to_rgb
 from myst_nb import glue
 
 import faceworld
+from faceaudit import effects, sensitivity
+from faceaudit.effects import error_rates
+from faceaudit.sensitivity.measures import mean_changes
+from faceaudit.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
+from faceaudit.utils import formatting, seeding
 from faceworld import celeba, networks, populations
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import flips as with_truth
-from helpers import claims, effects, errors, figures, sensitivity
+from helpers import audit_plan, claims, figures
 from helpers.artifacts import Stage
-from helpers.effects import audit_plan
 from helpers.figures import widgets
-from helpers.sensitivity.measures import mean_changes
-from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -176,9 +177,9 @@ faces = pd.concat(groups, names=["faces"]).reset_index("faces")
 faces["faces"] = pd.Categorical(faces["faces"], [*groups])
 smiling = faces["Smiling"]
 kinds = {
-    "accuracy": errors.stratified_errors(faces, "faces", "right"),
-    "false positives": errors.stratified_errors(faces[~smiling], "faces", "wrong"),
-    "false negatives": errors.stratified_errors(faces[smiling], "faces", "wrong"),
+    "accuracy": error_rates.stratified_errors(faces, "faces", "right"),
+    "false positives": error_rates.stratified_errors(faces[~smiling], "faces", "wrong"),
+    "false negatives": error_rates.stratified_errors(faces[smiling], "faces", "wrong"),
 }
 by_group = pd.concat(kinds, names=["kind", "faces"]).reset_index()
 _ = stage.save("errors_by_group.parquet", by_group.astype({"faces": str}))
@@ -444,7 +445,7 @@ glue("rates", Markdown(f"{verdict}\n\n" + "\n".join(lines)), display=False)
 # %% tags=["remove-cell"]
 rates = flips.pivot_table("estimate", ["vector", "direction"], "measure")
 either = rates["joint_01"] + rates["joint_10"]
-title = claims.with_minus(
+title = formatting.with_minus(
     f"A step flips {either.min():.0%} to {either.max():.0%} of the answers;\n"
     f"net flips are {rates['net'].min():+.1%} to {rates['net'].max():+.1%}"
 )
@@ -696,7 +697,7 @@ told = {
 }
 still = [name for name in invented if name in beyond]
 Markdown(
-    claims.with_minus(
+    formatting.with_minus(
         f"- Invented: {told['invented']}.\n- Same sign: {told['same sign']}.\n- Open: {told['open']}.\n\n"
         + f"Invented effects that pass the test of random directions: {listed(still)}. So random "
         "directions help an auditor, but they do not catch every invented effect." * bool(still)
@@ -856,7 +857,7 @@ answer += (
     f"With the face world's own generator, whose codes carry every attribute, {int(compared['holds'].sum())} of "
     f"{len(compared)} intervals hold the truth. This test is weak, because they are {wider:.1f} times as wide as in the first audit."
 )
-glue("answer", Markdown(claims.with_minus(answer)), display=False)
+glue("answer", Markdown(formatting.with_minus(answer)), display=False)
 
 
 # %% tags=["remove-cell"]

@@ -31,6 +31,12 @@ from myst_nb import glue
 from sklearn.linear_model import LogisticRegression
 
 import facerender
+from faceaudit import verification
+from faceaudit.annotations import pair_ratings as pair_tasks
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.utils.formatting import with_minus
+from faceaudit.verification import prototypes as study
 from faceworld import do, load_generator, networks, pair_crowd, people as invented
 from faceworld.people import ANCESTRIES, draw_sets, nearest_ancestry, neutral, render_heads
 from faceworld.prototypes import (
@@ -42,14 +48,10 @@ from faceworld.prototypes import (
     perceived_ancestry,
     walk_to_groups,
 )
-from helpers import figures, verification
-from helpers.annotations import pairs as pair_tasks
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told, with_minus
-from helpers.directions import Hyperplanes
+from helpers.claims import Margin, claim, told
 from helpers.figures import widgets
-from helpers.orthogonalization import dual_basis
-from helpers.verification import pairs as study
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -31,17 +31,18 @@ from matplotlib.lines import Line2D
 from myst_nb import glue
 
 import facerender
+from faceaudit import verification
+from faceaudit.effects import holm, score_interval
+from faceaudit.effects.verdicts import Z
+from faceaudit.verification.composition import training_effects
+from faceaudit.verification.prototypes import over_seeds
 from faceworld import people as invented
 from faceworld.pair_crowd import annotate_pairs, identity_distance, pair_ids
 from faceworld.people import recorded_trainings
-from helpers import claims, figures, verification
+from helpers import audit_plan, claims, figures
 from helpers.artifacts import Stage
-from helpers.effects import audit_plan, holm, score_interval
-from helpers.effects.labels import Z
 from helpers.figures import panels, widgets
 from helpers.figures.panels import lying
-from helpers.verification.composition import training_effects
-from helpers.verification.pairs import over_seeds
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -32,13 +32,14 @@ from myst_nb import glue
 from scipy.stats import t as student
 
 import facerender
+from faceaudit import annotations, effects
+from faceaudit.effects import error_rates, planning, verdicts
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd
-from helpers import annotations, effects, errors, figures
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import with_minus
-from helpers.effects import audit_plan, labels, planning
 from helpers.figures import widgets
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -379,7 +380,7 @@ def detectable(frame: pd.DataFrame, model: str, axis: str) -> pd.Series:
         for scope, by in scopes.items()
     }
     largest = {scope: table["mde"].max() for scope, table in found.items()}
-    errors = (found["cell"]["high"] - found["cell"]["low"]) / (2 * labels.Z)
+    errors = (found["cell"]["high"] - found["cell"]["low"]) / (2 * verdicts.Z)
     largest["in family"] = effects.mde(errors, plan.level / tests[model], plan.power).max()
     return 100 * pd.Series(largest)
 
@@ -456,8 +457,8 @@ parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_param
 shown = facerender.visible_scores(parameters).set_axis(audit.index)
 
 # %%
-right = errors.majority(crowd.perceived(shown)["gender"])
-wrong = {r: (errors.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
+right = error_rates.majority(crowd.perceived(shown)["gender"])
+wrong = {r: (error_rates.majority(seen[r]["gender"]) != right).mean() for r in RATERS}
 
 # %% tags=["remove-input"]
 Markdown(
@@ -608,7 +609,7 @@ draw_attenuation(left)
 # dilute that difference, and on transects the levels were set apart.
 
 # %% tags=["remove-cell"]
-CUTS = {axis: errors.STRATA[axis][0][0] for axis in ("skin_colour", "hair_length")}
+CUTS = {axis: error_rates.STRATA[axis][0][0] for axis in ("skin_colour", "hair_length")}
 sides = {}
 for axis, r in product(CUTS, RATERS):
     side = (seen[r][axis] >= CUTS[axis]).astype(int)
@@ -774,7 +775,7 @@ pd.DataFrame({"as found": powers(wrong[1]), "four times": powers(4 * wrong[1])})
 
 # %% tags=["solution"]
 answer = audit["score_celeba-like"] > 0.5
-label = errors.majority(seen[1]["gender"])
+label = error_rates.majority(seen[1]["gender"])
 p, e = (answer != right).mean(), wrong[1]
 a = ((answer != right) & (label != right)).mean()
 corrected_rate = effects.rogan_gladen((answer != label).mean(), e)

@@ -26,13 +26,15 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
+from faceaudit import annotations, effects
+from faceaudit.effects import display_names, error_rates, verdicts
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import in_points, with_minus
 from faceworld import crowd, networks, populations
 from faceworld.networks import classifiers
-from helpers import annotations, effects, errors, figures
+from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import in_points, told, with_minus
-from helpers.effects import labels
-from helpers.utils import seeding
+from helpers.claims import told
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -113,7 +115,8 @@ STRATA = tuple(CUT)
 def with_strata(frame: pd.DataFrame) -> pd.DataFrame:
     """Strata from perceived scores, as words."""
     strata = {
-        name: errors.discretize(frame[score], *errors.STRATA[score]) for name, score in CUT.items()
+        name: error_rates.discretize(frame[score], *error_rates.STRATA[score])
+        for name, score in CUT.items()
     }
     return frame.assign(**{name: levels.astype(str) for name, levels in strata.items()})
 
@@ -140,7 +143,7 @@ def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd
     table = pd.concat(tables, names=["model", "row"]).reset_index("model")
     sides = zip(table["group"], table["reference"], strict=True)
     table["quantity"] = [QUANTITIES.get(side) for side in sides]
-    table["points"] = labels.points(table)
+    table["points"] = display_names.points(table)
     return table.dropna(subset="quantity").set_index(["model", "quantity"])
 
 
@@ -273,7 +276,7 @@ for name, network in networks.load_all(stage, "02_face_world", TRAINED).items():
     fairface[f"score_{name}"] = networks.predict(network, pictures)
 
 # %%
-label, item = errors.majority(fairface["gender"]), np.arange(n_heldout)
+label, item = error_rates.majority(fairface["gender"]), np.arange(n_heldout)
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
 fairface["score_null"] = classifiers.null_control(label, item, item, **NULL, seed=seed)
 for name in MODELS:
@@ -288,7 +291,7 @@ street = {
 CLARITY = ["divided", "leaning", "clear"]
 for frame in (audit, ppb, fairface):
     distance = (2 * frame["gender"] - 1).abs()
-    frame["clarity"] = errors.discretize(distance, [0.25, 0.5], CLARITY).astype(str)
+    frame["clarity"] = error_rates.discretize(distance, [0.25, 0.5], CLARITY).astype(str)
 targets = {"PPB-like": ppb, "FairFace-like": fairface}
 
 # %%
@@ -308,7 +311,7 @@ misses = 100 * apart.groupby("quantity", sort=False).mean().T
 # %% tags=["remove-cell"]
 # Standard errors of these means, as if all models erred on the same faces.
 width = {key: table["high"] - table["low"] for key, table in (chosen | observed).items()}
-miss_errors = {key: np.hypot(width[key], width[key[0]]) / (2 * labels.Z) for key in ORDER}
+miss_errors = {key: np.hypot(width[key], width[key[0]]) / (2 * verdicts.Z) for key in ORDER}
 miss_errors = pd.DataFrame(miss_errors).loc[[*TRAINED]]
 miss_errors = 100 * miss_errors.groupby("quantity", sort=False).mean().T
 
@@ -369,14 +372,14 @@ Markdown(
 
 # %%
 here, there = (
-    errors.stratified_errors(frame, STRATA, "error_fairface-like") for frame in (audit, ppb)
+    error_rates.stratified_errors(frame, STRATA, "error_fairface-like") for frame in (audit, ppb)
 )
 adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
 both = pd.concat(mixes, names=["data"]).reset_index("data")
 both["data"] = pd.Categorical(both["data"], list(mixes))
-pairs = errors.matched_groups(both, "data", STRATA, "error_fairface-like")
+pairs = error_rates.matched_groups(both, "data", STRATA, "error_fairface-like")
 over = (there["rate"] > here["rate"]).sum()
 title = f"{over} of {len(here)} strata err more often in the portraits"
 ax = figures.matched_scatter(pairs)
@@ -408,7 +411,7 @@ Markdown(
 
 # %%
 clarity = {
-    name: errors.stratified_errors(frame, "clarity", "error_fairface-like")
+    name: error_rates.stratified_errors(frame, "clarity", "error_fairface-like")
     for name, frame in {"transects": audit, **targets}.items()
 }
 
@@ -465,7 +468,7 @@ told(
 
 # %%
 for frame in (audit, fairface):
-    frame["age_group"] = errors.age_group(frame["age"]).astype(str)
+    frame["age_group"] = error_rates.age_group(frame["age"]).astype(str)
 aged = carry(audit, fairface, strata=(*STRATA, "age_group"))
 aged = aged.xs("all faces", level="quantity")
 

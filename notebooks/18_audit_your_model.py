@@ -33,7 +33,9 @@ from faceaudit import (
     Specification,
     analyse,
     analyse_pairs,
+    annotations,
     build_report,
+    effects,
     from_table,
     gate,
     own_generator,
@@ -42,8 +44,13 @@ from faceaudit import (
     write_card,
     write_json,
 )
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.effects import error_rates
+from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from faceaudit.examples import write_faces, write_onnx
 from faceaudit.faces import World, simulated_answers
+from faceaudit.latents import directions, orthogonalization
+from faceaudit.latents.directions import out_of_range
 from faceaudit.models import ask, check_model, model_of
 from faceaudit.pairs import ask_recogniser
 from faceaudit.people import Said, hidden_names, said_of
@@ -51,17 +58,15 @@ from faceaudit.plan import departures, keep_plan, make_plan
 from faceaudit.plausibility import better_preparation, check_preparation
 from faceaudit.report_page import write_html
 from faceaudit.tables import judged
+from faceaudit.utils.formatting import in_points, with_minus
+from faceaudit.verification.prototypes import image_index
 from faceaudit.wording import spaced
 from faceworld import crowd, load_generator, networks, raters
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth as known_truth
-from helpers import annotations, directions, effects, errors, figures, orthogonalization
-from helpers.annotations import ATTRIBUTES
+from helpers import figures
 from helpers.artifacts import Stage, lineage
-from helpers.claims import claim, in_points, told, with_minus
-from helpers.generators import realism
-from helpers.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
-from helpers.verification.pairs import image_index
+from helpers.claims import claim, told
 
 # %% tags=["parameters", "hide-cell", "study"]
 profile = "laptop"
@@ -699,7 +704,7 @@ for_your_study(leaks.head(6), doses, moved.rename(spaced, axis=0).rename(spaced,
 # %% tags=["remove-input", "study"]
 drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
 fresh = generator.sample(len(cells), seed + 1).cpu().numpy()
-outside = [(realism.out_of_range(one, drawn, planes)["outside"] != "") for one in (cells, fresh)]
+outside = [(out_of_range(one, drawn, planes)["outside"] != "") for one in (cells, fresh)]
 by_level = {
     (spaced(name), word): np.asarray(outside[0])[index[f"{name}_level"] == level].mean()
     for name, words in own.axes.items()
@@ -746,8 +751,8 @@ for_your_study(pd.concat([rules, young]).set_index("attribute").rename(spaced), 
 # %% tags=["remove-cell", "study"]
 def groups(name: str) -> pd.Series:
     """What people saw on an axis; where the paper has no cut, what was meant."""
-    if name in errors.STRATA:
-        return errors.discretize(rows[name], *errors.STRATA[name])
+    if name in error_rates.STRATA:
+        return error_rates.discretize(rows[name], *error_rates.STRATA[name])
     meant = pd.Categorical.from_codes(rows[f"{name}_level"], own.axes[name], ordered=True)
     return pd.Series(meant, rows.index)
 
@@ -755,7 +760,7 @@ def groups(name: str) -> pd.Series:
 # %% tags=["remove-input", "study"]
 if len(rows):
     strata = {name: groups(name) for name in axes}
-    for_your_study(errors.stratified_errors(rows.assign(**strata), axes[::-1]))
+    for_your_study(error_rates.stratified_errors(rows.assign(**strata), axes[::-1]))
 else:
     print("no rate: no image was kept")
 

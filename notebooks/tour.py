@@ -31,10 +31,12 @@ from IPython.display import Markdown
 
 import facerender
 import faceworld
-from helpers import artifacts, effects, figures
+from faceaudit import effects
+from faceaudit.effects.verdicts import Z
+from faceaudit.utils.formatting import with_minus
+from helpers import artifacts, figures
 from helpers.artifacts.lineage import ROOT
-from helpers.claims import Margin, claim, margin_above, margin_below, told, with_minus
-from helpers.effects.labels import Z
+from helpers.claims import Margin, claim, margin_above, margin_below, told
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"

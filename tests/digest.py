@@ -33,13 +33,13 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 import facerender
+from faceaudit.effects import resampling, risk_differences, risks
+from faceaudit.latents import directions, orthogonalization
+from faceaudit.utils import seeding
 from facerender import parameters, textures
 from faceworld import crowd, known_truth, populations, wgan
 from faceworld import networks as models
 from faceworld.networks import architectures, recognisers
-from helpers import directions, orthogonalization, resampling
-from helpers.effects import risk_differences, risks
-from helpers.utils import seeding
 
 RECORD = Path(__file__).with_suffix(".json")
 PROCESSOR = "Haswell"  # that is emulated: the oldest that has AVX2

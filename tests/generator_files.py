@@ -18,8 +18,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from helpers.generators import stylegan2
-from helpers.generators.eg3d import EG3D, Config
+from faceaudit.generators import stylegan2
+from faceaudit.generators.eg3d import EG3D, Config
 
 F = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 64
 BUFFERS = ("w_avg", "noise_const", "resample_filter")

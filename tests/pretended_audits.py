@@ -8,7 +8,7 @@ import pandas as pd
 from faceaudit.plan import make_plan
 from faceaudit.specification import Specification
 from faceaudit.tables import Audited, from_table
-from helpers.utils import seeding
+from faceaudit.utils import seeding
 
 
 def pretended_table(units: int, effect: float, seed: int, base: float = 0.1) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from helpers.annotations import ATTRIBUTES
+from faceaudit.annotations import ATTRIBUTES
 
 PER_PAIR, OTHERS, SHIFT = 4, 3, 2.5
 """Images of each pair of identities, others that one is compared with, mean of positives."""

@@ -7,8 +7,8 @@ import torch
 from scipy.special import expit, logit
 
 import facerender
+from faceaudit.latents import calibration, directions
 from faceworld import crowd, raters
-from helpers import calibration, directions
 
 
 def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():

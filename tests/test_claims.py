@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from nbclient import NotebookClient
 
+from faceaudit.utils.formatting import in_points, with_minus
 from helpers.claims import (
     BOX_TITLES,
     CONTRADICTED,
@@ -14,12 +15,10 @@ from helpers.claims import (
     UNDECIDED,
     Margin,
     claim,
-    in_points,
     margin_above,
     margin_below,
     of_page,
     told,
-    with_minus,
 )
 
 CELL = """

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 
+from faceaudit.effects.resampling import cluster_codes, draw_weights
 from faceworld import scorecard
-from helpers.resampling import cluster_codes, draw_weights
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import coverage_study

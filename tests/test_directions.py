@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import RidgeCV
 
-from helpers import directions
-from helpers.directions import Hyperplanes, fit_hyperplanes, fit_ridge, fit_svm
+from faceaudit.latents import directions
+from faceaudit.latents.directions import Hyperplanes, fit_hyperplanes, fit_ridge, fit_svm
 
 RNG = np.random.default_rng(0)
 W = RNG.standard_normal((600, 24))

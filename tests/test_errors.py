@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
-from helpers.errors import AGE_GROUPS, age_group, majority, matched_groups, stratified_errors
+from faceaudit.effects.error_rates import (
+    AGE_GROUPS,
+    age_group,
+    majority,
+    matched_groups,
+    stratified_errors,
+)
 
 
 @pytest.fixture

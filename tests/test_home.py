@@ -27,7 +27,7 @@ from myst_nb import glue
 from sklearn.linear_model import Ridge
 
 from helpers import annotations, directions, figures
-from helpers.utils import parallel
+from faceaudit.utils import parallel
 
 figures.style()
 figure, axes = plt.subplots(figsize=(2, 2))
@@ -100,7 +100,7 @@ def test_a_page_is_printed(homeless, unshared, tmp_path):
     page.parent.mkdir()
     page.write_text("<!doctype html><title>Page</title><p>Text")
     pdf = page.with_suffix(".pdf")
-    command = [*unshared, sys.executable, "-m", "helpers.utils.printing", str(page), str(pdf)]
+    command = [*unshared, sys.executable, "-m", "helpers.printing", str(page), str(pdf)]
     subprocess.run(command, env=homeless | {"CHROMIUM": browser.PROGRAM}, check=True)
     assert pdf.read_bytes().startswith(b"%PDF")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.api import OLS
 
-from helpers.orthogonalization import dual_basis, gram_schmidt, variance_inflation
+from faceaudit.latents.orthogonalization import dual_basis, gram_schmidt, variance_inflation
 
 
 def random_normals(seed: int, count: int, dimensions: int) -> np.ndarray:

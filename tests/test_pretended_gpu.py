@@ -5,7 +5,7 @@ import pretended_gpu
 import pytest
 import torch
 
-from helpers.utils.checks import resolve_device
+from faceaudit.utils.arguments import resolve_device
 
 
 @pytest.fixture

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.pruning import ADULT_RULE, PAPER_RULES, complete_pairs, complete_transects, prune
+from faceaudit.effects.pruning import (
+    ADULT_RULE,
+    PAPER_RULES,
+    complete_pairs,
+    complete_transects,
+    prune,
+)
 
 AXES = ["skin_level", "hair_level", "gender_level"]
 

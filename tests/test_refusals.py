@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.directions import Hyperplanes, fit_ridge, fit_svm
-from helpers.errors import discretize, stratified_errors
-from helpers.orthogonalization import dual_basis, leakage
-from helpers.resampling import as_codes, cluster_codes
-from helpers.transects import grid, index, project
+from faceaudit.effects.error_rates import discretize, stratified_errors
+from faceaudit.effects.resampling import as_codes, cluster_codes
+from faceaudit.latents.directions import Hyperplanes, fit_ridge, fit_svm
+from faceaudit.latents.orthogonalization import dual_basis, leakage
+from faceaudit.latents.transects import grid, index, project
 
 W = np.random.default_rng(0).standard_normal((50, 3))
 RARE = pd.Series(np.arange(50) < 3, name="facial_hair", dtype=float)

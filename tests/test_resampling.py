@@ -6,8 +6,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import chi2
 
-from helpers import resampling
-from helpers.resampling import draw_weights, resampled_sums
+from faceaudit.effects import resampling
+from faceaudit.effects.resampling import draw_weights, resampled_sums
 
 
 def test_weights_are_multinomial_counts():

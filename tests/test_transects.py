@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_orthogonalization import at_cosine, random_normals
 
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.latents.transects import base_latents, grid, index, project, project_cyclic
 from faceworld.known_truth import KnownTruthGenerator
-from helpers.directions import Hyperplanes
-from helpers.orthogonalization import dual_basis
-from helpers.transects import base_latents, grid, index, project, project_cyclic
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -18,9 +18,10 @@ from pathlib import Path
 import api_reference
 import vendor
 
+from faceaudit.utils.files import alone, file_hash, write_json
+from faceaudit.utils.formatting import with_minus
 from helpers.artifacts import lineage, manifests, pages
-from helpers.claims import Claim, of_page, with_minus
-from helpers.utils.parallel import alone
+from helpers.claims import Claim, of_page
 
 BOOK = lineage.ROOT / "book"
 BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
@@ -159,7 +160,7 @@ def basis(profile: str) -> dict[str, str]:
     # They are called the same wherever `HELPERS_ARTIFACTS` is.
     executed = (p for p in artifacts.glob(f"{profile}/*/*.ipynb") if p.stem == p.parent.name)
     names |= {f"artifacts/{path.relative_to(artifacts)}": path for path in executed}
-    return {name: lineage.file_hash(path) for name, path in sorted(names.items())}
+    return {name: file_hash(path) for name, path in sorted(names.items())}
 
 
 def why_stale(profile: str) -> str | None:
@@ -187,7 +188,7 @@ def run(profile: str) -> None:
         vendor.vendor()
         build(manifests.root() / profile, html.parent)
         shutil.copytree(html.with_name("course") / "downloads", html, dirs_exist_ok=True)
-        manifests.write_json(html.with_name(RECORD), made_from)
+        write_json(html.with_name(RECORD), made_from)
 
 
 def build(executed: Path, out: Path, book: Path = BOOK) -> None:

@@ -20,7 +20,8 @@ import papermill
 from nbclient.exceptions import DeadKernelError
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.artifacts import atomic, lineage, pages
+from faceaudit.utils.files import atomic
+from helpers.artifacts import lineage, pages
 
 TIMES = ("papermill", "execution")
 logging.getLogger("papermill").setLevel(logging.ERROR)

@@ -28,9 +28,10 @@ from pathlib import Path
 import plan
 
 import book
+from faceaudit.utils.files import alone
 from helpers.artifacts import lineage, manifests
 from helpers.claims import CONTRADICTED, HOLDS, UNDECIDED
-from helpers.utils.parallel import SIDE_BY_SIDE, alone
+from helpers.parallel import SIDE_BY_SIDE
 
 # Sums depend on how many threads share them, and so would results on the number of cores; what
 # else hangs on the machine, the pins of `helpers` settle.
@@ -205,7 +206,7 @@ def perform(name: str, asked: argparse.Namespace) -> None:
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:
     """Run what is stale; 1 if a step failed."""
     if asked.device != "cpu":  # importing torch takes seconds that other runs save
-        importlib.import_module("helpers.utils.checks").resolve_device(asked.device)
+        importlib.import_module("faceaudit.utils.arguments").resolve_device(asked.device)
     asked.study = study(asked) if asked.generator else None
     if asked.generator and not asked.study:
         return 0

@@ -34,8 +34,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from course.lab import load
-from helpers import annotations
-from helpers.annotations import ATTRIBUTES
+from faceaudit import annotations
+from faceaudit.annotations import ATTRIBUTES
 
 plt.rc("font", size=13)
 answers = load("answers")
@@ -122,8 +122,8 @@ import pandas as pd
 from scipy.stats import median_abs_deviation
 
 from course.lab import check, load
-from helpers import annotations
-from helpers.annotations import ATTRIBUTES
+from faceaudit import annotations
+from faceaudit.annotations import ATTRIBUTES
 
 answers = load("answers")
 gender = answers[answers["attribute"] == "gender"]

@@ -33,7 +33,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from course.lab import load
-from helpers import pruning
+from faceaudit.effects import pruning
 
 plt.rc("font", size=13)
 images = load("images")
@@ -112,7 +112,7 @@ plt.rcdefaults()  # the figures of the lab are smaller
 import pandas as pd
 
 from course.lab import check, load
-from helpers import pruning
+from faceaudit.effects import pruning
 
 LEVELS = ["skin_colour_level", "hair_length_level", "gender_level"]
 images = load("images")

@@ -33,11 +33,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from course.lab import load
-from helpers import errors
+from faceaudit.effects import error_rates
 
 BY, LARGE = ["group", "hair", "skin"], {"font.size": 14, "axes.spines.top": False}
 LARGE["axes.spines.right"] = False
-table = errors.stratified_errors(load("portraits"), BY, "error_null")
+table = error_rates.stratified_errors(load("portraits"), BY, "error_null")
 names = [f"{' '.join(key)}, n = {n:,}" for key, n in table["n"].items()]
 rate, low, high = (100 * table[end].to_numpy() for end in ("rate", "low", "high"))
 with plt.rc_context(LARGE):

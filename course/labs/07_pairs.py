@@ -55,7 +55,7 @@ import pandas as pd
 from matplotlib.colors import ListedColormap
 from scipy.stats import binom
 
-from helpers import effects
+from faceaudit import effects
 
 CELLS = ["women, short hair", "women, long hair", "men, short hair", "men, long hair"]
 levels = ["transect", "gender_level", "hair_length_level"]
@@ -194,7 +194,7 @@ import statsmodels.formula.api as smf
 from scipy.stats import binomtest
 
 from course.lab import check, load
-from helpers import effects
+from faceaudit import effects
 
 images = load("images")
 print(f"{len(images):,} images of {images['transect'].nunique()} faces")

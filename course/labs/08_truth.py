@@ -165,7 +165,7 @@ import statsmodels.formula.api as smf
 from scipy.stats import binom
 
 from course.lab import check, load
-from helpers import effects
+from faceaudit import effects
 
 versions = load("versions")
 points = ["estimate", "low", "high", "truth", "truth_se"]

@@ -41,8 +41,8 @@ import numpy as np
 import pandas as pd
 
 from course.lab import load
-from helpers.effects import Design, power, transects_needed
-from helpers.effects.planning import label_noise, noisy_design
+from faceaudit.effects import Design, power, transects_needed
+from faceaudit.effects.planning import label_noise, noisy_design
 
 sizes = np.unique(np.geomspace(20, 2000, 60).round().astype(int))
 plt.rcParams["font.size"] = 15
@@ -161,8 +161,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from course.lab import check, load
-from helpers.effects import Design, power, transects_needed
-from helpers.effects.planning import label_noise, noisy_design
+from faceaudit.effects import Design, power, transects_needed
+from faceaudit.effects.planning import label_noise, noisy_design
 
 images = load("images")
 pilot = images[images["transect"] < 50]

@@ -32,17 +32,19 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
 import facerender
+from faceaudit import effects
+from faceaudit.effects.pruning import ADULT_RULE
+from faceaudit.effects.risks import fit_logits
+from faceaudit.effects.verdicts import Z
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import with_minus
 from faceworld import do, networks as models, populations, scorecard
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import draw, matched_audits, pooled_audits, truth, with_truth
-from helpers import effects, figures
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import claim, margin_below, with_minus
-from helpers.effects import audit_plan, labels
-from helpers.effects.risks import fit_logits
+from helpers.claims import claim, margin_below
 from helpers.figures import panels
-from helpers.pruning import ADULT_RULE
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -798,7 +800,7 @@ def by_gender_adjusted(*covariates: str) -> scorecard.Estimator:
         margin = parts[["low", "high"]].sub(parts["estimate"], axis=0)
         estimate = parts["estimate"].groupby("audit").sum(min_count=2)
         ends = np.sqrt((margin**2).groupby("audit").sum(min_count=2))
-        p = 2 * norm.sf(estimate.abs() / (ends.mean(axis=1) / labels.Z))
+        p = 2 * norm.sf(estimate.abs() / (ends.mean(axis=1) / Z))
         ends = {"low": estimate - ends["low"], "high": estimate + ends["high"]}
         return pd.DataFrame({"estimate": estimate, **ends, "p": p})
 

@@ -33,17 +33,20 @@ from myst_nb import glue
 from statsmodels.stats.proportion import proportion_confint
 
 import facerender
+from faceaudit import annotations, effects
+from faceaudit.effects import display_names, error_rates, verdicts
+from faceaudit.latents import directions, transects
+from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, do, load_generator, networks as models, raters as observers, scorecard
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import draw, matched_audits, truth
 from faceworld.scorecard.truth import CONTRASTS, name_cells
-from helpers import annotations, directions, effects, errors, figures, transects
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import told, with_minus
-from helpers.effects import audit_plan, labels
+from helpers.claims import told
 from helpers.figures import panels
-from helpers.orthogonalization import dual_basis
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -177,7 +180,7 @@ drift.rename(lambda name: name.replace("_", " "), level="axis").rename(
 swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=device)
 
 # %% tags=["remove-cell"]
-label = errors.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
+label = error_rates.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
     name: ((models.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
     for name, network in networks.items()
@@ -283,7 +286,7 @@ Markdown(say_ends(entangled, "share", "at the left end", "at the right end"))
 audit = stage.load("08_stratified_errors", "audit.parquet")
 parameters = torch.from_numpy(stage.load("05_transect_generation", "fitted_parameters.npy").copy())
 shown = facerender.visible_scores(parameters).set_index(audit.index)
-right = errors.majority(shown["gender"]).to_numpy()
+right = error_rates.majority(shown["gender"]).to_numpy()
 CROWDS, NOISES = (1, 3, 5, 9, 15), {"calibrated": 1.0, "twice the noise": 2.0}
 
 # %%
@@ -366,7 +369,7 @@ def on_women(name: str) -> pd.DataFrame:
 
 
 women = pd.concat([on_women(name) for name in TRAINED])
-women = women.assign(points=labels.points(women)).rename(columns={"cues": "cues times"})
+women = women.assign(points=display_names.points(women)).rename(columns={"cues": "cues times"})
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
 # %% tags=["remove-input"]
@@ -597,7 +600,7 @@ def draw_rungs(ax, table: pd.DataFrame) -> None:
     for (arm, mine), shift, look in zip(arms, shifts, figures.SPARE, strict=False):
         panels.upright(ax, mine["cell"].map(names.index) + shift, mine, look, arm, **how)
     known, places = table.drop_duplicates("cell"), np.arange(len(names))
-    truth, reach = 100 * known["truth"], 100 * labels.Z * known["truth_se"]
+    truth, reach = 100 * known["truth"], 100 * verdicts.Z * known["truth_se"]
     ax.bar(places, 2 * reach, 0.84, truth - reach, color="#BBBBBB", zorder=0)
     ax.hlines(truth, places - 0.42, places + 0.42, color=figures.BLACK, linewidth=1, zorder=1)
     ax.axhline(0, **panels.ZERO)
@@ -764,7 +767,7 @@ def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
     answers = crowd.annotate(seen, n_raters, seed=seed, stage="06_annotation_ingestion")
     annotations.write_mturk(answers, path)
     scores = annotations.scores(annotations.read_mturk(path).frame).loc[seen.index]
-    return errors.majority(scores["gender"])
+    return error_rates.majority(scores["gender"])
 
 
 # %% tags=["hide-input"]
@@ -805,7 +808,7 @@ passed = ~alone.groupby("candidate")["clear"].any()
 PLACEBOS = [name for name in placebos if passed.get(name, True)]
 
 # %% tags=["remove-cell"]
-alone["points"] = labels.points(alone)
+alone["points"] = display_names.points(alone)
 
 # %% tags=["remove-input"]
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
@@ -969,7 +972,7 @@ claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
 
 # %% tags=["remove-cell"]
 MEASURES = ["tipping γ", "E-value", "E of limit", "Γ"]
-claims["points"] = labels.points(claims)
+claims["points"] = display_names.points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
 
 # %% tags=["remove-input"]

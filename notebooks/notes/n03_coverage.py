@@ -28,16 +28,16 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 import facerender
+from faceaudit.annotations.schema import n_levels
+from faceaudit.effects import verdicts
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import SCORE_DIGITS
 from faceworld import crowd, scorecard
 from faceworld.scorecard import truth
 from helpers import figures
-from helpers.annotations.schema import n_levels
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim
-from helpers.effects import labels
 from helpers.figures import panels
-from helpers.utils import seeding
-from helpers.utils.checks import SCORE_DIGITS
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -391,7 +391,7 @@ VARIANCES = {
     "transects + raters − answers": of_transects + (of_raters - of_answers).clip(lower=0),
 }
 away = (rated["estimate"] - rated["truth"]).abs()
-held = {name: away <= labels.Z * np.sqrt(variance) for name, variance in VARIANCES.items()}
+held = {name: away <= verdicts.Z * np.sqrt(variance) for name, variance in VARIANCES.items()}
 
 # %%
 rated = rated.assign(**held, attribute=rated["axis"].map(dict(enumerate(AXES))))
@@ -450,7 +450,7 @@ def half_widths(name: str) -> pd.DataFrame:
     added = {of: found[of].mean(axis=1).var(axis=0, ddof=1) for of in other_labels}
     usual = own.var(axis=0, ddof=1) / n_transects
     whole = usual + np.clip(added["raters"] - added["answers"], 0, None)
-    columns = own.mean(axis=0), labels.Z * np.sqrt(usual), labels.Z * np.sqrt(whole)
+    columns = own.mean(axis=0), verdicts.Z * np.sqrt(usual), verdicts.Z * np.sqrt(whole)
     table = pd.DataFrame(dict(zip(("effect", "±", "± with raters"), columns, strict=True)), AXES)
     # What so few resamples leave to chance, of the ratio of both widths.
     noise = np.hypot(added["raters"], added["answers"]) * np.sqrt(2 / (4 * RESAMPLES - 1))

@@ -33,17 +33,18 @@ from myst_nb import glue
 from statsmodels.stats.weightstats import DescrStatsW
 
 import faceworld
+from faceaudit import sensitivity
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.annotations.schema import n_levels
+from faceaudit.sensitivity.measures import mean_changes, share_table
+from faceaudit.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
+from faceaudit.utils import seeding
 from facerender.parameters import to_frame, visible_scores
 from faceworld import celeba, crowd, networks, populations
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import flips
-from helpers import claims, figures, sensitivity
-from helpers.annotations import ATTRIBUTES
-from helpers.annotations.schema import n_levels
+from helpers import claims, figures
 from helpers.artifacts import Stage
-from helpers.sensitivity.measures import mean_changes, share_table
-from helpers.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows, traverse
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -28,11 +28,11 @@ from IPython.display import Markdown
 from scipy.ndimage import gaussian_filter
 
 import faceworld
+from faceaudit.generators import realism
+from faceaudit.sensitivity.vectors import as_uint8, traverse
 from faceworld import networks
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.generators import realism
-from helpers.sensitivity.vectors import as_uint8, traverse
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

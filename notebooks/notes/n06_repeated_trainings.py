@@ -37,13 +37,13 @@ import torch
 from IPython.display import Markdown
 from myst_nb import glue
 
+from faceaudit import verification
+from faceaudit.verification.composition import composition_effects, training_effects
+from faceaudit.verification.prototypes import IMAGES_EACH, STEPS, over_seeds
 from faceworld import do, networks as models, people as invented
 from faceworld.people import ancestry_point, recorded_trainings
-from helpers import claims, figures, verification
+from helpers import audit_plan, claims, figures
 from helpers.artifacts import Stage
-from helpers.effects import audit_plan
-from helpers.verification.composition import composition_effects, training_effects
-from helpers.verification.pairs import IMAGES_EACH, STEPS, over_seeds
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"

@@ -68,17 +68,22 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import facerender
+from faceaudit import effects
+from faceaudit.annotations import schema
+from faceaudit.annotations.schema import n_levels
+from faceaudit.effects import contrasts, display_names, error_rates, max_t_intervals
+from faceaudit.effects.verdicts import Z
+from faceaudit.latents import transects
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import in_points, with_minus
 from faceworld import counterfactuals, crowd, do, load_generator, networks as models
 from faceworld.raters import loose_hair
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
-from helpers import effects, errors, figures, transects
-from helpers.annotations.schema import n_levels
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import in_points, told, with_minus
-from helpers.directions import Hyperplanes
-from helpers.effects import audit_plan, contrasts, labels, max_t_intervals
-from helpers.utils import seeding
+from helpers.claims import told
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -216,7 +221,7 @@ SCALE = {axis: n_levels(axis) - 1 for axis in MOVED}
 between, people = {}, {axis: walked(axis) for axis in MOVED}
 for axis in MOVED:
     scores, seen = asked(people[axis], f"between_{axis}"), rated(people[axis], axis)
-    label = errors.majority(seen["gender"])
+    label = error_rates.majority(seen["gender"])
     between[axis] = {model: (scores[model] > 0.5) != label for model in TRAINED}
     between[axis] |= {"rated": seen[axis], "exact": facerender.to_frame(people[axis])[axis]}
 
@@ -440,7 +445,7 @@ def finish(
 def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
     """Change of the error rate by dose, found and true: a row per model, a column per gender."""
     other = next(name for name in MOVED if name != axis)
-    groups, looks = labels.LEVEL_NAMES[AXES[-1]], labels.LEVEL_NAMES[other]
+    groups, looks = schema.LEVEL_NAMES[AXES[-1]], schema.LEVEL_NAMES[other]
     size = (NARROW, 1.4 + 2.3 * len(TRAINED))
     shape = {"sharex": True, "sharey": "row", "squeeze": False}
     figure, axes = plt.subplots(len(TRAINED), len(groups), figsize=size, **shape)
@@ -454,7 +459,7 @@ def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
             curve, look = curves.loc[(model, cell)], figures.look(name)
             draw_band(ax, curve["dose"], curve, look, name, look.marker)
             style = {"fmt": f"{look.marker}--", "color": look.colour, "markersize": 5}
-            reach = labels.Z * curve["truth_se"]
+            reach = Z * curve["truth_se"]
             x, y = curve["true_dose"], curve["truth"]
             ax.errorbar(x, y, yerr=reach, mfc="white", label=f"{name}, true", **style)
         ax.yaxis.set_major_formatter(PercentFormatter(1, 0, ""))
@@ -486,7 +491,7 @@ def in_words(table: pd.DataFrame):
 
 # %%
 slopes = dosed.loc["per step"].droplevel("step")
-slopes = slopes.assign(points=labels.points(slopes), true=100 * slopes["truth"])
+slopes = slopes.assign(points=display_names.points(slopes), true=100 * slopes["truth"])
 largest = slopes[slopes["clear"]].sort_values("estimate", key=np.abs, ascending=False)
 in_words(largest.head(8)[["points", "true", "agrees"]])
 
@@ -496,7 +501,7 @@ in_words(largest.head(8)[["points", "true", "agrees"]])
 
 # %%
 bends = dosed.loc["bend"].droplevel("step")
-bends = bends.assign(points=labels.points(bends), true=100 * bends["truth"])
+bends = bends.assign(points=display_names.points(bends), true=100 * bends["truth"])
 bent = bends[bends["clear"]].sort_values("estimate", key=np.abs, ascending=False)
 in_words(bent.head(8)[["points", "true", "agrees"]])
 
@@ -561,7 +566,7 @@ def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
         style = {"fmt": look.marker, "color": look.colour, "markersize": 5, "capsize": 2}
         ax.errorbar(part["estimate"], y, xerr=reach, label=model, **style)
         style = {"fmt": "D", "color": look.colour, "markersize": 6, "mfc": "white"}
-        ax.errorbar(part["truth"], y + 0.09, xerr=labels.Z * part["truth_se"], **style)
+        ax.errorbar(part["truth"], y + 0.09, xerr=Z * part["truth_se"], **style)
     ax.xaxis.set_major_formatter(PercentFormatter(1, 0, ""))
     named = [",\n".join(filter(None, key)) for key in rows]
     named = [name.replace("skin colour", "skin").replace("hair length", "hair") for name in named]
@@ -598,8 +603,8 @@ Markdown(
 
 # %%
 EDGES, FEW, SOURCES = np.linspace(0.5, 1, 6), 10, ("found", "true")
-ANSWERS = dict(enumerate(labels.LEVEL_NAMES["gender"]))
-SKINS = dict(enumerate(labels.LEVEL_NAMES["skin_colour"]))
+ANSWERS = dict(enumerate(schema.LEVEL_NAMES["gender"]))
+SKINS = dict(enumerate(schema.LEVEL_NAMES["skin_colour"]))
 skin_axis = AXES.index("skin_colour")
 
 
@@ -739,7 +744,7 @@ def too_sure(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
 found = pd.concat({m: too_sure(score_found[m], label_found) for m in TRAINED}, axis=1)
 true = pd.concat({m: too_sure(score_true[m], label_true) for m in TRAINED}, axis=1)
 sure = beside_truth(together(found, 1 / 2 ** (len(AXES) - 1)), true)
-sure = sure.assign(points=labels.points(sure), true=100 * sure["truth"])
+sure = sure.assign(points=display_names.points(sure), true=100 * sure["truth"])
 in_words(sure[["points", "true", "agrees"]])
 
 # %% tags=["remove-input"]
@@ -762,7 +767,7 @@ Markdown(
 
 # %%
 THRESHOLDS = expit(np.linspace(-4, 4, 33))
-WHO = labels.LEVEL_NAMES[AXES[-1]]
+WHO = schema.LEVEL_NAMES[AXES[-1]]
 
 
 # %%
@@ -854,7 +859,7 @@ verdict_there = stage.load("11_who_was_right", "results.json")
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     """A found effect whose interval takes in the error of the instrument (chapter 11)."""
     estimate, low, high = effect
-    margin = np.hypot((high - low) / 2, labels.Z * verdict_there["instrument_error"])
+    margin = np.hypot((high - low) / 2, Z * verdict_there["instrument_error"])
     return estimate, estimate - margin, estimate + margin
 
 
@@ -903,7 +908,7 @@ rows = {}
 for model, threshold in product(TRAINED[:2], CHOSEN):
     gap, found = counted_gap(model, threshold), found_effect(model, threshold)
     both = {"counted gap": gap, "found effect": found}
-    words = dict(zip(both, labels.points(pd.DataFrame(both, INTERVAL).T), strict=True))
+    words = dict(zip(both, display_names.points(pd.DataFrame(both, INTERVAL).T), strict=True))
     rows[model, threshold] = words | {"blame on skin": weigh_blame(widened(found), gap)}
 
 # %%
@@ -940,12 +945,12 @@ def true_effect(model: str, threshold: float) -> tuple[float, ...]:
     wrong = ((score_true[model] > threshold) != (label_true == 1)).astype(float)
     light, dark = (wrong.take(0, -1).take(level, 1 + skin_axis) for level in (0, 1))
     change = pd.Series((dark - light).reshape(len(wrong), -1).mean(axis=1))
-    estimate, margin = change.mean(), labels.Z * change.sem()
+    estimate, margin = change.mean(), Z * change.sem()
     return estimate, estimate - margin, estimate + margin
 
 
 truly = pd.DataFrame([true_effect(*key) for key in verdicts.index], columns=INTERVAL)
-beside = verdicts[["found effect"]].assign(truth=labels.points(truly))
+beside = verdicts[["found effect"]].assign(truth=display_names.points(truly))
 beside.style.format_index(precision=2, level="threshold")
 
 # %% [markdown]
@@ -967,7 +972,7 @@ beside.style.format_index(precision=2, level="threshold")
 def share(name: str, pairs: np.ndarray) -> dict[str, float]:
     """Share of the pairs that turned, with Wilson's interval."""
     turned, size = pairs.mean(), np.array(len(pairs), float)
-    low, high = map(float, effects.score_interval(np.array(turned), size, labels.Z))
+    low, high = map(float, effects.score_interval(np.array(turned), size, Z))
     # Rounding must not put an end beyond a share of zero or one.
     return {name: turned, f"{name}_low": min(low, turned), f"{name}_high": max(high, turned)}
 
@@ -981,7 +986,7 @@ def sides(grids: dict) -> pd.DataFrame:
         others = [name for name in AXES if name != axis]
         for held in product((0, 1), repeat=len(others)):
             pairs, levels = change[:, *held], dict(zip(others, held, strict=True))
-            row = {"attribute": axis, "model": model, "cell": labels.held_in_words(levels)}
+            row = {"attribute": axis, "model": model, "cell": display_names.held_in_words(levels)}
             row |= levels | {"n": len(pairs)} | share("harmed", pairs > 0)
             rows.append(row | share("helped", pairs < 0))
     table = pd.DataFrame(rows).set_index(["attribute", "model", "cell"])
@@ -1049,7 +1054,7 @@ draw_flips(turned.loc["skin_colour"])
 def with_net_interval(table: pd.DataFrame) -> pd.DataFrame:
     """Shares of cells, and Tango's interval of harmed minus helped."""
     counts = (table[["harmed", "helped"]].mul(table["n"], axis=0)).round().assign(n=table["n"])
-    ends = [effects.paired_interval(*row, labels.Z) for row in counts.to_numpy()]
+    ends = [effects.paired_interval(*row, Z) for row in counts.to_numpy()]
     return table.assign(**dict(zip(("low", "high"), np.transpose(ends), strict=True)))
 
 
@@ -1101,7 +1106,7 @@ male = audit.iloc[places][f"score_{model}"]
 titles = [f"{p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)]
 
 # %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below. Above each picture: the probability of male, and whether the answer is right."}}
-figure = figures.gallery(large, 2 * SHOWN, titles, labels.LEVEL_NAMES[attribute])
+figure = figures.gallery(large, 2 * SHOWN, titles, schema.LEVEL_NAMES[attribute])
 figure.set_size_inches(NARROW, 2.8)
 
 # %% tags=["remove-input"]
@@ -1283,7 +1288,7 @@ families["interactions"] = crossed
 reach = {name: (one.attrs["critical"], len(one)) for name, one in families.items()}
 reach = pd.DataFrame(reach, ["critical value", "entries"]).T
 reach["Bonferroni"] = norm.ppf(1 - 0.025 / reach["entries"])
-assert (reach["critical value"] > labels.Z).all()
+assert (reach["critical value"] > Z).all()
 reach.style.format("{:.2f}").format("{:.0f}", subset=["entries"])
 
 # %% [markdown]

@@ -58,16 +58,22 @@ from IPython.display import Markdown
 from myst_nb import glue
 from PIL import Image
 
+from faceaudit import effects
+from faceaudit.effects import display_names
+from faceaudit.generators import draw_weights, load_checkpoint, realism, stylegan2
+from faceaudit.generators.checkpoints import rosinality_names
+from faceaudit.generators.convert import write_converted
+from faceaudit.generators.image_cache import synthesize_to_store
+from faceaudit.images import ImageSet
+from faceaudit.latents import directions, orthogonalization, transects
+from faceaudit.latents.directions import out_of_range
+from faceaudit.utils import seeding
+from faceaudit.utils.files import atomic
+from faceaudit.utils.formatting import with_minus
 from faceworld import load_generator, networks
-from helpers import directions, effects, figures, orthogonalization, transects
-from helpers.artifacts import Stage, atomic
-from helpers.claims import claim, margin_above, with_minus
-from helpers.effects import labels
-from helpers.generators import ImageSet, draw_weights, load_checkpoint, realism, stylegan2
-from helpers.generators.batches import synthesize_to_store
-from helpers.generators.checkpoints import rosinality_names
-from helpers.generators.convert import write_converted
-from helpers.utils import seeding
+from helpers import figures
+from helpers.artifacts import Stage
+from helpers.claims import claim, margin_above
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -147,7 +153,7 @@ assert ran["code ran"].tolist() == [True, False]
 #
 # Official files and those of rosinality name the same weights differently. We read both, and write them once as safetensors, a format that holds numbers
 # only. The card beside the file says where the weights came from, under which licence, and how images are made. The command is
-# `python -m helpers.generators.convert`.
+# `python -m faceaudit.generators.convert`.
 
 # %%
 network = load_checkpoint(published)
@@ -338,7 +344,7 @@ def outside(row: int, length: float) -> float:
     out = False
     for sign in (-1, 1):
         ends = base_codes + sign * length * spread[row] * dual[row]
-        out = out | (realism.out_of_range(ends, ordinary, planes)["outside"] != "")
+        out = out | (out_of_range(ends, ordinary, planes)["outside"] != "")
     return float(out.mean())
 
 
@@ -508,7 +514,7 @@ of_sample = frame.groupby([f"{name}_level" for name in WORDS])["error"].mean()
 
 # %% tags=["remove-input"]
 named = [
-    f"All misses share *{labels.held_in_words(dict(zip(WORDS, levels, strict=True)))}*: the model "
+    f"All misses share *{display_names.held_in_words(dict(zip(WORDS, levels, strict=True)))}*: the model "
     f"misreads {of_sample[levels]:.1%} of these images, and {of_truth[:, *levels].mean():.1%} on the "
     "faces of the truth."
     for levels in shared

@@ -36,18 +36,21 @@ from matplotlib.ticker import MaxNLocator, NullLocator, PercentFormatter
 from statsmodels.stats.proportion import proportion_confint
 
 import facerender
+from faceaudit import annotations, verification
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.effects import error_rates
+from faceaudit.effects.error_rates import stratified_errors
+from faceaudit.effects.pruning import PAPER_RULES
+from faceaudit.latents import directions, transects
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.verification import prototypes as study
 from faceworld import crowd, load_generator, people as invented
 from faceworld.people import render_heads
-from helpers import annotations, directions, errors, figures, transects, verification
-from helpers.annotations import ATTRIBUTES
+from helpers import figures
 from helpers.artifacts import Stage
 from helpers.claims import Margin, claim, told
-from helpers.directions import Hyperplanes
-from helpers.errors import stratified_errors
 from helpers.figures import panels
 from helpers.figures.charts import ABOVE
-from helpers.pruning import PAPER_RULES
-from helpers.verification import pairs as study
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -446,8 +449,8 @@ seen_in = [rows.assign(population=name) for name, rows in grids.items()]
 seen_in = pd.concat([drawn.replace({"population": SETS}), *seen_in]).reset_index(drop=True)
 
 # %% tags=["hide-cell"]
-seen_in["seen as"] = errors.majority(seen_in["gender"]).map({0: "female", 1: "male"})
-seen_in["skin"] = errors.discretize(seen_in["skin_colour"], *errors.STRATA["skin_colour"])
+seen_in["seen as"] = error_rates.majority(seen_in["gender"]).map({0: "female", 1: "male"})
+seen_in["skin"] = error_rates.discretize(seen_in["skin_colour"], *error_rates.STRATA["skin_colour"])
 seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
@@ -578,13 +581,13 @@ for name, score in {
     "hair": "hair_length",
     "skin": "skin_colour",
 }.items():
-    answers[name] = errors.discretize(answers[score], *errors.STRATA[score])
+    answers[name] = error_rates.discretize(answers[score], *error_rates.STRATA[score])
 grown = answers[answers["kept"] & answers["adult"]]
 
 # %% tags=["hide-cell"]
 matched = {
     attribute: {
-        model: errors.matched_groups(grown, attribute, by, f"error_{model}")
+        model: error_rates.matched_groups(grown, attribute, by, f"error_{model}")
         for model in ("celeba-like", "fairface-like", "null")
     }
     for attribute, by in {
@@ -655,7 +658,7 @@ pd.DataFrame(moved).style.format("{:.1%}")
 
 # %% tags=["hide-cell"]
 aged = answers[answers["kept"]]
-aged = aged.assign(age_group=errors.age_group(aged["age"]))
+aged = aged.assign(age_group=error_rates.age_group(aged["age"]))
 
 
 def by_age(model: str) -> None:
@@ -665,7 +668,7 @@ def by_age(model: str) -> None:
     for ax, threshold in zip(axes, (0.5, own), strict=True):
         answer = aged[f"score_{model}"] > threshold
         at = aged.assign(error=(answer != aged["label"]).astype(int))
-        table = errors.stratified_errors(at, ["age_group", "perceived_gender"])
+        table = error_rates.stratified_errors(at, ["age_group", "perceived_gender"])
         figures.bars(table, "error rate", ax, few=10)
         names = [tick.get_text().replace(" ", "\n") for tick in ax.get_xticklabels()]
         ax.set_xticks(ax.get_xticks(), names)

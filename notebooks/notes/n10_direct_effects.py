@@ -53,16 +53,18 @@ from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.weightstats import DescrStatsW
 
 import facerender
+from faceaudit import effects
+from faceaudit.effects import contrasts, display_names, error_rates, verdicts
+from faceaudit.utils import seeding
+from faceaudit.utils.formatting import in_points, with_minus
 from faceworld import load_generator, networks as models, scorecard
 from faceworld.crowd import perceived
 from faceworld.scorecard import error_sources, truth
 from faceworld.scorecard.truth import CONTRASTS, name_cells
-from helpers import effects, errors, figures
+from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, in_points, with_minus
-from helpers.effects import audit_plan, contrasts, labels
+from helpers.claims import Margin, claim
 from helpers.figures import panels
-from helpers.utils import seeding
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -138,8 +140,8 @@ wider = ranked[["estimate"]].assign(**dict(zip(("low", "high"), np.transpose(end
 # %% tags=["hide-input"]
 shown = ranked.assign(
     contrast=ranked["attribute"].map(CONTRASTS),
-    points=labels.points(ranked),
-    simultaneous=labels.points(wider),
+    points=display_names.points(ranked),
+    simultaneous=display_names.points(wider),
 )
 shown.set_index(["model", "contrast"])[["cell", "points", "n", "simultaneous"]]
 
@@ -176,7 +178,9 @@ together = crossed.index.get_level_values("model").map(of_gender.group_of)
 crossed["p, Holm"] = crossed.groupby(together)["p"].transform(effects.holm)
 
 # %% tags=["hide-input"]
-shown = pd.DataFrame({"men minus women, simultaneous": labels.points(crossed)}, crossed.index)
+shown = pd.DataFrame(
+    {"men minus women, simultaneous": display_names.points(crossed)}, crossed.index
+)
 shown["p, Holm"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in crossed["p, Holm"]]
 shown.rename(CONTRASTS, level="attribute")
 
@@ -214,7 +218,7 @@ Markdown(with_minus("\n".join(lines)))
 # %%
 CUT = {"beard": "facial_hair", "painted": "makeup"}
 cut = {
-    name: errors.discretize(audit[score], *effects.PAPER_LEVELS[score])
+    name: error_rates.discretize(audit[score], *effects.PAPER_LEVELS[score])
     for name, score in CUT.items()
 }
 carried = audit.assign(**cut)
@@ -230,7 +234,7 @@ direct = {
 direct = pd.concat(direct, names=["model", "attribute"])
 
 # %% tags=["hide-input"]
-rows = direct.assign(points=labels.points(direct))
+rows = direct.assign(points=display_names.points(direct))
 rows = rows.rename({"total - direct": "portion eliminated"}, level="effect").reset_index()
 rows["attribute"] = rows["attribute"].map(CONTRASTS)
 rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False)
@@ -254,7 +258,7 @@ p_holm = eliminated.groupby(together)["p"].transform(effects.holm)
 carried_off = eliminated[p_holm < plan.level]
 
 # %% tags=["remove-input"]
-rows = zip(carried_off.index, labels.points(carried_off), strict=True)
+rows = zip(carried_off.index, display_names.points(carried_off), strict=True)
 named = [f"{CONTRASTS[axis]} in {model}: {text}" for (model, axis), text in rows]
 Markdown(
     f"The portion eliminated is clear of zero for {'; '.join(named)} points."
@@ -294,7 +298,7 @@ style = {"fmt": look.marker, "color": look.colour, "capsize": 2}
 for ax, axis in zip(axes, AXES, strict=True):
     rows = leaked[leaked["attribute"] == axis]
     rows = rows.sort_values("effect", key=np.abs, ascending=False, kind="stable").head(MOST)
-    ax.errorbar(rows["effect"], range(len(rows)), xerr=labels.Z * rows["se"], **style)
+    ax.errorbar(rows["effect"], range(len(rows)), xerr=verdicts.Z * rows["se"], **style)
     ax.axvline(0, **panels.ZERO)
     panels.name_rows(ax, [name.replace("_", " ") for name in rows["parameter"]])
     ax.set_title(CONTRASTS[axis], fontsize=11)
@@ -315,7 +319,7 @@ for axis in AXES:
     large = ordered[ordered > NOTABLE]
     moved = leaked[leaked["attribute"] == axis].set_index("parameter").loc[large.index]
     named = [
-        f"{name.replace('_', ' ')} {row['effect']:+.2f} ± {labels.Z * row['se']:.2f}"
+        f"{name.replace('_', ' ')} {row['effect']:+.2f} ± {verdicts.Z * row['se']:.2f}"
         for name, row in moved.iterrows()
     ]
     lines.append(
@@ -345,7 +349,7 @@ BETWEEN = ["base faces", "doses", "leakage"]
 parts = added[added["step"].isin(BETWEEN) & (added["model"] != "null")]
 
 # %%
-margin = labels.Z * parts["se"]
+margin = verdicts.Z * parts["se"]
 parts = parts.assign(
     estimate=parts["change"], low=parts["change"] - margin, high=parts["change"] + margin
 )
@@ -390,10 +394,10 @@ arm = {name: both[both["arm"] == name] for name in ("A3 doses", "C crowd")}
 
 # %% tags=["hide-input"]
 beside = {
-    "found (C)": labels.points(arm["C crowd"]),
+    "found (C)": display_names.points(arm["C crowd"]),
     "T₁": (100 * arm["C crowd"]["truth"]).map("{:+.1f}".format),
     "T₂": (100 * arm["A3 doses"]["estimate"]).map("{:+.1f}".format),
-    "bias, B − T₂": labels.points(left),
+    "bias, B − T₂": display_names.points(left),
 }
 pd.DataFrame(beside, left.index).xs("skin_colour", level="attribute")
 
@@ -585,7 +589,7 @@ Markdown(
 # %%
 averages = rungs[rungs["scope"] == "average"]
 skin_averages = averages.query("attribute == 'skin_colour' and arm > 'C'")
-skin_averages = skin_averages.assign(points=labels.points(skin_averages))
+skin_averages = skin_averages.assign(points=display_names.points(skin_averages))
 
 # %%
 headline = skin_averages.pivot_table("points", "model", "arm", "first", sort=False)
@@ -609,7 +613,7 @@ split = error_sources.contributions(rungs, STEPS)
 missed = split.index[split["missed"]]
 texts = (100 * split.loc[missed, ["truth", "estimate", *STEPS.values()]]).map("{:+.1f}".format)
 for step in STEPS.values():
-    texts[step] += (100 * labels.Z * step_se.loc[missed, step]).map(" ± {:.1f}".format)
+    texts[step] += (100 * verdicts.Z * step_se.loc[missed, step]).map(" ± {:.1f}".format)
 texts.index = [f"{m}, {a.split('_')[0]}: {c}" for m, a, c in missed]
 texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="font-size: 85%"')
 
@@ -628,7 +632,7 @@ drawn = stage.load("05_transect_generation", "drawn_index.parquet").set_index("i
 
 # %% tags=["hide-cell"]
 shape = facerender.visible_scores(drawn_faces)["gender"].set_axis(drawn.index)
-drawn["label"] = errors.majority(shape)
+drawn["label"] = error_rates.majority(shape)
 
 # %% tags=["hide-cell"]
 for name, network in networks.items():
@@ -649,7 +653,7 @@ shaved = rungs[rungs["arm"] == "B fitted"].assign(faces="shaved, little makeup")
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
 both = both[both["model"].isin(AUDITED)]
 both = both.assign(
-    points=labels.points(both), **{"effect on women": both["attribute"].map(CONTRASTS)}
+    points=display_names.points(both), **{"effect on women": both["attribute"].map(CONTRASTS)}
 )
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 
@@ -768,7 +772,7 @@ four = pd.concat(four, names=["number", "model"])
 def widened(effect: tuple[float, ...]) -> tuple[float, ...]:
     """A found effect whose interval takes in the error of the instrument as well."""
     estimate, low, high = effect
-    margin = np.hypot((high - low) / 2, labels.Z * instrument)
+    margin = np.hypot((high - low) / 2, verdicts.Z * instrument)
     return estimate, estimate - margin, estimate + margin
 
 
@@ -800,7 +804,7 @@ def simulated_words(model: str, share: float, rule) -> pd.Series:
     """The words of a rule on audits like this one, whose true share is known."""
     gap, effect = (four.loc[(name, model)] for name in ("counted gap", "found effect on transects"))
     margins = np.array([gap["high"] - gap["low"], effect["high"] - effect["low"]]) / 2
-    spread = np.hypot(margins / labels.Z, [0, instrument])
+    spread = np.hypot(margins / verdicts.Z, [0, instrument])
     draw = seeding.rng(seed, f"blame/{model}/{share}")
     drawn = draw.normal(gap["estimate"] * np.array([1, share]), spread, (DRAWS, 2))
     audits = np.stack([drawn, drawn - margins, drawn + margins], 2)
@@ -890,9 +894,9 @@ for model in AUDITED:
     row = everybody.loc[model]
     lines.append(
         f"- **{model}**: averaged over everybody the experiment finds "
-        f"{labels.points(everybody.loc[[model]])[0]} points, and the truth is "
+        f"{display_names.points(everybody.loc[[model]])[0]} points, and the truth is "
         f"{in_points(row['truth'])} ± "
-        f"{100 * labels.Z * row['truth_se']:.1f}."
+        f"{100 * verdicts.Z * row['truth_se']:.1f}."
     )
 Markdown(with_minus("\n".join(lines)))
 

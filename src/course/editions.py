@@ -45,9 +45,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 
 from course import lab, quiz
-from helpers import artifacts
+from helpers import artifacts, printing
 from helpers.artifacts import lineage
-from helpers.utils import printing
 
 COURSE = lineage.ROOT / "course"
 OUT = lineage.ROOT / "build" / "course"

@@ -35,16 +35,17 @@ from statsmodels.stats.proportion import confint_proportions_2indep
 
 import facerender
 from course.scoring import AXES, KEYS, MODELS, TOLERANCE, rows
+from faceaudit import effects
+from faceaudit.effects import error_rates
+from faceaudit.effects.pruning import PAPER_RULES, prune
+from faceaudit.effects.verdicts import Z
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.latents.transects import base_latents, index
 from faceworld import crowd, populations
 from faceworld import raters as observers
 from faceworld.interventions import counterfactuals
 from faceworld.known_truth import KnownTruthGenerator
 from faceworld.scorecard import truth
-from helpers import effects, errors
-from helpers.directions import Hyperplanes
-from helpers.effects.labels import Z
-from helpers.pruning import PAPER_RULES, prune
-from helpers.transects import base_latents, index
 
 KINDS = ("null", "skin", "cancelling by gender", "one cell", "hair only", "stowaway")
 DOSES = {"skin_colour": (0.2, 0.85), "hair_length": (0.2, 0.7), "gender": (0.08, 0.9)}
@@ -79,8 +80,8 @@ class Model:
         """Log odds of an error without the face effect, (n,), by scores that are truly visible."""
         skin = (visible["skin_colour"] - np.mean(DOSES["skin_colour"])) / 0.65
         hair = (visible["hair_length"] - np.mean(DOSES["hair_length"])) / 0.5
-        woman = visible["gender"] < errors.STRATA["gender"][0][0]
-        short = visible["hair_length"] < errors.STRATA["hair_length"][0][0]
+        woman = visible["gender"] < error_rates.STRATA["gender"][0][0]
+        short = visible["hair_length"] < error_rates.STRATA["hair_length"][0][0]
         inside = (woman == self.woman) & (short == self.short)
         pattern = {
             "null": 0 * skin,
@@ -91,7 +92,7 @@ class Model:
             "stowaway": 2 * (visible["makeup"] - 0.25),
         }[self.kind]
         nuisance = self.age * (visible["age"] - 0.6) + self.smiling * (visible["smiling"] - 0.6)
-        low = [visible[axis] < errors.STRATA[axis][0][0] for axis in AXES]
+        low = [visible[axis] < error_rates.STRATA[axis][0][0] for axis in AXES]
         own = np.take(self.own, np.ravel_multi_index(np.array(low, int), (2, 2, 2)))
         return (self.base + self.size * pattern + nuisance + own).to_numpy()
 
@@ -189,7 +190,7 @@ class Seal:
         table = pd.DataFrame({"image_id": [f"portrait_{k:05d}" for k in range(n)]})
         looks = crowd.perceived(facerender.visible_scores(faces))["gender"]
         return self._asked(
-            table, faces, errors.majority(looks), table["image_id"], "portraits", raters
+            table, faces, error_rates.majority(looks), table["image_id"], "portraits", raters
         )
 
     def _asked(
@@ -207,7 +208,7 @@ class Seal:
         answers = crowd.annotate(crowd.perceived(visible), raters, seed=seed, stage="league")
         said = crowd.mean_scores(answers).reindex(visible.index)
         table = table.join(said.round(4), on="image_id")
-        table["label"] = errors.majority(said["gender"]).to_numpy()
+        table["label"] = error_rates.majority(said["gender"]).to_numpy()
         mislabelled = (table["label"] != right).to_numpy()
         for name, model in self.models.items():
             own = {one: ndtri(self.uniform(name, "face", purpose, one)) for one in face.unique()}
@@ -301,7 +302,7 @@ def counted(table: pd.DataFrame) -> pd.DataFrame:
 
 def with_levels(portraits: pd.DataFrame) -> pd.DataFrame:
     """Portraits with levels of the axes, cut from what raters said as the book cuts them."""
-    cut = {f"{axis}_level": portraits[axis] >= errors.STRATA[axis][0][0] for axis in AXES}
+    cut = {f"{axis}_level": portraits[axis] >= error_rates.STRATA[axis][0][0] for axis in AXES}
     return portraits.assign(**{name: level.astype(int) for name, level in cut.items()})
 
 

@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 from statsmodels.stats.weightstats import DescrStatsW
 
+from faceaudit import effects
 from faceaudit import plan as plans
+from faceaudit.effects.contrasts import outcome_grid
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.pairs import Pairs
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.tables import Audited
+from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
+from faceaudit.verification.curves import by_group
 from faceaudit.wording import fault
-from helpers import effects
-from helpers.effects.contrasts import outcome_grid
-from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from helpers.verification import disparities, vertex_bootstrap
-from helpers.verification.curves import by_group
 
 PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
 """Similarity, whether it is one person, group, and both identities of every pair."""
@@ -190,7 +190,7 @@ def matched_row(
     """One comparison, of the faces in one cell (`held`: axis → level; `{}` for all faces).
 
     Returns:
-        Column → value: axis, contrast, cell, held, those of `helpers.effects.matched_effects`,
+        Column → value: axis, contrast, cell, held, those of `faceaudit.effects.matched_effects`,
         exact (one pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete
         pairs), faces_worse and faces_better (those with more at the high or at the low level).
     """
@@ -231,8 +231,8 @@ def explained(table: pd.DataFrame) -> pd.DataFrame:
 def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: ArrayLike) -> np.ndarray:
     """Two-sided p of Tango's score test that a difference of paired proportions is `delta`.
 
-    The test that `helpers.effects.paired_interval` inverts (Tango, Statistics in Medicine 17 (1998)
-    891-908): the interval ends where p is one minus its level.
+    The test that `faceaudit.effects.paired_interval` inverts (Tango, Statistics in Medicine 17
+    (1998) 891-908): the interval ends where p is one minus its level.
 
     Args:
         worse, better: discordant pairs of either kind (...).
@@ -261,7 +261,7 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
 
     Args:
         table: columns estimate, low, high, p, n, transects, worse, better and verdict of
-            `helpers.effects.matched_effects`, and exact: whether the first test applies.
+            `faceaudit.effects.matched_effects`, and exact: whether the first test applies.
         tolerance: largest effect that does not matter.
         level: of the family.
 
@@ -361,7 +361,7 @@ def settle_together(
 def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.DataFrame:
     """The table with p_beyond_holm, and verdicts that follow from it and from "within" before.
 
-    `weights` are the comparisons' shares of the level, of `helpers.effects.holm`.
+    `weights` are the comparisons' shares of the level, of `faceaudit.effects.holm`.
     """
     adjusted = effects.holm(table["p_beyond"], weights)
     states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]
@@ -388,8 +388,8 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
     Returns:
         "rates": a row per group: group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low,
         fmr_high, positives, negatives, fnmr_ratio, fmr_ratio and reason; "error rates by group": a
-        row per measure and other group, of `helpers.verification.disparities`, with p_beyond (of a
-        difference no larger than the tolerance) and Holm's adjustment over all of them. Where a
+        row per measure and other group, of `faceaudit.verification.disparities`, with p_beyond (of
+        a difference no larger than the tolerance) and Holm's adjustment over all of them. Where a
         recogniser was asked, also "enrolment": a row per group: group, images, identities,
         failures, rate, low, high; and "failures to enrol by group", which is judged together with
         the error rates where there is any.

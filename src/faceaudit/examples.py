@@ -20,10 +20,11 @@ from torch import nn
 from torch.nn import functional
 from torch.onnx import symbolic_helper
 
+from faceaudit.utils.files import atomic
 from faceworld import networks, populations
 from faceworld import people as invented
 from faceworld.rendering import render_to_store
-from helpers.artifacts import atomic, lineage
+from helpers.artifacts import lineage
 
 CLASSIFIER_SIZE, CLASSIFIER_SEED = 48, 20
 COMPOSITION, TAUGHT, IMAGES_TAUGHT = "mostly european", 300, 8

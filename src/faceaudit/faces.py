@@ -20,21 +20,21 @@ import torch
 import facerender
 from faceaudit import own_generator as own
 from faceaudit.answers import BlackBox, Say
+from faceaudit.generators.image_cache import synthesize_to_store
+from faceaudit.images.pictures import FILE, ImageSet
+from faceaudit.latents import transects
+from faceaudit.latents.directions import Hyperplanes
 from faceaudit.models import TRIED, check_model
 from faceaudit.parts import Export, Images, KnownTruth, Simulated
 from faceaudit.people import Said, said_of
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, matched
+from faceaudit.utils.files import file_hash
 from faceaudit.wording import fault, told
 from faceworld.crowd import annotate, mean_scores, perceived
 from faceworld.known_truth import KnownTruthGenerator
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
-from helpers import transects
-from helpers.artifacts.lineage import file_hash
-from helpers.directions import Hyperplanes
-from helpers.generators.batches import synthesize_to_store
-from helpers.generators.image_set import FILE, ImageSet
 
 DOSES = (0.2, 0.8)
 """Of every axis, on its scale from 0 to 1."""
@@ -54,7 +54,7 @@ class World:
         generator: of the faces.
         planes: exact hyperplanes of the axes, of what is held, and of age.
         axes: all that are manipulated, placebos last, with their doses.
-        recipe: arguments of `helpers.transects.base_latents`.
+        recipe: arguments of `faceaudit.latents.transects.base_latents`.
     """
 
     generator: KnownTruthGenerator

@@ -31,8 +31,8 @@ from urllib3.util import Retry
 
 from faceaudit.answers import NO_FACE, ROUNDING, AnswerCache, BlackBox, Done, Reading, Wanted
 from faceaudit.parts import Http
+from faceaudit.utils import seeding
 from faceaudit.wording import fault
-from helpers.utils import seeding
 
 FROM_ENVIRONMENT = "env:"
 TRIES = 6

@@ -22,9 +22,10 @@ from faceaudit.model_http import RemoteModel
 from faceaudit.parts import Http, Model, Onnx, PythonModel
 from faceaudit.plausibility import doubts_of_preparation
 from faceaudit.specification import Specification
+from faceaudit.utils.files import file_hash
+from faceaudit.utils.names import paths_on_disk
 from faceaudit.wording import fault
-from helpers.artifacts.lineage import digest, file_hash
-from helpers.utils.names import paths_on_disk
+from helpers.artifacts.lineage import digest
 
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
@@ -198,7 +199,7 @@ class LocalModel(BlackBox):
 
     def ask(self, images: np.ndarray) -> Answers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
-        from helpers.utils.checks import check_images  # with torch
+        from faceaudit.utils.arguments import check_images  # with torch
 
         check_images(images)
         parts = []

@@ -4,7 +4,7 @@ The steps are those of chapters 03 to 05: sampled codes and what is said of thei
 hyperplane for every attribute, and the dual basis a direction that leaves the other attributes
 where they are. With a `calibration`, planes are fitted to logits of answers, and people look at
 neutral faces and at rounds of transects, until faces and levels are where they are meant to be
-(`helpers.calibration`); a gate says whether they are. The command
+(`faceaudit.latents.calibration`); a gate says whether they are. The command
 `make reproduce GENERATOR=ffhq.pkl MODEL=gender.onnx` writes the audit file by the pattern of
 `audits/study.yml`, and goes through it from then on.
 """
@@ -30,24 +30,26 @@ import yaml
 from scipy.special import expit, logit
 from sklearn.linear_model import Ridge
 
+from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.answers import ask_and_keep
+from faceaudit.generators import convert
+from faceaudit.generators.checkpoints import load_checkpoint
+from faceaudit.generators.image_cache import Generator, synthesize_to_store
+from faceaudit.latents import calibration, directions, transects
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.latents.orthogonalization import VIF_CAP, dual_basis, variance_inflation
 from faceaudit.models import LocalModel, OnnxNetwork, imported, local_model
 from faceaudit.parts import ON_CROPS, Crop, Style
 from faceaudit.people import PeopleNeeded, Said
 from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD, write_text
 from faceaudit.specification import Specification, read_specification
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import require_shape
+from faceaudit.utils.files import file_hash
+from faceaudit.utils.parallel import on_one_thread
 from faceaudit.wording import fault, rendered, told
 from faceworld.generators import load_generator
-from helpers import calibration, directions, transects
-from helpers.annotations import ATTRIBUTES
-from helpers.artifacts.lineage import ROOT, file_hash, load_profile
-from helpers.directions import Hyperplanes
-from helpers.generators import Generator, convert, load_checkpoint
-from helpers.generators.batches import synthesize_to_store
-from helpers.orthogonalization import VIF_CAP, dual_basis, variance_inflation
-from helpers.utils import seeding
-from helpers.utils.checks import require_shape
-from helpers.utils.parallel import on_one_thread
+from helpers.artifacts.lineage import ROOT, load_profile
 
 AGE = "age"
 BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
@@ -496,8 +498,8 @@ def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str,
         seen: of the audit's transects.
 
     Returns:
-        leaks, doses: rows, see `helpers.calibration.leaks` and `dose_spread`; most_leak and
-        most_spread, which their upper limits may be; measures, how many were held; passed.
+        leaks, doses: rows, see `faceaudit.latents.calibration.leaks` and `dose_spread`; most_leak
+        and most_spread, which their upper limits may be; measures, how many were held; passed.
     """
     own, cells = views.specification, found.cells
     scores = _filled(seen.scores, len(cells))

@@ -17,9 +17,9 @@ from faceaudit.people import people_compared
 from faceaudit.plausibility import require_alike
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
+from faceaudit.utils import seeding
+from faceaudit.verification.curves import similarity
 from faceaudit.wording import fault
-from helpers.utils import seeding
-from helpers.verification import similarity
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def ask_recogniser(
     Images and answers are kept in the folder; `say` takes a sentence after every stage. Returns the
     pairs, and what the report says of the model and the images.
     """
-    from helpers.generators.batches import synthesize_to_store  # with torch
+    from faceaudit.generators.image_cache import synthesize_to_store  # with torch
 
     frame, pictures, codes = open_faces(specification)
     pixels = synthesize_to_store(pictures, codes, folder / "images.npy")

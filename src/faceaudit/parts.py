@@ -21,7 +21,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from helpers.utils.pictures import middle
+from faceaudit.utils.pictures import middle
 
 
 class Strict(BaseModel):
@@ -164,7 +164,7 @@ class Preparation(Strict):
     layout are given, and `faceaudit.plausibility.check_preparation` tries others.
 
     Images that have other proportions than `size` are cut to their middle, as `make train` cuts
-    photographs (`helpers.utils.pictures.middle`); then they are scaled. Pixels of 0 to 255 are
+    photographs (`faceaudit.utils.pictures.middle`); then they are scaled. Pixels of 0 to 255 are
     brought to `range`; then `mean` is subtracted, and `std` divides. Mean and spread stand in the
     network's order of channels.
 

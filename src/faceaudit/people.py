@@ -20,21 +20,20 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from faceaudit import wording
+from faceaudit import annotations, wording
+from faceaudit.annotations.ground_truth import MANIFEST
+from faceaudit.annotations.label_studio import SHOWN, labelling_config
+from faceaudit.annotations.rating_page import write_pages
+from faceaudit.annotations.schema import ATTRIBUTES, hidden_names
 from faceaudit.answers import BlackBox, Say
+from faceaudit.effects import error_rates
 from faceaudit.models import ask, model_of
 from faceaudit.parts import Export, InTable, Reader
 from faceaudit.plan import write_text
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows
-from helpers import annotations, errors
-from helpers.annotations.class_page import write_pages
-from helpers.annotations.ground_truth import MANIFEST
-from helpers.annotations.label_studio import SHOWN, labelling_config
-from helpers.annotations.schema import ATTRIBUTES, hidden_names
-from helpers.artifacts import atomic
-from helpers.artifacts.lineage import file_hash
-from helpers.verification import is_match
+from faceaudit.utils.files import atomic, file_hash
+from faceaudit.verification.prototypes import is_match
 
 SERVED = "/data/local-files/?d=faces/"
 """Where Label Studio serves the images of a task from."""
@@ -72,7 +71,7 @@ class Said:
     def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
         """The images with their labels (majority of the attribute) and annotated columns."""
         scores = self.scores[specification.attribute].set_axis(index.index)
-        label = errors.majority(scores.dropna()).reindex(index.index).astype(float)
+        label = error_rates.majority(scores.dropna()).reindex(index.index).astype(float)
         more = {name: self.scores[name].to_numpy() for name in specification.annotated}
         return index.assign(label=label, **more)
 
@@ -239,7 +238,11 @@ def people_compared(
         PeopleNeeded: too many pairs have too few ratings.
         ValueError: an export that is none, or whose ratings are reversed.
     """
-    from helpers.annotations.pairs import PAIR_SCALES, read_pair_export, side_by_side  # with torch
+    from faceaudit.annotations.pair_ratings import (  # with torch
+        PAIR_SCALES,
+        read_pair_export,
+        side_by_side,
+    )
 
     people, asked = audit.people, Asked(side_by_side(images, drawn), PAIR_SCALES, audit, folder, "")
     names, files = asked.names, asked.files

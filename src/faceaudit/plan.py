@@ -5,6 +5,7 @@ they can detect, with a date and a hash. A later run of the same audit keeps the
 what the file says by then, and the report lists whatever of that departs from the plan.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,14 +18,14 @@ from typing import Any
 
 from scipy.optimize import brentq
 
+from faceaudit import effects
+from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.parts import Export
 from faceaudit.specification import IMAGES, Specification
+from faceaudit.utils import files
+from faceaudit.utils.files import atomic
 from faceaudit.wording import fault
 from faceworld.crowd import MEDIAN_SECONDS
-from helpers import effects
-from helpers.annotations.schema import ATTRIBUTES
-from helpers.artifacts import atomic, lineage
-from helpers.effects.audit_plan import digest
 
 Plan = Mapping[str, Any]
 LEVEL, EXPECTED_ERROR = 0.05, 0.1
@@ -142,7 +143,7 @@ def make_plan(
         content["calibration"] = own.calibration.model_dump(mode="json") | limits
     content |= {"target": own.target.name} if own.target else {}
     content["other thresholds"] = list(THRESHOLDS)
-    content["inputs"] = {path.name: lineage.file_hash(path) for path in inputs if path.is_file()}
+    content["inputs"] = {path.name: files.file_hash(path) for path in inputs if path.is_file()}
     content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}
@@ -268,3 +269,9 @@ def _answers(own: Specification, units: int, images: int) -> dict[str, int]:
         found["rounds"] = seen * every * people.raters
         asked = every + bool(given.crop)
     return found | {"matched images": images * asked * people.raters}
+
+
+def digest(content: Mapping) -> str:
+    """SHA-256 of a plan's content but for the hash itself, whatever the order of its keys."""
+    rest = {name: value for name, value in content.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()

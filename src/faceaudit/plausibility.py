@@ -15,8 +15,8 @@ from scipy.stats import norm, rankdata
 
 from faceaudit.answers import BlackBox
 from faceaudit.parts import Preparation
+from faceaudit.utils import seeding
 from faceaudit.wording import capital, fault, told
-from helpers.utils import seeding
 
 MOST_ERRORS, REVERSED = 0.45, 0.6
 """Error rates above which a model hardly tells the classes, or tells them the wrong way round."""

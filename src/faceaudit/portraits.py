@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from faceaudit import effects
 from faceaudit import plan as plans
 from faceaudit.analysis import settle_together, with_p_values
 from faceaudit.answers import Say
+from faceaudit.effects import error_rates
 from faceaudit.models import check_model, examine, model_of
 from faceaudit.plan import Plan, cell_name, held_levels
 from faceaudit.specification import Specification
 from faceaudit.tables import Rows, judged, level_names, scores
+from faceaudit.utils.names import comparable
 from faceaudit.wording import fault
-from helpers import effects, errors
-from helpers.utils.names import comparable
 
 PARTS = 5
 """Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
@@ -136,7 +137,7 @@ def ask_about_portraits(
     Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
     """
     from faceaudit.faces import pictures  # with torch
-    from helpers.generators.batches import synthesize_to_store
+    from faceaudit.generators.image_cache import synthesize_to_store
 
     own, table = specification, specification.beside(specification.images)
     found, images = from_portraits(table, own), pictures(own, table, own.columns.image)
@@ -188,7 +189,7 @@ def analyse_portraits(data: Portraits, plan: Plan) -> dict[str, pd.DataFrame]:
         effect of each axis by the portraits' mix of the others (estimate, low, high), the
         difference if the others go along as among the portraits (mix, mix_low, mix_high: chapter
         13), the share of portraits in strata that the transects lack (missing), and of the counted
-        gap the effect's share, share_low, share_high and word (`helpers.effects.share_of_gap`).
+        gap the effect's share, share_low, share_high and word (`faceaudit.effects.share_of_gap`).
 
     Raises:
         ValueError: no portrait has both a label and an answer.
@@ -224,7 +225,7 @@ def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) 
 
 def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -> pd.DataFrame:
     strata = frame.groupby([*axes], observed=False)
-    table = errors.stratified_errors(known, [*axes]).rename(columns={"n": "answered"})
+    table = error_rates.stratified_errors(known, [*axes]).rename(columns={"n": "answered"})
     table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
     table.index = [", ".join(np.atleast_1d(key)) for key in table.index]
     if known["identity"].duplicated().any():

@@ -209,11 +209,11 @@ class Answers(
 
 
 class Moved(_row("axis: str, attribute: str, change, upper")):
-    """A leak at the gate of a calibration; see `helpers.calibration.leaks`."""
+    """A leak at the gate of a calibration; see `faceaudit.latents.calibration.leaks`."""
 
 
 class Dose(_row("axis: str, level: int, sd, upper")):
-    """How far faces lie apart within a level; see `helpers.calibration.dose_spread`."""
+    """How far faces lie apart within a level; see `faceaudit.latents.calibration.dose_spread`."""
 
 
 GATE = "passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]"

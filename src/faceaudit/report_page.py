@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from faceaudit import wording
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plan import UNANSWERED, cell_name, write_text
 from faceaudit.report import Disparity, Effect, Gap, Report
-from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from helpers.figures import BLACK, BLUE, GREY, VERMILION
 from helpers.figures.widgets import encode
 

@@ -25,9 +25,9 @@ from faceaudit.report import Report, build_report, write_card, write_json
 from faceaudit.report_page import contact_sheet, write_html
 from faceaudit.specification import Specification, read_specification
 from faceaudit.tables import Audited, from_table, in_words, judged, target_population, transported
+from faceaudit.utils.files import alone
 from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT
-from helpers.utils.parallel import alone
 
 WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
 REPORTED = "reported"

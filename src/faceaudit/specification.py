@@ -15,10 +15,9 @@ import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from faceaudit import parts
+from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
-from helpers.annotations.schema import ATTRIBUTES
-from helpers.effects.labels import LEVEL_NAMES
-from helpers.utils.names import composed, paths_on_disk
+from faceaudit.utils.names import composed, paths_on_disk
 
 OWN = ("image_id", "identity", "label", "score", "error", "no_answer")
 """Columns of a table of portraits once it is read."""

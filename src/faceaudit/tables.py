@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from faceaudit import effects
 from faceaudit.answers import require_answers
 from faceaudit.plausibility import require_decided
 from faceaudit.specification import Specification
+from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
+from faceaudit.utils.tables import read_table
 from faceaudit.wording import fault
-from helpers import effects
-from helpers.annotations.ingest import read_table
-from helpers.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
 """A number with a comma, with marks between thousands, or with a unit; "20-29" is a name."""
@@ -35,7 +35,7 @@ class Rows:
     """A table whose rows are counted as a spreadsheet does: the header is row 1.
 
     Texts have no blanks around them and composed accents, and a cell such as "nan", "NA" or "#N/A"
-    is None (`helpers.utils.names.tidy_cells`).
+    is None (`faceaudit.utils.names.tidy_cells`).
 
     Attributes:
         frame: the rows, numbered from 2 on.
@@ -356,7 +356,7 @@ def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFra
 
     The rates of the combinations of levels are weighted as the population has them (chapter 17).
     It holds if those combinations take in all that differs between the images and the population
-    and matters for errors. Rows are those of `helpers.effects.transport`.
+    and matters for errors. Rows are those of `faceaudit.effects.transport`.
     """
     people, axes = target_population(specification), specification.axes
     images = in_words(frame[frame["error"].notna()], axes)

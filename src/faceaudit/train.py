@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 from faceaudit.examples import write_onnx
+from faceaudit.utils.arguments import resolve_device
+from faceaudit.utils.files import alone
 from faceworld.networks import photographs
 from helpers.artifacts import lineage, manifests
-from helpers.utils.checks import resolve_device
-from helpers.utils.parallel import alone
 
 
 def main(arguments: list[str]) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from helpers.annotations.schema import heading
-from helpers.claims import in_points, with_minus
-from helpers.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from faceaudit.annotations.schema import heading
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from faceaudit.utils.formatting import in_points, with_minus
 
 ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""

@@ -21,9 +21,9 @@ from hashlib import blake2b
 import numpy as np
 import pandas as pd
 
-from helpers.annotations.schema import ATTRIBUTES, Scales
-from helpers.utils import seeding
-from helpers.utils.checks import as_score_table, check_range, check_whole, require_columns
+from faceaudit.annotations.schema import ATTRIBUTES, Scales
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import as_score_table, check_range, check_whole, require_columns
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from faceaudit.generators.checkpoints import NETWORKS, load_checkpoint
+from faceaudit.generators.image_cache import Generator
+from faceaudit.generators.stylegan2 import StyleGenerator
 from faceworld.known_truth import KnownTruthGenerator
 from faceworld.wgan import WGANGenerator
-from helpers.generators.batches import Generator
-from helpers.generators.checkpoints import NETWORKS, load_checkpoint
-from helpers.generators.stylegan2 import StyleGenerator
 
 GENERATORS = {"known-truth": KnownTruthGenerator, "wgan": WGANGenerator}
 """Name → class of those that come with the book, for `load_generator`."""

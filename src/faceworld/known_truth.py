@@ -21,10 +21,10 @@ from scipy.special import expit, logit
 from torch import Tensor
 
 import facerender
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import resolve_device
 from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from faceworld.interventions import do
-from helpers.utils import seeding
-from helpers.utils.checks import resolve_device
 
 LATENT_DIM = 512
 WORLD_SEED = 11

@@ -7,12 +7,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from faceaudit.annotations.label_studio import write_export
+from faceaudit.annotations.pair_ratings import PAIR_SCALES
+from faceaudit.utils.arguments import require_columns
 from facerender.parameters import INDEX, shifted_identity
 from facerender.parameters import validate as require_faces
 from faceworld.crowd import Disagreement, annotate, rater_pool
-from helpers.annotations.label_studio import write_export
-from helpers.annotations.pairs import PAIR_SCALES
-from helpers.utils.checks import require_columns
 
 
 def pair_ids(pairs: pd.DataFrame) -> pd.Index:
@@ -56,7 +56,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     Example:
         >>> import pandas as pd, tempfile
         >>> from faceworld import pair_crowd
-        >>> from helpers.annotations import pairs as pair_tasks
+        >>> from faceaudit.annotations import pair_ratings as pair_tasks
         >>> pairs = pd.DataFrame({"first": [0], "second": [7], "kind": ["negative"]})
         >>> pairs.index = pair_crowd.pair_ids(pairs)
         >>> apart = pd.Series(1.0, pairs.index)

@@ -19,6 +19,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 import facerender
+from faceaudit.utils import seeding
 from facerender.parameters import (
     ANCESTRY_REFERENCES,
     HAIR_STYLES,
@@ -29,7 +30,6 @@ from facerender.parameters import (
 )
 from faceworld.interventions import do
 from faceworld.rendering import render_to_store
-from helpers.utils import seeding
 
 if TYPE_CHECKING:
     from torch import Tensor

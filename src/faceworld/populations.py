@@ -33,6 +33,7 @@ import pandas as pd
 import yaml
 from torch import Tensor
 
+from faceaudit.utils import seeding
 from facerender.parameters import (
     ANCESTRY_REFERENCES,
     HAIR_STYLES,
@@ -41,7 +42,6 @@ from facerender.parameters import (
     defaults,
 )
 from faceworld.interventions import do
-from helpers.utils import seeding
 
 UNIFORMS = "male dark skin age short long_men length style ancestry makeup facial_hair earrings"
 UNIFORMS += " glasses hair_colour light_azimuth light_elevation light_power background_hue"

@@ -3,8 +3,8 @@
 Liang et al. 2023, section 3.1 and supplement A: a linear SVM of perceived gender and one-vs-rest
 SVMs of the ancestry groups, fitted to labelled samples; each seed is moved along their normals.
 Moves here are orthogonal to each other and to whatever is held (the dual basis, see
-`helpers.orthogonalization`). Seeds are kept if their six prototypes look real and as intended, and
-if they differ.
+`faceaudit.latents.orthogonalization`). Seeds are kept if their six prototypes look real and as
+intended, and if they differ.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from faceaudit.latents.directions import Hyperplanes, fit_hyperplanes
+from faceaudit.latents.transects import project
+from faceaudit.utils import seeding
 from facerender.parameters import ANCESTRY_REFERENCES, INDEX, visible_scores
 from faceworld import crowd
 from faceworld.people import ANCESTRIES, GROUPS, nearest_ancestry, split_groups
-from helpers.directions import Hyperplanes, fit_hyperplanes
-from helpers.transects import project
-from helpers.utils import seeding
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -129,7 +129,7 @@ def crowd_scores(
 
     Args:
         parameters: (n, P) of the renderer.
-        attributes: columns of the result, of `helpers.annotations.ATTRIBUTES`.
+        attributes: columns of the result, of `faceaudit.annotations.ATTRIBUTES`.
         items: (n,) numbers that key the answers.
         n_raters: of each face.
         seed: of the crowd.

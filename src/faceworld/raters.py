@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 import facerender
+from faceaudit.annotations.schema import n_levels
+from faceaudit.utils import seeding
 from facerender.parameters import PARAMETERS
 from faceworld import crowd
-from helpers.annotations.schema import n_levels
-from helpers.utils import seeding
 
 if TYPE_CHECKING:
     from torch import Tensor

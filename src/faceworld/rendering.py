@@ -11,13 +11,13 @@ import torch
 from numpy.typing import ArrayLike
 
 import facerender
-from helpers.artifacts import kept
-from helpers.artifacts.kept import as_float32, content_key, fill
-from helpers.utils.checks import check_whole, resolve_device
+from faceaudit.generators.image_cache import as_float32, content_key, fill
+from faceaudit.utils.arguments import check_whole, resolve_device
+from helpers.artifacts.code import made_by
 
 _CHUNK_PIXELS = 2**21  # about a second's work, and 30 MB of images
 # On import: a file that is edited while a chapter runs is not what renders in it.
-_CODE = kept.made_by(Path(__file__), ("numba", "numpy", "torch"))
+_CODE = made_by(Path(__file__), ("numba", "numpy", "torch"))
 
 
 def render_to_store(
@@ -64,7 +64,7 @@ def render_to_store(
     facerender.validate(torch.from_numpy(parameters))
     code = [_CODE]
     if render is not facerender.render:
-        code.append(kept.made_by(Path(inspect.getmodule(render).__file__)))
+        code.append(made_by(Path(inspect.getmodule(render).__file__)))
     make = partial(_render, render=render, size=size, device=device)
     key, chunk = content_key(parameters, size=size, code=code), max(1, _CHUNK_PIXELS // size**2)
     return fill(path, parameters, make, (3, size, size), key=key, chunk=chunk)

@@ -25,10 +25,10 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
+from faceaudit.generators.weights import fill, read_weights
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import check_whole, resolve_device
 from faceworld.networks import training
-from helpers.generators.weights import fill, read_weights
-from helpers.utils import seeding
-from helpers.utils.checks import check_whole, resolve_device
 
 SHIPPED = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""

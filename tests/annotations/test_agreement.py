@@ -7,9 +7,9 @@ import pytest
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from helpers.annotations import ATTRIBUTES, agreement_table, count_tensor, standard_deviation
-from helpers.annotations import scores as scores_of
-from helpers.annotations.agreement import icc, krippendorff_alpha, mean_deviation
+from faceaudit.annotations import ATTRIBUTES, agreement_table, count_tensor, standard_deviation
+from faceaudit.annotations import scores as scores_of
+from faceaudit.annotations.agreement import icc, krippendorff_alpha, mean_deviation
 
 # Krippendorff (2011), section C: 4 observers, 12 units, levels 1 ... 5, 0 = missing.
 TEXTBOOK = np.array(

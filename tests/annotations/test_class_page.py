@@ -14,8 +14,8 @@ from axe_playwright_python.sync_playwright import Axe
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from helpers.annotations import ATTRIBUTES, read_label_studio, write_page
-from helpers.annotations.schema import hash_annotator
+from faceaudit.annotations import ATTRIBUTES, read_label_studio, write_page
+from faceaudit.annotations.schema import hash_annotator
 
 LAPTOP = {"width": 1280, "height": 720}
 

@@ -5,12 +5,12 @@ import torch
 from simulated import perceived_scores
 
 import facerender
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.utils import seeding
 from facerender import INDEX, PARAMETERS
 from facerender.parameters import IDENTITY_LIMIT
 from faceworld import crowd, load_generator
 from faceworld.pair_crowd import LASTING, VISIBILITY, annotate_pairs, identity_distance
-from helpers.annotations import ATTRIBUTES
-from helpers.utils import seeding
 
 IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
 

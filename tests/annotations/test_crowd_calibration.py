@@ -16,10 +16,15 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 from scipy.stats import beta
 
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.annotations.agreement import (
+    icc,
+    krippendorff_alpha,
+    mean_deviation,
+    squared_distance,
+)
+from faceaudit.utils import seeding
 from faceworld import crowd
-from helpers.annotations import ATTRIBUTES
-from helpers.annotations.agreement import icc, krippendorff_alpha, mean_deviation, squared_distance
-from helpers.utils import seeding
 
 GRID = np.linspace(0.0, 1.0, 61)
 _NOISE_RANGE = (0.1, 3.0)

@@ -5,7 +5,7 @@ import json
 import pytest
 from simulated import counts
 
-from helpers.annotations import read_ground_truth
+from faceaudit.annotations import read_ground_truth
 
 
 def item(name: str, label: object = 0, **about) -> dict:

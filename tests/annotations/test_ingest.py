@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from simulated import counts
 
-from helpers.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import Export, validate
 
 GOOD = {"named": "a", "seconds": 3.5, "submitted_at": "2025-10-09T07:30:20Z", "job": "1"}
 

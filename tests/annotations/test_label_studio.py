@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
-from faceworld import crowd
-from helpers.annotations import (
+from faceaudit.annotations import (
+    ATTRIBUTES,
     count_tensor,
     labelling_config,
     read_label_studio,
@@ -17,7 +17,8 @@ from helpers.annotations import (
     standard_deviation,
     write_label_studio,
 )
-from helpers.annotations.schema import ATTRIBUTES, hash_annotator
+from faceaudit.annotations.schema import hash_annotator
+from faceworld import crowd
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from simulated import counts, perceived_scores
 
+from faceaudit.annotations import ATTRIBUTES, mturk, read_mturk, write_mturk
+from faceaudit.annotations.ingest import times
+from faceaudit.annotations.schema import hash_annotator
 from faceworld import crowd
-from helpers.annotations import mturk, read_mturk, write_mturk
-from helpers.annotations.ingest import times
-from helpers.annotations.schema import ATTRIBUTES, hash_annotator
 
 FIXED = mturk.FIXED.split(",")
 ROW = dict.fromkeys(FIXED, "") | {

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from simulated import counts
 
+from faceaudit.annotations.pair_ratings import PAIR_SCALES, read_pair_export
 from faceworld.pair_crowd import pair_ids
-from helpers.annotations.pairs import PAIR_SCALES, read_pair_export
 
 LEVELS = PAIR_SCALES["identity"]
 START = pd.Timestamp("2025-10-06T08:00:00Z")

@@ -8,9 +8,10 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
-from helpers.annotations import ATTRIBUTES, read_published, read_published_planes
-from helpers.directions import Hyperplanes
-from helpers.utils import seeding
+from faceaudit.annotations import ATTRIBUTES
+from faceaudit.datasets import read_published, read_published_planes
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.utils import seeding
 
 # Levels by attribute, as the page beside the authors' file says.
 PUBLISHED = {

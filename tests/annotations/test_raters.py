@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit import annotations as raters
+from faceaudit.annotations.schema import n_levels
 from faceworld import crowd
-from helpers import annotations as raters
-from helpers.annotations.schema import n_levels
 
 ASKED = ["gender", "skin_colour", "makeup"]
 

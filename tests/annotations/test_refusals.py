@@ -10,17 +10,17 @@ import pandas as pd
 import pytest
 from simulated import perceived_scores
 
-from faceworld import crowd
-from helpers.annotations import (
+from faceaudit.annotations import (
     agreement,
     count_tensor,
-    pairs,
+    pair_ratings,
     read_ground_truth,
     read_label_studio,
     read_mturk,
-    read_published,
     write_page,
 )
+from faceaudit.datasets import read_published
+from faceworld import crowd
 
 CHOICE = {"from_name": "gender", "value": {"choices": ["Male"]}}
 VISIT = {"id": 7, "completed_by": 1, "created_at": "2025-10-09T07:30:20Z", "result": [CHOICE]}
@@ -36,7 +36,9 @@ ARRAY = pickle.dumps({"gender": np.array([[0, 4], [1, 1]])})
 
 read_asked = partial(read_label_studio, questions=["gender"])
 read_pairs = partial(
-    pairs.read_pair_export, pairs=pd.DataFrame({"kind": ["negative"]}, index=["x"]), n_raters=1
+    pair_ratings.read_pair_export,
+    pairs=pd.DataFrame({"kind": ["negative"]}, index=["x"]),
+    n_raters=1,
 )
 
 
@@ -130,7 +132,7 @@ KEYS = {"seed": 1, "stage": "test"}
         (page({"x": GREY / 255}), r"image 'x': uint8 .* not float64"),
         (page({"x": GREY}, {"q": ("no", "No")}), "question 'q': .* different names"),
         (crowd_of(perceived=SEEN.rename(columns={"age": "beauty"})), "attribute 'beauty'"),
-        (lambda _: pairs.read_pair_export("x", pd.DataFrame(), 0), "n_raters is 0"),
+        (lambda _: pair_ratings.read_pair_export("x", pd.DataFrame(), 0), "n_raters is 0"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="beauty")), "unknown attribute 'beauty'"),
         (lambda _: count_tensor(ANSWERS.assign(attribute="makeup")), "level of makeup outside"),
         (lambda _: agreement.screen_raters(ANSWERS.assign(level=9)), "level of age outside"),

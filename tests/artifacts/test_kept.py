@@ -13,11 +13,11 @@ import torch
 from distributed import Client, LocalCluster
 
 import faceworld
-from helpers.artifacts import kept
-from helpers.generators.batches import synthesize_to_store
-from helpers.utils import parallel
+from faceaudit.generators import image_cache
+from faceaudit.generators.image_cache import synthesize_to_store
+from faceaudit.utils import parallel
 
-SIZE, COUNT, HERE = 4, 12, Path(kept.__file__)
+SIZE, COUNT, HERE = 4, 12, Path(image_cache.__file__)
 ROWS = np.linspace(0, 1, 30, dtype=np.float32).reshape(10, 3)
 
 
@@ -50,8 +50,8 @@ def path(tmp_path):
 
 
 def store(path, make=flat, rows=ROWS, chunk=3, **settings):
-    key = kept.content_key(rows, **settings)
-    return kept.fill(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
+    key = image_cache.content_key(rows, **settings)
+    return image_cache.fill(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
 
 
 def interrupted(path, fail_on=3):
@@ -146,7 +146,7 @@ def scheduler(cluster, monkeypatch):
 
 
 def shared_out(threads):
-    return partial(parallel.shared_out, threads, partial(kept.require_same_code, [HERE]))
+    return partial(parallel.shared_out, threads, partial(image_cache.require_same_code, [HERE]))
 
 
 def results(work, count=COUNT):
@@ -199,7 +199,9 @@ def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
     killer.start()
     make = partial(slow_images, started=str(started))
     share = shared_out(1)
-    images = kept.fill(tmp_path / "i.npy", rows, make, (3, 4, 4), key="k", chunk=1, share=share)
+    images = image_cache.fill(
+        tmp_path / "i.npy", rows, make, (3, 4, 4), key="k", chunk=1, share=share
+    )
     killer.join()
     makers = {int(path.name) for path in started.iterdir()}
     assert makers - {*killed} and os.getpid() not in makers
@@ -208,7 +210,7 @@ def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
 
 def test_a_worker_with_other_code_and_a_scheduler_that_is_none_are_named(scheduler, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(kept, "_code", lambda names: [f"other {os.getpid()}"])
+        patched.setattr(image_cache, "_code", lambda names: [f"other {os.getpid()}"])
         with pytest.raises(ValueError, match=r"another version of helpers/artifacts/kept\.py"):
             results(squared)
     monkeypatch.setattr(parallel, "PATIENCE", 0.5)

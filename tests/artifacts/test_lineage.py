@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.artifacts import kept, lineage, pages
+from helpers.artifacts import code as kept
+from helpers.artifacts import lineage, pages
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pandas as pd
 import psutil
 import pytest
 
+from faceaudit.utils.files import atomic
 from helpers import artifacts
 from helpers.artifacts import ArtifactError, Stage, lineage, manifests, pages
 
@@ -104,7 +105,7 @@ def test_what_was_read_of_an_earlier_stage_counts_and_nothing_else(world):
 def test_files_appear_whole_and_what_dead_processes_left_is_swept(tmp_path):
     path = tmp_path / "x.json"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), artifacts.atomic(path) as temporary:
+    with pytest.raises(KeyboardInterrupt), atomic(path) as temporary:
         temporary.write_text("half")
         raise KeyboardInterrupt
     assert path.read_text() == "old" and list(tmp_path.glob("*.tmp")) == []

@@ -11,10 +11,10 @@ from PIL import Image
 from simulated import CELEBA_NAMES as NAMES
 
 import faceworld
+from faceaudit.generators import stylegan2
+from faceaudit.utils import seeding
 from faceworld import celeba, populations, wgan
 from faceworld.rendering import render_to_store
-from helpers.generators import stylegan2
-from helpers.utils import seeding
 
 SHOWN = ["Heavy_Makeup", "Male", "No_Beard", "Smiling", "Wearing_Lipstick", "Young"]
 """Those that are told of renders here; the others are drawn."""

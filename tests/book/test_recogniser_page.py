@@ -13,11 +13,11 @@ from onnx_made import means, save
 from PIL import Image
 
 import faceworld
+from faceaudit.generators import eg3d
+from faceaudit.utils import seeding
+from faceaudit.verification.prototypes import LIGHTS
 from faceworld import people as invented
 from helpers.artifacts.lineage import ROOT
-from helpers.generators import eg3d
-from helpers.utils import seeding
-from helpers.verification.pairs import LIGHTS
 
 SIZES = "SAMPLED, SEEDS, KEPT, SIZE = 300, 30, 3, 16\n"
 ANSWERS = ["male", "african", "east asian", "european", "smiling", "age"]

@@ -21,8 +21,8 @@ from axe_playwright_python.sync_playwright import Axe
 
 import book
 from course import editions, lab, quiz
+from helpers import printing
 from helpers.artifacts import lineage, pages
-from helpers.utils import printing
 
 LABS = editions.labs()
 BLOCKED = """

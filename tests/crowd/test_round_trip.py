@@ -16,9 +16,14 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from faceaudit.annotations import (
+    ATTRIBUTES,
+    labelling_config,
+    read_label_studio,
+    write_label_studio,
+)
+from faceaudit.annotations.schema import hash_annotator
 from faceworld import crowd
-from helpers.annotations import ATTRIBUTES, labelling_config, read_label_studio, write_label_studio
-from helpers.annotations.schema import hash_annotator
 
 IMPORTED = [f"{number:05d}_L{number % 3}" for number in range(7)]
 SYNCHRONISED = ["00100", "a b", "ä%20+&"]

@@ -9,7 +9,7 @@ from browser import FLAGS, PROGRAM
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from helpers.annotations import ATTRIBUTES, labelling_config, read_label_studio
+from faceaudit.annotations import ATTRIBUTES, labelling_config, read_label_studio
 
 LAPTOP = {"width": 1366, "height": 768}
 SHOWN = Path(__file__).parents[2] / "build" / "label-studio" / "screen.png"

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from simulated import CELEBA_NAMES as NAMES
 
-from helpers import data, verification
+from faceaudit import datasets, verification
 from helpers.artifacts import lineage
 
 # --- the sources' files, as small as they can be
@@ -66,7 +66,9 @@ PAIRS += f"{FRONT},{SMILE},4,4,3\n{FRONT},{AT}/asian_male_y_0.png,2,3,4\n"
 
 
 def conversations(at, **more):
-    return data.read_casual_conversations(at / "CasualConversationsV2.json", at / "images", **more)
+    return datasets.read_casual_conversations(
+        at / "CasualConversationsV2.json", at / "images", **more
+    )
 
 
 portraits = {"image": "image", "gender": "gender", "skin": "fitzpatrick"}
@@ -75,21 +77,26 @@ sides = {"first": "left", "second": "right", "ratings": ["r1", "r2", "r3"]}
 FRAMES = ["0001/a/1.jpg", "0001/b.PNG", "0002/1.jpg", "0003/1.jpeg"]
 SEEN = [FRONT, SMILE, f"{AT}/white_male_y_-22.5_rest.png", f"{AT}/asian_male_y_0.png"]
 READERS = {
-    "celeba": (CELEBA, data.read_celeba, "", [f"00000{k}.jpg" for k in (1, 2, 3)]),
-    "fairface": ({"labels.csv": FAIRFACE}, data.read_fairface, "labels.csv", ["val/1.jpg"]),
-    "portraits": ({"p.csv": PPB}, partial(data.read_portraits, **portraits), "p.csv", ["a/1.png"]),
-    "fhibe": ({"f.csv": FHIBE}, data.read_fhibe, "f.csv", ["raw/1.png", "raw/3.png"]),
-    "bfw": ({"bfw.csv": BFW}, data.read_bfw, "bfw.csv", ["af/n9/1.jpg", "af/n9/2.jpg"]),
-    "rfw": ({"African_pairs.txt": RFW}, data.read_rfw, "African_pairs.txt", []),
+    "celeba": (CELEBA, datasets.read_celeba, "", [f"00000{k}.jpg" for k in (1, 2, 3)]),
+    "fairface": ({"labels.csv": FAIRFACE}, datasets.read_fairface, "labels.csv", ["val/1.jpg"]),
+    "portraits": (
+        {"p.csv": PPB},
+        partial(datasets.read_portraits, **portraits),
+        "p.csv",
+        ["a/1.png"],
+    ),
+    "fhibe": ({"f.csv": FHIBE}, datasets.read_fhibe, "f.csv", ["raw/1.png", "raw/3.png"]),
+    "bfw": ({"bfw.csv": BFW}, datasets.read_bfw, "bfw.csv", ["af/n9/1.jpg", "af/n9/2.jpg"]),
+    "rfw": ({"African_pairs.txt": RFW}, datasets.read_rfw, "African_pairs.txt", []),
     "causalface": (
         {"gender.csv": SCORES},
-        lambda path, **more: data.read_causalface({"gender": path}, **more),
+        lambda path, **more: datasets.read_causalface({"gender": path}, **more),
         "gender.csv",
         ["seed_1/asian_male_age_0.png"],
     ),
     "pairs": (
         {"pairs.csv": PAIRS},
-        partial(data.read_causalface_pairs, **sides),
+        partial(datasets.read_causalface_pairs, **sides),
         "pairs.csv",
         SEEN,
     ),
@@ -258,7 +265,7 @@ def test_causalface_has_mean_scores_by_image(read, tmp_path):
     assert frame["gender_score"].tolist() == pytest.approx([0.5, 3.5 / 4, 2 / 3 / 4])
     (tmp_path / "age.csv").write_text(SCORES.partition("seed_2")[0])
     tables = {"gender": tmp_path / "gender.csv", "age": tmp_path / "age.csv"}
-    both = data.read_causalface(tables)
+    both = datasets.read_causalface(tables)
     assert both.frame["age_score"].notna().tolist() == [False, True, False]
     assert both.card["version"] != card["version"]
 

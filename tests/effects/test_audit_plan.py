@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit import effects
+from faceaudit.annotations import schema
+from faceaudit.plan import digest
 from faceworld.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 from faceworld.scorecard import truth
-from helpers import artifacts, effects
+from helpers import artifacts, audit_plan
 from helpers.artifacts import lineage, manifests
-from helpers.effects import audit_plan, labels
-from helpers.effects.audit_plan import Family, planned, read
+from helpers.audit_plan import Family, planned, read
 
 FAMILY = Family("skin", [["a", "b"], ["control"]], (("women", "short"), ("men", "short")))
 MADE = [(model, who, "short") for model in ("a", "b", "control") for who in ("women", "men")]
@@ -39,7 +41,7 @@ def test_every_change_changes_the_hash_and_is_refused(content, path, value):
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    assert audit_plan.digest(content) != content["sha256"]
+    assert digest(content) != content["sha256"]
     with pytest.raises(ValueError, match="changed after it was made"):
         read(content)
 
@@ -55,7 +57,7 @@ def test_the_plan_follows_from_the_profile_alone(name, artifacts_folder):
 
 
 def test_families_are_those_of_the_study(content):
-    axes = [*labels.LEVEL_NAMES]
+    axes = [*schema.LEVEL_NAMES]
     places = [f"{axis}_level" for axis in axes]
     frame = pd.DataFrame([*product(range(30), *[(0, 1)] * 3)], columns=["transect", *places])
     frame["error"] = np.random.default_rng(0).integers(0, 2, len(frame))

@@ -6,8 +6,8 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import t as student
 
-from helpers.effects import firth_log_odds_ratios, interaction_columns
-from helpers.utils import seeding
+from faceaudit.effects import firth_log_odds_ratios, interaction_columns
+from faceaudit.utils import seeding
 
 SKINS = ("skin_colour", "light", "dark")
 

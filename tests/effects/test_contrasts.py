@@ -5,9 +5,9 @@ import pytest
 import statsmodels.formula.api as smf
 from simulated import transect_frame
 
+from faceaudit.effects import all_matched_effects
+from faceaudit.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
 from faceworld.scorecard.truth import name_cells
-from helpers.effects import all_matched_effects
-from helpers.effects.contrasts import contrast_values, factorial_contrasts, outcome_grid
 
 AXES = ["skin_colour", "hair_length", "gender"]
 

@@ -6,8 +6,8 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy.stats import t
 
+from faceaudit import effects
 from faceworld import populations
-from helpers import effects
 
 AXES = ["dark", "long"]
 

@@ -14,8 +14,7 @@ from scipy.stats import t as student
 from simulated import AXES, transect_frame
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
-from faceworld.scorecard import truth
-from helpers.effects import (
+from faceaudit.effects import (
     all_matched_effects,
     holm,
     matched_effects,
@@ -23,8 +22,9 @@ from helpers.effects import (
     paired_interval,
     pruning_bounds,
 )
-from helpers.effects.matched import _bounded_interval, _pair_bounds
-from helpers.pruning import complete_transects
+from faceaudit.effects.matched import _bounded_interval, _pair_bounds
+from faceaudit.effects.pruning import complete_transects
+from faceworld.scorecard import truth
 
 # --- intervals of paired proportions
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from helpers.effects import (
+from faceaudit.effects import (
     bootstrap_paper_logit,
     interaction_columns,
     log_odds_ratios,
@@ -14,7 +14,7 @@ from helpers.effects import (
     regression_draws,
     summarize_draws,
 )
-from helpers.resampling import draw_weights
+from faceaudit.effects.resampling import draw_weights
 
 SCORES = ["gender", "facial_hair", "skin_colour", "age", "makeup", "smiling", "hair_length"]
 

@@ -8,8 +8,8 @@ from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
 from statsmodels.stats.power import TTestPower
 
-from helpers.effects import Design, mcnemar, power, rogan_gladen, transects_needed
-from helpers.effects.planning import (
+from faceaudit.effects import Design, mcnemar, power, rogan_gladen, transects_needed
+from faceaudit.effects.planning import (
     attenuation,
     label_noise,
     noisy_design,

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from simulated import perceived_scores, transect_frame
 
-from helpers import effects
-from helpers.effects.contrasts import outcome_grid
+from faceaudit import effects
+from faceaudit.effects.contrasts import outcome_grid
 
 FRAME = transect_frame(12, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1)
 ODD = FRAME.assign(

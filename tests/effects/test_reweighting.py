@@ -10,9 +10,8 @@ from scipy.special import expit, logit, ndtri
 from scipy.stats import norm, t
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from helpers.effects import ratio_interval, transport
-from helpers.effects.labels import Z
-from helpers.effects.reweighting import (
+from faceaudit.effects import ratio_interval, transport
+from faceaudit.effects.reweighting import (
     Experiment,
     calibrate_intercept,
     difference_intervals,
@@ -21,6 +20,7 @@ from helpers.effects.reweighting import (
     shifted_level,
     standardise,
 )
+from faceaudit.effects.verdicts import Z
 
 STRATA = ["skin", "hair", "gender"]
 NAMES = {"skin": ["light", "dark"], "hair": ["short", "long"], "gender": ["female", "male"]}

@@ -15,8 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from statsmodels.stats.proportion import confint_proportions_2indep
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from helpers.effects import direct_effects, holm, mde, risk_differences
-from helpers.effects.risks import (
+from faceaudit.effects import direct_effects, holm, mde, risk_differences
+from faceaudit.effects.resampling import draw_weights
+from faceaudit.effects.risks import (
     adjusted_risks,
     corrected_influence,
     firth_logits,
@@ -24,7 +25,6 @@ from helpers.effects.risks import (
     hybrid_score_interval,
     read_cells,
 )
-from helpers.resampling import draw_weights
 
 CELLS = ["hair_level", "gender_level"]
 INFERENCE = ["low", "high", "p", "p_holm", "mde"]

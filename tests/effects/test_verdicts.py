@@ -8,7 +8,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.effects import (
+from faceaudit.effects import (
     e_value,
     e_values,
     holm,
@@ -18,7 +18,7 @@ from helpers.effects import (
     rosenbaum_gamma,
     verdict,
 )
-from helpers.effects.verdicts import cell_covariance, partial_pooling
+from faceaudit.effects.verdicts import cell_covariance, partial_pooling
 
 Z95, Z90 = norm.ppf([0.975, 0.95])
 

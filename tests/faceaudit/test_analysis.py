@@ -7,9 +7,9 @@ from pretended_audits import OF_TABLE, pretended_table
 from scipy.stats import norm
 
 import faceaudit
+from faceaudit import effects
 from faceaudit.analysis import score_p
 from faceaudit.specification import Specification
-from helpers import effects
 
 
 def test_the_planted_effect_is_found_where_it_was_planted(analysed):

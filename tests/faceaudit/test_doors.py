@@ -14,14 +14,13 @@ from PIL import Image
 from scipy.special import logit
 
 import faceaudit
-from faceaudit import PeopleNeeded, gate, own_generator
+from faceaudit import PeopleNeeded, annotations, gate, own_generator
 from faceaudit.__main__ import main
+from faceaudit.generators import stylegan2
 from faceaudit.people import hidden_names
 from faceaudit.run import plan_audit, powers, run_audit
 from faceaudit.specification import read_specification
 from faceworld import crowd
-from helpers import annotations
-from helpers.generators import stylegan2
 
 MODELS = """
 import numpy as np

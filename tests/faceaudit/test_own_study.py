@@ -6,9 +6,9 @@ import yaml
 from onnx_made import means
 
 from faceaudit import read_specification
+from faceaudit.generators.convert import write_converted
 from faceaudit.own_generator import require_study, write_study
 from helpers.artifacts import lineage
-from helpers.generators.convert import write_converted
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 import faceaudit
 from faceaudit.specification import Specification
-from helpers.verification import fixed_threshold
+from faceaudit.verification import fixed_threshold
 
 BASE = {
     "name": "faces",

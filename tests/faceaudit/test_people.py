@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit import annotations
+from faceaudit.annotations import ATTRIBUTES
 from faceaudit.people import PeopleNeeded, hidden_names, people_said
 from faceaudit.specification import read_specification
 from faceworld import crowd
-from helpers import annotations
-from helpers.annotations.schema import ATTRIBUTES
 
 FILE = """\
 name: asked

@@ -3,8 +3,8 @@
 import pytest
 
 import faceaudit
+from faceaudit import effects
 from faceaudit.plan import departures, make_plan
-from helpers import effects
 
 BASE = {
     "name": "small",

@@ -11,6 +11,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 import faceaudit
 from faceaudit import Specification, analyse_portraits, build_report, from_portraits, make_plan
+from faceaudit.effects import linear_effects
 from faceaudit.examples import write_faces
 from faceaudit.plan import GAPS, GAPS_BY_CELL, UNANSWERED
 from faceaudit.report import card as report_card
@@ -19,7 +20,6 @@ from faceaudit.run import run_audit
 from faceaudit.specification import read_specification
 from faceworld import populations
 from faceworld.rendering import render_to_store
-from helpers.effects import linear_effects
 
 FILE = {
     "name": "found",

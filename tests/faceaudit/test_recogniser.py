@@ -8,13 +8,13 @@ from onnx_made import means
 from PIL import Image
 
 import faceaudit
+from faceaudit.annotations.pair_ratings import PAIR_SCALES, side_by_side
 from faceaudit.pairs import draw_pairs, open_faces
 from faceaudit.people import hidden_names
 from faceaudit.report_page import page
 from faceaudit.run import plan_audit, run_audit
 from faceaudit.specification import read_specification
 from faceworld.pair_crowd import annotate_pairs, write_pair_export
-from helpers.annotations.pairs import PAIR_SCALES, side_by_side
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4
 ONNX = {"kind": "onnx", "path": "recogniser.onnx", "input": {"size": SIZE}, "threshold": 0.8}

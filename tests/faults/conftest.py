@@ -25,7 +25,7 @@ import time
 import numpy as np
 
 from helpers.artifacts import Stage, kept
-from helpers.utils import noise
+from faceaudit.utils import noise
 
 stage = Stage("01_first", profile=profile, device=device, seed=seed)
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import faceworld
-from helpers.generators.batches import synthesize_to_store
+from faceaudit.generators.image_cache import synthesize_to_store
 
 
 class Grey:

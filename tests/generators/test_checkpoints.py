@@ -14,11 +14,11 @@ import generator_files as made
 import pytest
 import torch
 
+from faceaudit.generators import load_checkpoint
+from faceaudit.generators.checkpoints import rosinality_names
+from faceaudit.generators.convert import main, write_converted
+from faceaudit.generators.image_cache import synthesize_to_store
 from faceworld import load_generator
-from helpers.generators import load_checkpoint
-from helpers.generators.batches import synthesize_to_store
-from helpers.generators.checkpoints import rosinality_names
-from helpers.generators.convert import main, write_converted
 
 LICENCE = "non-commercial, of the authors"
 

@@ -6,10 +6,9 @@ import pytest
 import slow_style_networks as slow
 import torch
 
-from helpers.generators import eg3d, stylegan2
-from helpers.generators.eg3d import EG3D, Config
-from helpers.generators.stylegan2 import StyleGenerator
-from helpers.utils import seeding
+from faceaudit.generators import StyleGenerator, eg3d, stylegan2
+from faceaudit.generators.eg3d import EG3D, Config
+from faceaudit.utils import seeding
 
 OPTIONS = {
     **{"ray_start": 2.25, "ray_end": 3.3, "depth_resolution": 9, "depth_resolution_importance": 7},

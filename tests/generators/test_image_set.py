@@ -8,8 +8,8 @@ import pytest
 import torch
 from PIL import Image
 
-from helpers import generators
-from helpers.generators import ImageSet
+from faceaudit import generators
+from faceaudit.images import ImageSet
 
 LEVELS = {"skin": ["light", "dark"], "pose": [-30, 0, 30]}
 SIZE = 12

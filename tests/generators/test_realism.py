@@ -5,8 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from helpers.directions import Hyperplanes
-from helpers.generators import realism
+from faceaudit.generators import realism
+from faceaudit.latents import directions
+from faceaudit.latents.directions import Hyperplanes
 
 RANDOM = np.random.default_rng(3)
 TRAINING, HELD_OUT, FRESH = (RANDOM.standard_normal((n, 6)) for n in (600, 500, 700))
@@ -48,11 +49,11 @@ def test_codes_out_of_range_are_named_by_what_is_out():
     sampled = RANDOM.standard_normal((4000, 3)) + 5
     planes = Hyperplanes(("age", "skin"), np.eye(3)[:2], np.array([-5.0, -5.0]))
     codes = np.array([[5, 5, 5], [5, 8.6, 5], [5, 0, 5], [5, 5, 30.0]])
-    found = realism.out_of_range(codes, sampled, planes)
+    found = directions.out_of_range(codes, sampled, planes)
     assert found["outside"].tolist() == ["", "skin", "distance, skin", "distance"]
     assert found["skin"].tolist() == pytest.approx([0, 3.6, -5, 0])
     assert found["distance"][3] == pytest.approx(25, abs=0.1)
-    inside = realism.out_of_range(sampled, sampled, planes)
+    inside = directions.out_of_range(sampled, sampled, planes)
     assert 0 < (inside["outside"] != "").mean() < 0.005
 
 
@@ -60,7 +61,7 @@ def test_what_misfits_is_refused():
     with pytest.raises(ValueError, match="50 held-out images, 100 or more"):
         realism.memorised(FRESH, TRAINING, HELD_OUT[:50])
     with pytest.raises(ValueError, match="100 sampled codes, 1000 or more"):
-        realism.out_of_range(FRESH[:5], FRESH[:100])
+        directions.out_of_range(FRESH[:5], FRESH[:100])
 
 
 def test_precision_and_recall_agree_with_loops():

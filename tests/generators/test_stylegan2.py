@@ -7,10 +7,10 @@ import slow_style_networks as slow
 import torch
 
 import faceworld
-from helpers import generators
-from helpers.generators import stylegan2
-from helpers.generators.stylegan2 import Config, StyleGAN2, StyleGenerator
-from helpers.utils import seeding
+from faceaudit import generators
+from faceaudit.generators import StyleGenerator, stylegan2
+from faceaudit.generators.stylegan2 import Config, StyleGAN2
+from faceaudit.utils import seeding
 
 
 def network(seed=1, **options) -> StyleGAN2:

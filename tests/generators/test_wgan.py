@@ -8,10 +8,10 @@ import safetensors.torch
 import torch
 
 import faceworld
+from faceaudit import generators
+from faceaudit.generators.weights import write_weights
 from faceworld import wgan
 from faceworld.wgan import Encoder, Generator
-from helpers import generators
-from helpers.generators.weights import write_weights
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from faceaudit.generators.weights import read_weights
 from faceworld import networks as models
 from faceworld.networks import architectures, classifiers, training
 from faceworld.networks.classifiers import null_control
-from helpers.generators.weights import read_weights
 
 
 def toy(n, seed=0, men=0.5):

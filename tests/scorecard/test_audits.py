@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from faceaudit import effects
+from faceaudit.effects.verdicts import partial_pooling
+from faceaudit.utils import seeding
 from faceworld import scorecard
 from faceworld.scorecard.audits import as_frame
-from helpers import effects
-from helpers.effects.verdicts import partial_pooling
-from helpers.utils import seeding
 
 AXES = ["skin_colour", "hair_length", "gender"]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit.effects import verdicts
 from faceworld.scorecard import error_sources
-from helpers.effects import labels
 
 AXES = ["skin_colour", "hair_length", "gender"]
 
@@ -14,7 +14,7 @@ def test_coverage_expects_less_when_the_truth_is_uncertain():
     draws = np.random.default_rng(0)
     n, se, truth_se = 4000, 0.03, 0.03
     estimate, truth = draws.normal(0, se, n), draws.normal(0, truth_se, n)
-    half = labels.Z * se
+    half = verdicts.Z * se
     rows = pd.DataFrame({"estimate": estimate, "low": estimate - half, "high": estimate + half})
     rows = rows.assign(truth=truth, truth_se=truth_se)
     rows["contained"] = (rows["low"] <= truth) & (truth <= rows["high"])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit import effects
 from faceworld import scorecard
 from faceworld.scorecard import draw, matched_audits, with_truth
-from helpers import effects
 
 AXES = ["skin_colour", "hair_length", "gender"]
 OF = {"alarm": "max", "missed": "mean"}

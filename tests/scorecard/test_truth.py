@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit.latents import transects
 from faceworld.scorecard import truth
-from helpers import transects
 
 N = 30
 PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers.effects import paired_interval
-from helpers.sensitivity import explained, flips, score_sensitivity
+from faceaudit.effects import paired_interval
+from faceaudit.sensitivity import explained, flips, score_sensitivity
 
 RNG = np.random.default_rng(0)
 BEFORE = RNG.random(90)

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from faceaudit.sensitivity import flips
+from faceaudit.sensitivity.vectors import balanced_rows
 from faceworld import load_generator
 from faceworld.scorecard.flips import step_of_one
-from helpers.sensitivity import flips
-from helpers.sensitivity.vectors import balanced_rows
 
 HALF = np.full(3, 0.5)
 FACES = pd.DataFrame({"Young": [1, 0, 1, 0], "Male": [1, 1, 1, 0], "Smiling": [1, 0, 0, 1]})

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from helpers.sensitivity import lines
-from helpers.sensitivity.vectors import attribute_vector, balanced_rows
+from faceaudit.sensitivity import lines
+from faceaudit.sensitivity.vectors import attribute_vector, balanced_rows
 
 HALVED, SHARE = "Smiling", 0.8
 RNG = np.random.default_rng(0)

@@ -15,12 +15,11 @@ import yaml
 from onnx import save
 from onnx.parser import parse_model
 
-from faceaudit import own_generator
+from faceaudit import annotations, own_generator
+from faceaudit.generators import stylegan2
 from faceaudit.run import run_audit
 from faceworld import crowd
-from helpers import annotations
 from helpers.artifacts import lineage, pages
-from helpers.generators import stylegan2
 
 
 def brightness(path, scale=1.0):

@@ -11,7 +11,7 @@ import pytest
 import run
 
 from helpers.claims import Margin, claim
-from helpers.utils.parallel import SIDE_BY_SIDE
+from helpers.parallel import SIDE_BY_SIDE
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from helpers.utils import checks
-from helpers.utils.checks import as_binary, as_rates, as_scores, resolve_device
+from faceaudit.utils import arguments
+from faceaudit.utils.arguments import as_binary, as_rates, as_scores, resolve_device
 
 
 def column(*values, index=None):
@@ -36,7 +36,7 @@ def column(*values, index=None):
 )
 def test_what_is_refused(check, given, message):
     with pytest.raises(ValueError, match=message):
-        getattr(checks, check)(*given)
+        getattr(arguments, check)(*given)
 
 
 def test_what_is_accepted():
@@ -46,14 +46,14 @@ def test_what_is_accepted():
     for dtype in ("boolean", "Int64", "float32", bool):
         np.testing.assert_array_equal(as_rates(pd.Series([1, 0], dtype=dtype)), [1, 0])
     np.testing.assert_array_equal(as_scores(pd.Series([0.1 + 0.2, 1])), [0.3, 1])
-    found = checks.as_finite(torch.ones(2, 3), "latents", ndim=2)
+    found = arguments.as_finite(torch.ones(2, 3), "latents", ndim=2)
     assert found.dtype == np.float64 and found.shape == (2, 3)
     given = np.ones(3)
-    checks.as_finite(given, "x")[0] = 2
+    arguments.as_finite(given, "x")[0] = 2
     assert given[0] == 1  # what was passed is not what is returned
     for value in (0.5, np.float32(0.5), 1):
-        assert checks.check_range("alpha", value, 0, 1, "(]") == value
-    checks.require_shape(np.ones((2, 3)), "n", (2, -1))
+        assert arguments.check_range("alpha", value, 0, 1, "(]") == value
+    arguments.require_shape(np.ones((2, 3)), "n", (2, -1))
 
 
 def test_a_gpu_is_there_or_a_sentence_says_that_it_is_not(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.utils.names import comparable, composed, paths_on_disk, tidy_cells
+from faceaudit.utils.names import comparable, composed, paths_on_disk, tidy_cells
 
 COMPOSED, DECOMPOSED = (unicodedata.normalize(form, "Zoë") for form in ("NFC", "NFD"))
 

@@ -9,8 +9,8 @@ import pytest
 from joblib import delayed
 from threadpoolctl import threadpool_info
 
-from helpers.utils import parallel
-from helpers.utils.parallel import SIDE_BY_SIDE
+from faceaudit.utils import parallel
+from helpers.parallel import SIDE_BY_SIDE, processes, share_of_cores
 
 
 def where(_):
@@ -18,17 +18,17 @@ def where(_):
 
 
 def test_processes_have_one_thread_each_and_one_process_is_this_one():
-    found = parallel.processes(2)(delayed(where)(k) for k in range(4))
+    found = processes(2)(delayed(where)(k) for k in range(4))
     assert os.getpid() not in {pid for pid, _ in found}
     assert {threads for _, threads in found} == {"1"}
-    assert parallel.processes(1)([delayed(os.getpid)()]) == [os.getpid()]
+    assert processes(1)([delayed(os.getpid)()]) == [os.getpid()]
 
 
 def test_without_semaphores_the_work_is_done_here():
     code = """
 import os
 from joblib import delayed
-from helpers.utils import parallel
+from faceaudit.utils import parallel
 assert parallel.processes(2)(delayed(os.getpid)() for _ in range(2)) == [os.getpid()] * 2
 """
     # joblib then takes the way that it takes where it can make no semaphore.
@@ -45,7 +45,7 @@ def test_steps_side_by_side_share_the_cores_and_one_alone_takes_half(
 ):
     monkeypatch.setattr(parallel, "cpu_count", lambda: cores)
     monkeypatch.setenv(SIDE_BY_SIDE, str(steps))
-    assert parallel.share_of_cores() == expected
+    assert share_of_cores() == expected
 
 
 def test_on_one_thread_every_library_has_one_and_gets_its_own_back():

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from faceaudit.images import ImageSet
 from faceaudit.parts import Preparation
+from faceaudit.utils.pictures import UnreadablePicture, cut, middle, read_picture
 from faceworld.networks import photographs
-from helpers.generators import ImageSet
-from helpers.utils.pictures import UnreadablePicture, cut, middle, read_picture
 
 
 def written(path, height, width, seed=1, **options):

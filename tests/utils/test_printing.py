@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.utils import printing
+from helpers import printing
 
 
 @pytest.mark.parametrize("ends", ["exit 3", "exit 0"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from helpers.utils import seeding
+from faceaudit.utils import seeding
 
 
 @pytest.mark.parametrize("draw", [seeding.normals, seeding.uniforms])

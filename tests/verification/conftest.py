@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from faceaudit.latents.directions import Hyperplanes
 from faceworld import load_generator
 from faceworld.prototypes import exact_planes, walk_to_groups
-from helpers.directions import Hyperplanes
 
 OTHERS = {"age": 0.0, "smiling": 0.0, "skin_colour": None}
 

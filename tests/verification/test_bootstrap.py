@@ -7,8 +7,8 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from simulated import OTHERS, SHIFT, verification_pairs
 
-from helpers.resampling import draw_weights
-from helpers.verification import bootstrap, disparities, fixed_threshold, vertex_bootstrap
+from faceaudit.effects.resampling import draw_weights
+from faceaudit.verification import bootstrap, disparities, fixed_threshold, vertex_bootstrap
 
 
 def resampled(scores, positive, vertices, n_boot, seed):

@@ -8,7 +8,7 @@ from scipy.stats import norm, t
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from helpers.verification.composition import composition_effects, training_effects
+from faceaudit.verification.composition import composition_effects, training_effects
 
 FAMILIAR, RARE = ("a", "b"), ("c", "d")
 RATES = (0.05, 0.1)

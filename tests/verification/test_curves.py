@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics import det_curve
 
-from helpers.verification import fixed_threshold, similarity
-from helpers.verification.curves import by_group, held_rates, rate_table
+from faceaudit.verification import fixed_threshold, similarity
+from faceaudit.verification.curves import by_group, held_rates, rate_table
 
 
 def scored(n=600, ties=True, seed=3):

@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import norm
 from simulated import verification_pairs
 
-from helpers.verification import disparities
-from helpers.verification.differences import (
+from faceaudit.verification import disparities
+from faceaudit.verification.differences import (
     OTHER_SHARE,
     DifferenceScore,
     difference_score,

@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 from scipy.stats import trim_mean, ttest_1samp, ttest_rel
 
-from faceworld import people as invented
-from helpers import verification
-from helpers.verification import hcic, is_match
-from helpers.verification.pairs import (
+from faceaudit import verification
+from faceaudit.verification import hcic, is_match
+from faceaudit.verification.prototypes import (
     image_index,
     over_seeds,
     step_effects,
     variants,
     walk_to_score,
 )
+from faceworld import people as invented
 
 
 def prototype_frame(seeds):

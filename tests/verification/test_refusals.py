@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import verification
-from helpers.verification.composition import composition_effects
+from faceaudit import verification
+from faceaudit.verification.composition import composition_effects
 
 PAIRS = [0.9, 0.8, 0.2, 0.1], [1, 1, 0, 0], list("abab")
 ENDS = np.array([[0, 0], [1, 1], [0, 1], [1, 0]])

@@ -19,14 +19,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faceaudit.annotations.schema import ATTRIBUTES
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import as_score_table
 from facerender.parameters import HAIR_STYLES
 from faceworld import populations
 from faceworld.interventions import do
 from faceworld.networks.architectures import box_mean, halving
 from faceworld.networks.training import Loss, Recipe, Settings, Trained, one_cycle
-from helpers.annotations.schema import ATTRIBUTES
-from helpers.utils import seeding
-from helpers.utils.checks import as_score_table
 
 ALMOST = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""

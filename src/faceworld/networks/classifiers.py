@@ -19,12 +19,12 @@ from scipy import stats
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import as_binary, require_members
 from faceworld.networks import training as shared
 from faceworld.networks.architectures import ARCHITECTURES
 from faceworld.networks.training import Loss, Recipe, Settings, Trained
 from helpers.artifacts import Stage
-from helpers.utils import seeding
-from helpers.utils.checks import as_binary, require_members
 
 
 @dataclass(frozen=True)

@@ -21,14 +21,16 @@ from joblib import delayed
 from PIL import Image
 from tqdm import tqdm
 
+from faceaudit import datasets
+from faceaudit.effects.error_rates import stratified_errors
+from faceaudit.generators import image_cache, weights
+from faceaudit.utils import pictures
+from faceaudit.utils.files import atomic
+from faceaudit.utils.parallel import cpu_count
 from faceworld.networks import classifiers
 from faceworld.networks.classifiers import RECIPES, BinaryTask, predict
-from helpers import data
-from helpers.artifacts import kept, manifests
-from helpers.errors import stratified_errors
-from helpers.generators import weights
-from helpers.utils import pictures
-from helpers.utils.parallel import cpu_count, processes
+from helpers.artifacts.code import made_by
+from helpers.parallel import processes
 
 CHUNK = 1024  # images that a process reads at a time
 GENDERS = ("female", "male")
@@ -43,7 +45,7 @@ tqdm.set_lock(threading.RLock())
 
 
 def _celeba(folder: Path) -> tuple[pd.DataFrame, dict]:
-    table, card, _ = data.read_celeba(folder)
+    table, card, _ = datasets.read_celeba(folder)
     if "partition" not in table:
         raise ValueError(f"{folder}: expected list_eval_partition.txt, found no such file")
     split = table.pop("partition").map(dict(enumerate([*SPLITS, "test"])))
@@ -55,7 +57,7 @@ def _celeba(folder: Path) -> tuple[pd.DataFrame, dict]:
 
 def _fairface(folder: Path) -> tuple[pd.DataFrame, dict]:
     files = [folder / f"fairface_label_{name}.csv" for name in ("train", "val")]
-    parts = {s: data.read_fairface(file) for s, file in zip(SPLITS, files, strict=True)}
+    parts = {s: datasets.read_fairface(file) for s, file in zip(SPLITS, files, strict=True)}
     table = pd.concat({s: part.frame for s, part in parts.items()}, names=["split"])
     table = table.reset_index("split").drop(columns="service_test")
     table = table.assign(label=(table.pop("gender") == "Male").astype(int))
@@ -121,14 +123,14 @@ def _examined(files: Sequence[str]) -> list[tuple[str, str]]:
 def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
     """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`.
 
-    Pictures are turned and cut as those of audits are, see `helpers.utils.pictures`.
+    Pictures are turned and cut as those of audits are, see `faceaudit.utils.pictures`.
     """
     files = (str(folder) + "/" + table["image"]).to_numpy(str)
     content = table["sha256"].to_numpy("S64")
-    code = kept.made_by(Path(pictures.__file__), packages=())
-    key = kept.content_key(content, size=size, pillow=PIL.__version__, code=code)
+    code = made_by(Path(pictures.__file__), packages=())
+    key = image_cache.content_key(content, size=size, pillow=PIL.__version__, code=code)
     make, shape = partial(_squares, size=size), (3, size, size)
-    return kept.fill(path, files, make, shape, key=key, chunk=CHUNK, share=_shared)
+    return image_cache.fill(path, files, make, shape, key=key, chunk=CHUNK, share=_shared)
 
 
 def _squares(files: np.ndarray, size: int) -> np.ndarray:
@@ -209,7 +211,7 @@ def train(
     task = PhotographTask(**recipe)
     model = PhotographModel.make(shown, path, task, more, held_out=unseen, **how)
     errors = validation_errors(predict(model, images[1]), parts[1])
-    with manifests.atomic(path.with_suffix(".csv")) as temporary:
+    with atomic(path.with_suffix(".csv")) as temporary:
         errors.to_csv(temporary, index=False, lineterminator="\n")
     content = table[KNOWN].to_csv(index=False).encode()
     card = {"data_sha256": hashlib.sha256(content).hexdigest(), "pillow": PIL.__version__}

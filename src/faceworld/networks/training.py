@@ -26,11 +26,13 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from helpers.artifacts import atomic, kept, manifests
-from helpers.generators.weights import Card, copy, fill, read_weights, write_weights
-from helpers.utils import seeding
-from helpers.utils.checks import check_images, resolve_device
-from helpers.utils.parallel import processes, share_of_cores
+from faceaudit.generators.weights import Card, copy, fill, read_weights, write_weights
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import check_images, resolve_device
+from faceaudit.utils.files import atomic
+from helpers.artifacts import manifests
+from helpers.artifacts.code import made_by
+from helpers.parallel import processes, share_of_cores
 
 SHIPPED = Path(__file__).with_name("shipped")
 """The networks that the book's text speaks of, trained by the laptop's recipes."""
@@ -153,7 +155,7 @@ class Settings:
 
     def __init_subclass__(cls) -> None:
         # On import: a file that is edited while a chapter runs is not what trains in it.
-        cls._code = kept.made_by(Path(inspect.getfile(cls)))
+        cls._code = made_by(Path(inspect.getfile(cls)))
 
 
 @dataclass(frozen=True)

@@ -24,17 +24,16 @@ from scipy.special import expit
 from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 
+from faceaudit import effects
+from faceaudit.annotations.schema import n_levels
+from faceaudit.effects.error_rates import majority
+from faceaudit.effects.resampling import draw_weights
+from faceaudit.effects.risks import fit_logits
+from faceaudit.effects.verdicts import Z, cell_covariance, partial_pooling
+from faceaudit.utils import seeding
 from faceworld import crowd
 from faceworld.scorecard import truth
-from helpers import effects
-from helpers.annotations.schema import n_levels
-from helpers.effects.labels import Z
-from helpers.effects.risks import fit_logits
-from helpers.effects.verdicts import cell_covariance, partial_pooling
-from helpers.errors import majority
-from helpers.resampling import draw_weights
-from helpers.utils import seeding
-from helpers.utils.parallel import processes, share_of_cores
+from helpers.parallel import processes, share_of_cores
 
 AUDITS_AT_ONCE = 50  # Audits whose frames are read together; results do not depend on it.
 _FEW = 100  # audits of portraits, which are done before other processes have started
@@ -211,7 +210,7 @@ def _keyed(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.Data
 
 
 def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
-    """`helpers.effects.matched_effects` of every audit in every cell.
+    """`faceaudit.effects.matched_effects` of every audit in every cell.
 
     Args:
         audits: errors (R audits, n, 2, …, 2).

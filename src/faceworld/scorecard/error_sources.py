@@ -2,13 +2,14 @@
 
 *Arms*: the same effects are estimated in several versions of an experiment, each one step further
 from the ideal, and compared with the effects under intervention. Estimates
-(`helpers.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.effects`) share their
-keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged over.
+(`faceaudit.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.effects`) share
+their keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged
+over.
 
 *Company*: directions hold what was annotated, and everything else is free. In a known world each
 image can be given the values that its base face has of some parameters. The part of an effect that
 is due to them is the effect as found minus the effect after that. Images are in the order of
-`helpers.transects.index` of a 2×2×2 grid.
+`faceaudit.latents.transects.index` of a 2×2×2 grid.
 """
 
 import itertools
@@ -23,11 +24,12 @@ from scipy.stats import norm
 from torch import Tensor
 
 import facerender
+from faceaudit.annotations.schema import LEVEL_NAMES
+from faceaudit.effects.resampling import resampled_sums
+from faceaudit.effects.verdicts import Z
 from faceworld.interventions import do
 from faceworld.rendering import render_to_store
 from faceworld.scorecard.truth import Score, as_grid, changes
-from helpers.effects.labels import LEVEL_NAMES, Z
-from helpers.resampling import resampled_sums
 
 MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
 GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))

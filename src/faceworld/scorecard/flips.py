@@ -14,11 +14,11 @@ from scipy.stats import norm
 from scipy.stats import t as student
 from torch import Tensor
 
+from faceaudit.sensitivity.measures import CONFIDENCE, mean_changes
+from faceaudit.utils import seeding
 from facerender.parameters import INDEX
 from faceworld.interventions import do
 from faceworld.known_truth import AGE_GATES, LATENTS, KnownTruthGenerator, age_gate
-from helpers.sensitivity.measures import CONFIDENCE, mean_changes
-from helpers.utils import seeding
 
 # --- one vector
 

@@ -3,7 +3,8 @@
 The same faces are rendered at every combination of the attributes' doses, everything else held
 exactly, and the classifier is asked. What remains uncertain is which faces were drawn: standard
 errors are clustered by base face. Arrays with one value per image are in the order of
-`helpers.transects.index` of a 2×2×2 grid: eight images a transect, axes in the order of `AXES`.
+`faceaudit.latents.transects.index` of a 2×2×2 grid: eight images a transect, axes in the order of
+`AXES`.
 """
 
 import itertools
@@ -16,9 +17,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 import facerender
+from faceaudit.annotations.schema import LEVEL_NAMES
+from faceaudit.effects.display_names import held_in_words
 from faceworld.interventions import Doses, counterfactuals
 from faceworld.rendering import render_to_store
-from helpers.effects.labels import LEVEL_NAMES, held_in_words
 
 CONTRASTS: Mapping[str, str] = {
     "skin_colour": "dark − light skin",

@@ -1,6 +1,5 @@
 from .manifests import RESULTS as RESULTS
 from .manifests import ArtifactError as ArtifactError
-from .manifests import atomic as atomic
 from .manifests import root as root
 from .manifests import sweep as sweep
 from .manifests import why_stale as why_stale

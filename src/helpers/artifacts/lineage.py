@@ -29,6 +29,8 @@ from types import SimpleNamespace
 
 import yaml
 
+from faceaudit.utils.files import State, file_hash, state
+
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOKS = ROOT / "notebooks"
 SOURCE = ROOT / "src"
@@ -37,8 +39,6 @@ PROFILES = ROOT / "profiles"
 
 # Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`.
 STUDIES = {"audit_plan": "effects.audit_plan"}
-
-State = tuple[int, ...]
 
 _PARSING = threading.Lock()
 _NOTEBOOK = re.compile(r"^n?\d\d_\w+$")  # of a chapter or a note
@@ -172,29 +172,6 @@ def hashes_of_names(
 def digest(hashed: Mapping[str, str]) -> str:
     """One SHA-256 over names and hashes."""
     return hashlib.sha256("".join(f"{k} {v}\n" for k, v in hashed.items()).encode()).hexdigest()
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file; a file that was not touched since is read once in a process."""
-    return _file_hash(path, state(path))
-
-
-def state(path: Path) -> State:
-    """What changes with every edit; the time of change, unlike that of the content, is not set.
-
-    Of a folder, what changes with every file that comes or goes; empty where there is nothing.
-    """
-    try:
-        now = path.stat()
-    except FileNotFoundError:
-        return ()
-    return now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size
-
-
-@cache
-def _file_hash(path: Path, _: State) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _only_draws(path: Path) -> bool:

@@ -6,13 +6,13 @@ stages again; a chapter that opens an earlier one refuses it with the same words
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from faceaudit.utils.files import file_hash, state
 from helpers.artifacts import lineage
 
 MANIFEST = "manifest.json"  # the hashes of a finished stage
@@ -78,8 +78,8 @@ def intact(path: Path, recorded: Mapping[str, Any]) -> bool:
 
     A file whose state is the recorded one is not read; a copy has another, and is.
     """
-    same = list(lineage.state(path)) == recorded.get("state")
-    return same or lineage.file_hash(path) == recorded["sha256"]
+    same = list(state(path)) == recorded.get("state")
+    return same or file_hash(path) == recorded["sha256"]
 
 
 @cache
@@ -116,36 +116,6 @@ def _lost(stage: str, files: Mapping[str, Any], profile: str) -> str | None:
         if not path.is_file() or not intact(path, entry):
             return f"{path} is gone or damaged: its content is not what the stage left"
     return None
-
-
-# --- files that appear whole
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[Path]:
-    """Give a temporary path beside `path` to write to; it replaces `path` only on success.
-
-    Args:
-        path: of the file that is to appear whole or not at all; its folder is made.
-
-    Yields:
-        The temporary path.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        with temporary.open("rb") as stream:
-            os.fsync(stream.fileno())  # so that a power cut leaves the old or the new
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write plain values to a file that appears whole."""
-    with atomic(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
 
 
 def sweep(folder: Path) -> None:

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from faceaudit.utils.files import file_hash, state, write_json
 from helpers.artifacts import lineage, manifests
 
 RECORD = "page.json"
@@ -37,9 +38,9 @@ def named(source: Path) -> list[Path]:
 def record(page: str, profile: str, made_from: dict[str, Any], study: str | None = None) -> None:
     """Remember what an executed page was made from, and what study it shows for the example."""
     path = executed(page, profile)
-    left = {"sha256": lineage.file_hash(path), "state": lineage.state(path), "study": study}
+    left = {"sha256": file_hash(path), "state": state(path), "study": study}
     shown = {"shows": _shows(page, profile)}
-    manifests.write_json(path.with_name(RECORD), made_from | shown | left)
+    write_json(path.with_name(RECORD), made_from | shown | left)
 
 
 def why_stale(page: str, profile: str) -> str | None:

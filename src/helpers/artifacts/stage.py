@@ -16,8 +16,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from faceaudit.utils import files
+from faceaudit.utils.files import atomic
 from helpers.artifacts import lineage, manifests
-from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, atomic, rerun, root
+from helpers.artifacts.manifests import MANIFEST, RESULTS, ArtifactError, rerun, root
 
 
 def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = None) -> Any:
@@ -145,12 +147,12 @@ class Stage:
             raise ArtifactError(f"{self.name} is {edited} while it ran; {rerun(self.profile)}")
         self.save(RESULTS, results)
         for name, entry in self._files.items():
-            entry["state"] = lineage.state(self.folder / name)  # before it is read
-            entry["sha256"] = lineage.file_hash(self.folder / name)
+            entry["state"] = files.state(self.folder / name)  # before it is read
+            entry["sha256"] = files.file_hash(self.folder / name)
         made_from = {"parameters": self.parameters, "source": self._source, "inputs": self._inputs}
         where = {"python": platform.python_version(), "cpus": os.cpu_count()}
         left = {"files": self._files, "versions": manifests.versions()}
-        manifests.write_json(self.folder / MANIFEST, self._about | made_from | left | where)
+        files.write_json(self.folder / MANIFEST, self._about | made_from | left | where)
         return dict(results)
 
 

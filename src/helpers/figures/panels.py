@@ -1,9 +1,9 @@
 """Error rates by group, and panels of estimates, all with their 95 % intervals.
 
-`bars` and `matched_scatter` take tables as `helpers.errors.stratified_errors` leaves them.
-`intervals` draws panels of a table with a row per mark: columns estimate, low, high and, where it
-is known, truth: fractions, which are drawn in points. Marks and panels stand in the order of the
-table.
+`bars` and `matched_scatter` take tables as `faceaudit.effects.error_rates.stratified_errors` leaves
+them. `intervals` draws panels of a table with a row per mark: columns estimate, low, high and,
+where it is known, truth: fractions, which are drawn in points. Marks and panels stand in the order
+of the table.
 """
 
 from collections.abc import Sequence
@@ -40,9 +40,9 @@ def bars(
     """Rates with their 95 % intervals, and the counts under each bar.
 
     Args:
-        table: columns n, rate, low, high (see `helpers.errors.stratified_errors`), indexed by
-            the group on the horizontal axis or by (group, colour). A cell without images is
-            written "n = 0"; it never reads as a rate of zero.
+        table: columns n, rate, low, high (see `faceaudit.effects.error_rates.stratified_errors`),
+            indexed by the group on the horizontal axis or by (group, colour). A cell without images
+            is written "n = 0"; it never reads as a rate of zero.
         ylabel: label of the vertical axis.
         ax: where to draw.
         few: bars of fewer images are pale, and the axis does not stretch to hold them.
@@ -102,9 +102,9 @@ def matched_scatter(pairs: pd.DataFrame) -> Axes:
     """Error rates of groups that differ in one attribute, against each other (transects, Fig 14).
 
     Args:
-        pairs: as `helpers.errors.matched_groups` leaves them for one pair of levels: one row per
-            group, the two levels in first and second, and n, rate, low, high with the suffixes
-            _first and _second. Eight groups at most are told apart.
+        pairs: as `faceaudit.effects.error_rates.matched_groups` leaves them for one pair of levels:
+            one row per group, the two levels in first and second, and n, rate, low, high with the
+            suffixes _first and _second. Eight groups at most are told apart.
 
     Returns:
         The axes, with one scale both ways and a dashed line where rates are equal.

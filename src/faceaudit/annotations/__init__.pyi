@@ -1,0 +1,14 @@
+from .agreement import agreement_table as agreement_table
+from .agreement import screen_raters as screen_raters
+from .ground_truth import read_ground_truth as read_ground_truth
+from .ingest import Ingest as Ingest
+from .label_studio import labelling_config as labelling_config
+from .label_studio import read_label_studio as read_label_studio
+from .label_studio import write_label_studio as write_label_studio
+from .mturk import read_mturk as read_mturk
+from .mturk import write_mturk as write_mturk
+from .rating_page import write_page as write_page
+from .schema import ATTRIBUTES as ATTRIBUTES
+from .schema import count_tensor as count_tensor
+from .schema import scores as scores
+from .schema import standard_deviation as standard_deviation

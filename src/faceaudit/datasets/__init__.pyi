@@ -1,0 +1,12 @@
+from .consented import read_casual_conversations as read_casual_conversations
+from .consented import read_fhibe as read_fhibe
+from .perceived import read_celeba as read_celeba
+from .perceived import read_fairface as read_fairface
+from .perceived import read_portraits as read_portraits
+from .published import read_published as read_published
+from .published import read_published_planes as read_published_planes
+from .recognition import read_bfw as read_bfw
+from .recognition import read_causalface as read_causalface
+from .recognition import read_causalface_pairs as read_causalface_pairs
+from .recognition import read_rfw as read_rfw
+from .rows import DataSet as DataSet

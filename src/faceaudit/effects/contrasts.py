@@ -1,0 +1,121 @@
+"""Transects as arrays of outcomes, and contrasts of their cells: effects and interactions.
+
+An effect of one attribute may differ between the levels of another: the interaction contrast is
+that difference, a difference of risk differences. On complete transects each contrast is the mean
+of one value per transect.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+
+import numpy as np
+import pandas as pd
+
+from faceaudit.effects.display_names import held_in_words
+from faceaudit.utils.arguments import as_rates, require_columns, require_distinct
+
+
+def outcome_grid(
+    frame: pd.DataFrame, outcome: str, axes: Sequence[str], transect: str
+) -> np.ndarray:
+    """The outcomes of complete transects as an array, one axis of two levels per attribute.
+
+    What `faceworld.scorecard.truth.errors_under_do` returns has the same shape, so what is
+    estimated and what is true can be computed by the same lines.
+
+    Args:
+        frame: one row per image; attribute `a` has its level, 0 or 1, in the column `<a>_level`.
+        outcome: column of errors, or of scores in [0, 1].
+        axes: attributes that the transects manipulate, in any number.
+        transect: column that names the transects.
+
+    Returns:
+        float64 (n, 2, ..., 2), transects in the order of their names; those that lack an image or
+        an outcome are left out.
+
+    Raises:
+        ValueError: a missing column, an outcome outside of [0, 1], or two images in one place of a
+            transect.
+
+    Example:
+        >>> import pandas as pd
+        >>> from faceaudit.effects.contrasts import outcome_grid
+        >>> frame = pd.DataFrame({"transect": [0, 0, 1], "skin_level": [1, 0, 0]})
+        >>> outcome_grid(frame.assign(error=[1, 0, 0]), "error", ["skin"], "transect").tolist()
+        [[0.0, 1.0]]
+    """
+    places = [f"{axis}_level" for axis in axes]
+    require_columns(frame, [outcome, transect, *places])
+    require_distinct(frame, [transect, *places], "place of a transect")
+    images = frame[frame[outcome].notna()].sort_values([transect, *places])
+    complete = images.groupby(transect)[outcome].transform("size") == 2 ** len(places)
+    return as_rates(images.loc[complete, outcome]).reshape(-1, *[2] * len(places))
+
+
+def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFrame:
+    """Coefficients of the cells in effects (order 1) and interactions (order 2 and more).
+
+    An effect is high minus low level of one attribute. An interaction of two is the effect of the
+    first at the high level of the second, minus at the low one; the two are interchangeable. That
+    of three is how much this differs between the levels of the third. Each is given at every
+    combination of levels of the other attributes, and averaged over them.
+
+    Args:
+        axes: attributes, in the order of the axes of a grid.
+        orders: how many attributes take part, such as `[1]` for effects only.
+
+    Returns:
+        A row per contrast with the index contrast, held (the levels of the other attributes in
+        words, "average" where they are averaged over, "" where there is none); a column per cell,
+        in the order of a flattened grid.
+
+    Example:
+        >>> from faceaudit.effects.contrasts import factorial_contrasts
+        >>> factorial_contrasts(["skin_colour", "gender"], [2]).to_dict("split")["data"]
+        [[1.0, -1.0, -1.0, 1.0]]
+    """
+    rows = {}
+    for order in orders:
+        for chosen in combinations(axes, order):
+            others = [axis for axis in axes if axis not in chosen]
+            name = " × ".join(axis.replace("_", " ") for axis in chosen)
+            averaged = [(None,) * len(others)] if others else []
+            for held in [*averaged, *product((0, 1), repeat=len(others))]:
+                levels = dict(zip(others, held, strict=True))
+                words = held_in_words(levels) if others else ""
+                rows[name, words] = _coefficients(axes, levels)
+    index = pd.MultiIndex.from_tuples(rows, names=["contrast", "held"])
+    cells = pd.MultiIndex.from_product([[0, 1]] * len(axes), names=axes)
+    return pd.DataFrame([*rows.values()], index, cells)
+
+
+def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
+    """The value of every contrast in every transect; their means are the contrasts.
+
+    Args:
+        grid: (n, 2, ..., 2), of `outcome_grid` or of the truth.
+        contrasts: of `factorial_contrasts`, of the same attributes.
+
+    Returns:
+        A row per transect, a column per contrast.
+
+    Example:
+        >>> import numpy as np
+        >>> from faceaudit.effects.contrasts import contrast_values, factorial_contrasts
+        >>> contrasts = factorial_contrasts(["skin_colour", "gender"], [2])
+        >>> contrast_values(np.array([[[0, 0], [0, 1]]]), contrasts).iloc[0].tolist()
+        [1.0]
+    """
+    flat = grid.reshape(len(grid), -1)
+    return pd.DataFrame(flat @ contrasts.to_numpy().T, columns=contrasts.index)
+
+
+def _coefficients(axes: Sequence[str], levels: Mapping[str, int | None]) -> np.ndarray:
+    """One contrast (2 ** k,): a level or 1/2 along the others, -1 and 1 along what takes part."""
+    coefficients = np.ones(1)
+    for axis in axes:
+        along = np.array([-1.0, 1.0])
+        if axis in levels:
+            along = np.full(2, 0.5) if levels[axis] is None else np.eye(2)[levels[axis]]
+        coefficients = np.kron(coefficients, along)
+    return coefficients

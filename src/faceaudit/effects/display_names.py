@@ -1,0 +1,47 @@
+"""Names of levels, contrasts and cells, the same in every table and figure of effects."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from faceaudit.annotations.schema import LEVEL_NAMES
+from faceaudit.utils.formatting import in_points
+
+
+def held_in_words(levels: Mapping[str, int | None]) -> str:
+    """At which levels attributes are held, in words and the order of `LEVEL_NAMES`.
+
+    Args:
+        levels: attribute → 0 or 1, or None where it is averaged over.
+
+    Returns:
+        The levels in words, "average" where there is none.
+
+    Example:
+        >>> held_in_words({"skin_colour": 1, "gender": 0}), held_in_words({"gender": None})
+        ('female, dark skin', 'average')
+        >>> held_in_words({"smiling": 1})
+        'high smiling'
+    """
+    held = {axis: level for axis, level in levels.items() if level is not None}
+    order = [axis for axis in LEVEL_NAMES if axis in held]
+    order += [axis for axis in held if axis not in LEVEL_NAMES]
+    names = (LEVEL_NAMES.get(axis, (f"low {axis}", f"high {axis}"))[held[axis]] for axis in order)
+    return ", ".join(names) or "average"
+
+
+def points(table: pd.DataFrame) -> list[str]:
+    """Estimates with their intervals in words, in points.
+
+    Args:
+        table: columns estimate, low, high, differences of rates (fractions).
+
+    Returns:
+        One text per row.
+
+    Example:
+        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]}))
+        ['+5.0 (-0.04 to +11.0)']
+    """
+    rows = table[["estimate", "low", "high"]].to_numpy(dtype=float)
+    return ["{} ({} to {})".format(*map(in_points, row)) for row in rows]

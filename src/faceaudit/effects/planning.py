@@ -1,0 +1,494 @@
+"""How many transects an audit needs: power, sample size, and what noisy answers do to both.
+
+The test is that of `faceaudit.effects.matched_effects`: the mean difference of an error (0 or 1)
+over the pairs of images that differ in one attribute. A transect of a 2 x 2 x 2 design gives up to
+four such pairs, one per cell of the two other attributes; averaged over them, m' = 4 retention²
+are expected, since a pair needs both of its images. Two correlations of a `Design` matter:
+
+- `within`: of the errors of the two images of a pair. The more a transect's face decides whether
+  the model errs, the more of that cancels in the difference.
+- `pair_correlation` (ρ_d): of the differences of two pairs of one transect. It is nought only where
+  nothing but chance distinguishes the transects' differences. An effect that varies from face to
+  face raises it, and so does a face that is difficult: where all its images are near the threshold,
+  all its differences are larger.
+
+An image errs where a normal variable falls below a threshold, and the images of one transect share
+part of that variable. Given what they share, their errors are independent, so that the chance of
+every possible transect is an integral over it. A transect of one pair needs no such variable: two
+rates and their correlation say all of it.
+
+`printed_power` and `printed_transects` are the closed formula (the book's own; paired proportions
+as in Connett, Smith & McHugh, Statistics in Medicine 6 (1987) 163-169, averaged over correlated
+pairs). It takes the test statistic as normal with variance one. Under a rare error with a large
+effect, differences are mostly 0, sometimes 1 and hardly ever -1: the denominator of the statistic
+then rises with its numerator, and the statistic varies less. It also counts m' pairs in every
+transect, although m' is a mean. `power` and `transects_needed` correct for both. What annotators'
+noise does to an effect, and how to undo it, is part of the plan.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+from functools import cache
+from math import comb
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
+from scipy.stats import binom, multivariate_normal, norm
+from scipy.stats import t as student
+from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
+
+from faceaudit.effects.matched import mcnemar
+from faceaudit.utils.arguments import check_range, check_whole
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+# Largest latent correlation: beyond it, the integrals over the transects would be inaccurate.
+MOST_SHARED = 0.995
+
+
+@dataclass(frozen=True)
+class Design:
+    """What an audit is planned for: an effect, and how the errors of pairs hang together.
+
+    Args:
+        difference: risk at the higher level minus at the lower, as a fraction.
+        base_rate: risk at the lower level.
+        within: correlation of the errors of the two images of a pair, from 0 on.
+        retention: chance that an image survives pruning, independently of the others.
+        pairs: pairs per transect before pruning: 4 averages over a 2 x 2 x 2 design, 1 is a cell.
+        pair_correlation: ρ_d, of the differences of two pairs of a transect. None is the least that
+            is possible (`shared_pair_correlation`), and 0 for the plain formula; more means an
+            effect that varies between transects.
+
+    Raises:
+        ValueError: a number outside its range.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.Design(difference=0.02, base_rate=0.05).risks
+        (0.05, 0.07)
+    """
+
+    difference: float
+    base_rate: float
+    within: float = 0.05
+    retention: float = 1.0
+    pairs: int = 4
+    pair_correlation: float | None = None
+
+    def __post_init__(self) -> None:
+        check_range("base_rate", self.base_rate, 0, 1, "()")
+        if not 0 < self.base_rate + self.difference < 1:
+            raise ValueError(f"difference is {self.difference}: base_rate + difference is no rate")
+        check_range("retention", self.retention, 0, 1, "(]")
+        check_whole("pairs", self.pairs, 1)
+        check_range("within", self.within, 0, 1, "[)")
+
+    @property
+    def risks(self) -> tuple[float, float]:
+        """Risks at the lower and at the higher level."""
+        return self.base_rate, self.base_rate + self.difference
+
+    @property
+    def covariance(self) -> float:
+        """Covariance of the errors of the two images of a pair."""
+        p0, p1 = self.risks
+        return self.within * np.sqrt(p0 * (1 - p0) * p1 * (1 - p1))
+
+    @property
+    def discordant(self) -> float:
+        """ψ, the chance that the model errs on exactly one image of a pair."""
+        p0, p1 = self.risks
+        return p0 * (1 - p1) + p1 * (1 - p0) - 2 * self.covariance
+
+    @property
+    def variance(self) -> float:
+        """Variance ψ − Δ² of the difference of a pair."""
+        return self.discordant - self.difference**2
+
+
+MOST_TRANSECTS = 10**7
+
+
+def printed_power(transects: float, design: Design, alpha: float = 0.05) -> float:
+    """Power by the closed formula that `printed_transects` solves for the transects.
+
+    Args:
+        transects: number of them, fractions allowed.
+        design: with a `pair_correlation` of None taken as 0.
+        alpha: level of the two-sided test, of which the formula counts the likelier side.
+
+    Returns:
+        The power, from 0 to 1.
+
+    Raises:
+        ValueError: a design without a difference.
+
+    Example:
+        >>> from faceaudit.effects import planning
+        >>> plan = planning.Design(difference=0.02, base_rate=0.05)
+        >>> round(planning.printed_power(525, plan), 2)
+        0.8
+    """
+    difference, deviation = _per_transect(design)
+    return float(normal_power(difference, transects, alpha / 2, "larger", deviation))
+
+
+def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -> float:
+    """Transects for a given power by the closed formula, not rounded.
+
+    S = (z_α/2 + z_β)² (ψ − Δ²) [1 + (m' − 1) ρ_d] / (m' Δ²) with m' = pairs · retention² and the
+    share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Once m' < 1 the bracket falls below
+    one: the printed formula then takes dependent pairs for an advantage.
+
+    Args:
+        design: with a `pair_correlation` of None taken as 0.
+        alpha: level of the two-sided test.
+        power: wanted, between 0 and 1.
+
+    Returns:
+        The number of transects.
+
+    Raises:
+        ValueError: a design without a difference, a power outside its range.
+
+    Example:
+        >>> from faceaudit.effects import planning
+        >>> round(planning.printed_transects(planning.Design(difference=0.02, base_rate=0.05)))
+        525
+    """
+    difference, deviation = _per_transect(design)
+    check_range("power", power, 0, 1, "()")
+    return float(normal_sample_size_one_tail(difference, power, alpha / 2, deviation))
+
+
+def power(transects: float, design: Design, alpha: float = 0.05) -> float:
+    """Chance that the matched test finds a difference of error rates, two-sided at level `alpha`.
+
+    With one pair per transect, the power of McNemar's mid-p test, summed over all audits that can
+    happen. With several, the score test with a design effect is nearly √S times a mean over a
+    standard deviation, of the sums of the transects' differences. By the delta method, such a ratio
+    with the standardised mean δ, skewness γ and kurtosis κ has variance 1 − δγ + δ²(κ − 1)/4, not
+    one. The moments are those of transects that share a normal effect on a latent scale.
+
+    Args:
+        transects: faces, each shown at every combination of the attributes. A curve may run
+            through fractions, but for one pair per transect.
+        design: what is planned for.
+        alpha: level of the test.
+
+    Returns:
+        The power, from 0 to 1.
+
+    Raises:
+        ValueError: an argument outside its range, or correlations that no such errors can have.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> round(effects.power(525, effects.Design(difference=0.02, base_rate=0.05)), 2)
+        0.8
+    """
+    if not 2 <= transects < np.inf:
+        raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
+    if design.pairs == 1:
+        check_whole("transects", transects, 2)
+    return _power(transects, design, check_range("alpha", alpha, 0, 1, "()"))
+
+
+def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
+    """Least number of transects at which `faceaudit.effects.power` reaches the given power.
+
+    Args:
+        design: what is planned for.
+        alpha: level of the test.
+        power: wanted, between 0 and 1.
+
+    Returns:
+        The number of transects. With one pair per transect, the power rises in a saw-tooth,
+        and some larger numbers may fall short again.
+
+    Raises:
+        ValueError: an argument outside its range, a design without a difference, or more than
+            `MOST_TRANSECTS`.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.transects_needed(effects.Design(difference=0.05, base_rate=0.05))
+        106
+    """
+    check_range("power", power, 0, 1, "()")
+    check_range("alpha", alpha, 0, 1, "()")
+    _per_transect(design)  # refuses a difference of 0
+    sizes = range(2, MOST_TRANSECTS)
+    reaches = bisect_left(sizes, True, key=lambda size: _power(size, design, alpha) >= power)
+    if reaches == len(sizes):
+        raise ValueError(f"difference {design.difference}: over {MOST_TRANSECTS} transects")
+    return sizes[reaches]
+
+
+def attenuation(reliability: float, prevalence: float = 0.5) -> float:
+    """Share of an attribute's effect that remains when images are split by a noisy score.
+
+    True and observed score are taken as bivariate normal with correlation √reliability and both
+    are cut at the same quantile. Images on the wrong side dilute the difference of the two sides by
+    PPV + NPV − 1, here the phi coefficient of the true and the observed side, provided that the
+    noise depends on nothing else (non-differential misclassification; Fuller, Measurement Error
+    Models (1987), section 1.1, has the continuous case, in which the factor is the reliability).
+    At prevalence 0.5 it is (2/π) arcsin √reliability. It concerns comparisons by the *perceived*
+    attribute; transects compared by the intended level are not diluted by it.
+
+    Args:
+        reliability: of an image's mean score, such as ICC(1,k) of the agreement study.
+        prevalence: share of images above the cut.
+
+    Returns:
+        The share, from 0 to 1.
+
+    Raises:
+        ValueError: a reliability outside [0, 1].
+
+    Example:
+        >>> from faceaudit.effects import planning
+        >>> round(planning.attenuation(0.5), 6)
+        0.5
+    """
+    check_range("reliability", reliability, 0, 1)
+    if reliability == 1:
+        return 1.0
+    cut = norm.isf(prevalence)
+    r = np.sqrt(reliability)
+    both = multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([-cut, -cut])
+    return float((both - prevalence**2) / (prevalence * (1 - prevalence)))
+
+
+def label_noise(rater_error: float, raters: int) -> float:
+    """Chance that the majority of raters mislabels an image; a tie is decided by a coin.
+
+    Args:
+        rater_error: chance that one rater does, in [0, 0.5), independently of the others: raters
+            who share their errors gain less.
+        raters: their number.
+
+    Returns:
+        The chance, in [0, 0.5).
+
+    Example:
+        >>> from faceaudit.effects import planning
+        >>> round(planning.label_noise(0.1, 3), 3)
+        0.028
+    """
+    tie = binom.pmf(raters / 2, raters, rater_error) if raters % 2 == 0 else 0.0
+    return float(binom.sf(raters // 2, raters, rater_error) + tie / 2)
+
+
+def noisy_design(design: Design, noise: float) -> Design:
+    """A design as it is seen with label noise ε.
+
+    A wrong label turns an error of the model into a right answer and the reverse: a rate p is seen
+    as p(1 − ε) + (1 − p)ε, and differences shrink by 1 − 2ε. Covariances, within a pair and of the
+    differences of two pairs, shrink by (1 − 2ε)². Noise must not depend on the image.
+
+    Args:
+        design: without noise; a `pair_correlation` of None stays None.
+        noise: chance that a label is wrong, in [0, 0.5).
+
+    Returns:
+        The design with the difference, rate and correlations that will be seen.
+
+    Raises:
+        ValueError: noise outside its range.
+
+    Example:
+        >>> from faceaudit.effects import planning
+        >>> seen = planning.noisy_design(planning.Design(difference=0.02, base_rate=0.05), 0.1)
+        >>> round(seen.base_rate, 3), round(seen.difference, 3)
+        (0.14, 0.016)
+    """
+    check_range("noise", noise, 0, 0.5, "[)")
+    true = np.array(design.risks)
+    seen = true + noise - 2 * noise * true
+    deviations = np.sqrt((true * (1 - true)).prod() / (seen * (1 - seen)).prod())
+    noisy = replace(
+        design,
+        difference=float(seen[1] - seen[0]),
+        base_rate=float(seen[0]),
+        within=float(design.within * (1 - 2 * noise) ** 2 * deviations),
+    )
+    if design.pair_correlation is None:
+        return noisy
+    shrunk = design.pair_correlation * (1 - 2 * noise) ** 2 * design.variance / noisy.variance
+    return replace(noisy, pair_correlation=float(shrunk))
+
+
+def rogan_gladen(rate: float, noise: float) -> float:
+    """Error rate behind the rate seen with label noise, kept in [0, 1].
+
+    Rogan & Gladen, American Journal of Epidemiology 107 (1978) 71-76, for a sensitivity and
+    specificity of 1 − noise. Differences of rates are divided by 1 − 2 noise.
+
+    Args:
+        rate: error rate that was seen, in [0, 1].
+        noise: chance that a label is wrong, in [0, 0.5), whether the model is right or not.
+
+    Returns:
+        The corrected rate.
+
+    Raises:
+        ValueError: a rate or noise outside its range.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> round(effects.rogan_gladen(0.14, 0.1), 3)
+        0.05
+    """
+    check_range("noise", noise, 0, 0.5, "[)")
+    check_range("rate", rate, 0, 1)
+    return float(np.clip((rate - noise) / (1 - 2 * noise), 0, 1))
+
+
+def shared_pair_correlation(design: Design) -> float:
+    """The least ρ_d: what `within` alone implies when transects share one effect, latently.
+
+    Args:
+        design: of which the two risks and `within` count.
+
+    Returns:
+        Correlation of the differences of two pairs of one transect.
+
+    Raises:
+        ValueError: errors with these risks cannot correlate by `within`.
+
+    Example:
+        >>> from faceaudit.effects import planning
+        >>> plan = planning.Design(difference=0.02, base_rate=0.05, within=0.4)
+        >>> round(planning.shared_pair_correlation(plan), 4)
+        0.0181
+    """
+    return _pair_correlation(*_with_one_effect(design, _across(design)))
+
+
+@cache
+def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
+    """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
+    if design.pairs == 1:
+        p0, p1 = design.risks
+        cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
+        if cells.min() < -1e-12:  # nearer to 0 it is rounding
+            raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
+        weights, (worse, better) = np.ones(1), cells.clip(0)[:, None]
+    else:
+        weights, low, high = _conditional_risks(design)
+        worse, better = high * (1 - low), low * (1 - high)
+    types, chances = [], []
+    for n in range(design.pairs + 1):
+        for up, down in ((i, j) for i in range(n + 1) for j in range(n + 1 - i)):
+            ways = comb(n, up) * comb(n - up, down)
+            equal = (1 - worse - better) ** (n - up - down)
+            left = binom.pmf(n, design.pairs, design.retention**2)
+            types.append((n, up, down))
+            chances.append(left * ways * (weights @ (worse**up * better**down * equal)))
+    return np.array(types), np.array(chances) / np.sum(chances)
+
+
+def _across(design: Design) -> float:
+    """Correlation of the normal variables of two images that differ in the attribute."""
+    p0, p1 = design.risks
+
+    def excess(across: float) -> float:
+        weights, low, high = _with_one_effect(design, across)
+        return weights @ (low * high) - p0 * p1 - design.covariance
+
+    if excess(MOST_SHARED) < 0:
+        raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
+    return brentq(excess, 0.0, MOST_SHARED) if design.within > 0 else 0.0
+
+
+def _with_one_effect(design: Design, across: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks (Q,) of transects whose images all correlate by `across`."""
+    return WEIGHTS, *(_conditional(p, across, NODES) for p in design.risks)
+
+
+def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights and the two risks of transects (Q,), at the nodes of a quadrature.
+
+    Normal variables of one transect correlate by `across` when they differ in the attribute and by
+    `same` when they do not.
+    """
+    across = _across(design)
+    if design.pair_correlation is None:
+        return _with_one_effect(design, across)
+    weights = np.outer(WEIGHTS, WEIGHTS).ravel()
+    first, second = (axis.ravel() for axis in np.meshgrid(NODES, NODES, indexing="ij"))
+
+    def risks(same: float) -> tuple[np.ndarray, np.ndarray]:
+        share = across / same if same else 0.0
+        other = share * first + np.sqrt(1 - share**2) * second
+        p0, p1 = design.risks
+        return _conditional(p0, same, first), _conditional(p1, same, other)
+
+    def surplus(same: float) -> float:
+        return _pair_correlation(weights, *risks(same)) - design.pair_correlation
+
+    least, most = (surplus(same) + design.pair_correlation for same in (across, MOST_SHARED))
+    if not least - 1e-9 <= design.pair_correlation <= most:
+        raise ValueError(
+            f"pair_correlation is {design.pair_correlation}: here it is {least:.4f} to {most:.4f}"
+        )
+    same = brentq(surplus, across, MOST_SHARED) if design.pair_correlation > least else across
+    return weights, *risks(same)
+
+
+def _conditional(p: float, correlation: float, node: np.ndarray) -> np.ndarray:
+    return ndtr((ndtri(p) - np.sqrt(correlation) * node) / np.sqrt(1 - correlation))
+
+
+def _pair_correlation(weights: np.ndarray, low: np.ndarray, high: np.ndarray) -> float:
+    """Variance of the transects' expected differences, over that of single differences."""
+    mean = weights @ (high - low)
+    discordant = weights @ (high * (1 - low) + low * (1 - high))
+    return float((weights @ (high - low) ** 2 - mean**2) / (discordant - mean**2))
+
+
+def _per_transect(design: Design) -> tuple[float, float]:
+    """Size of the difference, and standard deviation of a transect's, by the closed formula."""
+    if design.difference == 0:
+        raise ValueError("difference is 0: no number of transects detects it")
+    pairs = design.pairs * design.retention**2  # left on average: a pair needs both its images
+    bracket = 1 + (pairs - 1) * (design.pair_correlation or 0)
+    return abs(design.difference), np.sqrt(design.variance * bracket / pairs)
+
+
+def _power(transects: float, design: Design, alpha: float) -> float:
+    method = _summed_power if design.pairs == 1 else _moments_power
+    return method(transects, *transect_types(design), alpha)
+
+
+def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
+    n, worse, better = types.T
+    mean = chance @ (worse - better) / (chance @ n)
+    discordant = chance @ (worse + better) / (chance @ n)
+    residual = worse - better - mean * n
+    deviation = np.sqrt(chance @ residual**2)
+    delta = abs(mean) * (chance @ n) / deviation
+    skewness = np.sign(mean) * (chance @ residual**3) / deviation**3
+    kurtosis = (chance @ residual**4) / deviation**4
+    # Never negative, since the kurtosis is at least one plus the squared skewness.
+    spread = np.sqrt(1 - delta * skewness + delta**2 * (kurtosis - 1) / 4)
+    # The score test divides by the variance under the null, ψ instead of ψ − Δ².
+    null = np.sqrt(1 - mean**2 / discordant)
+    quantile = student.isf(alpha / 2, transects - 1) / null
+    centre = np.sqrt(transects) * delta
+    return float(norm.cdf((centre - quantile) / spread) + norm.cdf((-centre - quantile) / spread))
+
+
+def _summed_power(transects: int, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
+    """Power of McNemar's mid-p test: a binomial number of discordant pairs, then of worse ones."""
+    up, down = (chance @ types[:, column] for column in (1, 2))
+    discordant = np.arange(*binom.interval(1 - 1e-10, transects, up + down) + np.array([0, 1]))
+    # Largest count of the rarer kind with which the two-sided test rejects; -1 where none does.
+    most = binom.ppf(alpha / 2, discordant, 0.5)
+    most -= mcnemar(most, discordant - most) >= alpha
+    share = up / (up + down)
+    rejects = binom.cdf(most, discordant, share) + binom.cdf(most, discordant, 1 - share)
+    return float(binom.pmf(discordant, transects, up + down) @ rejects)

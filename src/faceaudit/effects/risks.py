@@ -1,0 +1,711 @@
+"""Risk differences by g-computation, clustered, with intervals that hold when errors are rare.
+
+A risk is what the rate of errors would be if all images of a cell had one level of the treatment
+(Hernán & Robins, Causal Inference: What If, chapter 13). Its uncertainty is that of its influence
+function summed over the images of a cluster, so that images of a transect need not be independent,
+whether the treatment varies within transects (manipulated) or between them (of the seed).
+
+Covariates that are levels of attributes leave few distinct patterns, so the trials and errors of
+every pattern are all a logit needs. One product of weights and counts gives them for every
+resample, and one batched Newton iteration fits all of them (transects, section 5.5, bootstraps the
+same logit 1,000 times).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array
+from scipy.special import expit, logit, stdtr, stdtrit
+
+from faceaudit.effects.resampling import as_codes
+from faceaudit.effects.verdicts import holm, mde, verdict
+from faceaudit.utils.arguments import as_rates, require_columns, require_present, require_rows
+
+RANK_TOLERANCE = 1e-9  # A column is a combination of others when less than this part of it is left.
+# Largest change of a linear predictor in the last Newton step; the error left is its square.
+TOLERANCE = 1e-8
+MAX_STEPS = 2000  # Firth's steps converge slowly where a single image is all there is of a level.
+# A linear predictor that Newton takes beyond this, without a penalty, has no finite limit.
+SEPARATED = 30.0
+LARGEST_QUANTILE = 40.0  # Where p-values are told apart from zero no more.
+SECTIONS, ROUNDS = 32, 10  # Into how many parts that range is cut, and how often: to 2^-50 of it.
+
+
+def risk_differences(
+    frame: pd.DataFrame,
+    outcome: str,
+    treatment: str,
+    by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    adjust: Sequence[str] = (),
+    tolerance: float = 0.05,
+) -> pd.DataFrame:
+    """Risk of `outcome` at the higher level of `treatment` minus at the lower, by cell of `by`.
+
+    Without `adjust` it is the difference of two rates. With it, both risks are predicted for all
+    images of the cell, from a logit of its own with main effects of the treatment and of the
+    categorical columns `adjust`, and averaged (g-computation; Hernán & Robins, Causal Inference:
+    What If, chapter 13).
+
+    Args:
+        frame: one row per image.
+        outcome: column of 0 and 1, or in between where it is a rate, such as of several answers.
+        treatment: column of the levels that are compared.
+        by: columns of the cells.
+        cluster: column of the units of inference; None: rows are independent.
+        adjust: categorical columns.
+        tolerance: for the verdict.
+
+    Returns:
+        One row per combination of levels of `by` ("all" without), with the columns
+
+        - estimate, low, high: difference and 95 % interval, see `hybrid_score_interval`. Where no
+          two images of a cell share a cluster, outcomes are 0 or 1 and there is no `adjust`, it is
+          Newcombe's interval of independent risks, with their numbers of images and quantiles of
+          the normal distribution. Otherwise sizes are those that clusters are worth, and quantiles
+          are Student's;
+        - p: at which the interval would end in zero; p_holm: Holm over the rows;
+        - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
+          clusters: those with an image in the cell;
+        - verdict: against ±`tolerance`, see `faceaudit.effects.verdict`; mde: the minimum
+          detectable effect at the standard error that the width of the interval implies, with the
+          same quantiles;
+        - reason: why something is not estimable (NaN), else empty.
+
+        `attrs["firth"]` says whether Firth's penalty was needed, because a coefficient would be
+        infinite.
+
+    Raises:
+        ValueError: an empty frame, a missing column, a missing level of `by` or `adjust`, an
+            outcome outside of [0, 1], or more than two levels of the treatment.
+
+    Example:
+        >>> import pandas as pd
+        >>> from faceaudit import effects
+        >>> dark, error = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1]
+        >>> frame = pd.DataFrame({"dark": dark, "error": error})
+        >>> effects.risk_differences(frame, "error", "dark").loc["all", "estimate"].item()
+        0.5
+    """
+    cells, index = read_cells(frame, outcome, treatment, by, cluster, adjust)
+    risks = [(adjusted_risks if adjust else crude_risks)(cell) for cell in cells]
+    table = pd.DataFrame(_differences(cells, risks, tolerance), index=index)
+    table.attrs["firth"] = any(found.firth for found in risks)
+    return table
+
+
+def direct_effects(
+    frame: pd.DataFrame,
+    outcome: str,
+    treatment: str,
+    mediators: Sequence[str],
+    by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
+    tolerance: float = 0.05,
+) -> pd.DataFrame:
+    """Total effect, controlled direct effect and their difference, by cell.
+
+    The total effect lets the `mediators` (what the manipulation itself changes, such as facial hair
+    and makeup) follow the treatment; the direct effect is `risk_differences` with them in `adjust`.
+    It takes them to act alike at both levels of the treatment (no interaction, in log odds), and
+    nothing unadjusted to move both a mediator and the errors.
+
+    Args:
+        frame, outcome, treatment, by, cluster, tolerance: as of `risk_differences`.
+        mediators: categorical columns.
+
+    Returns:
+        Rows: cells, then effect ("total", "direct", "total - direct"); columns of
+        `risk_differences`. The interval of the difference is a Student interval from the same
+        influence functions, both estimates being from the same images; Holm covers each effect.
+
+    Raises:
+        ValueError: as of `risk_differences`.
+
+    Example:
+        >>> import pandas as pd
+        >>> from faceaudit import effects
+        >>> male, beard, error = [*"00001111"], [*"00010111"], [0, 1, 0, 1, 1, 0, 1, 1]
+        >>> frame = pd.DataFrame({"male": male, "beard": beard, "error": error})
+        >>> table = effects.direct_effects(frame, "error", "male", ["beard"])
+        >>> table.index.get_level_values("effect").tolist()
+        ['total', 'direct', 'total - direct']
+    """
+    cells, index = read_cells(frame, outcome, treatment, by, cluster, mediators)
+    total, direct = [*map(crude_risks, cells)], [*map(adjusted_risks, cells)]
+    tables = [_differences(cells, risks, tolerance) for risks in (total, direct)]
+    tables.append(_eliminated(cells, total, direct, tolerance))
+    keys = {"keys": ["total", "direct", "total - direct"], "names": ["effect"]}
+    table = pd.concat([pd.DataFrame(one, index=index) for one in tables], **keys)
+    table = table.reorder_levels([*index.names, "effect"]).loc[list(index)]
+    table.attrs["firth"] = any(found.firth for found in direct)
+    return table
+
+
+def score_interval(
+    risk: np.ndarray, size: np.ndarray, quantile: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a risk whose variance is that of `size` independent images.
+
+    Args:
+        risk: (...), in [0, 1].
+        size: (...), above 0; it need not be whole.
+        quantile: of the normal or Student distribution.
+
+    Returns:
+        Lower and upper ends, (...) each.
+
+    Example:
+        >>> import numpy as np
+        >>> from faceaudit import effects
+        >>> low, high = effects.score_interval(np.array([0.0]), np.array([40.0]), 1.96)
+        >>> round(high.item(), 3)
+        0.088
+    """
+    middle = (risk + quantile**2 / (2 * size)) / (1 + quantile**2 / size)
+    spread = np.sqrt(risk * (1 - risk) / size + (quantile / (2 * size)) ** 2)
+    spread *= quantile / (1 + quantile**2 / size)
+    return middle - spread, middle + spread
+
+
+def hybrid_score_interval(
+    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, quantile: np.ndarray | float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Interval of risk[:, 1] - risk[:, 0] from Wilson's intervals of the two risks.
+
+    Newcombe, Statistics in Medicine 17 (1998) 873-890 (independent risks, method 10) and 2635-2650
+    (paired ones). Wider than zero, and on either side of the estimate, even where there is no
+    error at all.
+
+    Args:
+        risk: (..., 2), in [0, 1].
+        size: (..., 2), sizes of samples of independent images with equal variances.
+        correlation: (...), of the two estimated risks.
+        quantile: (...), of the normal or Student distribution.
+
+    Returns:
+        Lower and upper ends, (...) each.
+
+    Example:
+        >>> import numpy as np
+        >>> from faceaudit.effects.risks import hybrid_score_interval
+        >>> low, high = hybrid_score_interval(
+        ...     np.array([[0.1, 0.3]]), np.array([[100.0, 100.0]]), np.array([0.0]), 1.96
+        ... )
+        >>> low.round(3).item(), high.round(3).item()
+        (0.09, 0.306)
+    """
+    lower, upper = score_interval(risk, size, np.asarray(quantile)[..., None])
+    below, above = risk - lower, upper - risk
+    estimate = risk[..., 1] - risk[..., 0]
+    low = estimate - _joined(below[..., 1], above[..., 0], correlation)
+    high = estimate + _joined(above[..., 1], below[..., 0], correlation)
+    return low, high
+
+
+def hybrid_score_p(
+    risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
+) -> np.ndarray:
+    """Two-sided p at whose quantile `hybrid_score_interval` ends in zero, by section.
+
+    Args:
+        risk: (C, 2), in [0, 1].
+        size: (C, 2), NaN where there is no test.
+        correlation: (C,), of the two estimated risks.
+        df: (C,), degrees of freedom.
+
+    Returns:
+        (C,) float64.
+
+    Example:
+        >>> import numpy as np
+        >>> from faceaudit.effects.risks import hybrid_score_p
+        >>> sizes, none, many = np.array([[100.0, 100.0]]), np.array([0.0]), np.array([np.inf])
+        >>> hybrid_score_p(np.array([[0.1, 0.3]]), sizes, none, many).round(4).item()
+        0.0005
+    """
+    # With the arms in order of their risks, the lower end is the one that reaches zero.
+    order = np.argsort(risk, axis=1)
+    cells = np.arange(len(risk))
+    risk, size = (np.take_along_axis(values, order, 1) for values in (risk, size))
+    estimate = risk[:, 1] - risk[:, 0]
+    inside, width = np.zeros(len(risk)), LARGEST_QUANTILE / SECTIONS
+    for _ in range(ROUNDS):
+        # Many quantiles at once: with few cells, the calls cost more than the arithmetic.
+        quantiles = inside + width * np.arange(SECTIONS + 1)[:, None]
+        lower, upper = score_interval(risk, size, quantiles[1:-1, :, None])
+        below, above = risk[:, 1] - lower[..., 1], upper[..., 0] - risk[:, 0]
+        holds = estimate <= _joined(below, above, correlation)
+        first = np.where(holds.any(axis=0), holds.argmax(axis=0), SECTIONS - 1)
+        inside, width = quantiles[first, cells], width / SECTIONS
+    outside = inside + width * SECTIONS
+    return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
+
+
+def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    return np.sqrt((first**2 + second**2 - 2 * correlation * first * second).clip(0))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Images of one cell: error (n,), arm (n,) of 0 and 1, cluster (n,) of 0 ... G - 1.
+
+    `covariates` are codes (n,) of the levels that occur, in their order. `dropped` counts the rows
+    that lack an outcome, a treatment or a cluster. `levels` are the names of the two arms, "" for a
+    level that nobody has; `unit` says what the clusters are.
+    """
+
+    error: np.ndarray
+    arm: np.ndarray
+    cluster: np.ndarray
+    covariates: list[np.ndarray]
+    dropped: int
+    levels: tuple[str, str]
+    unit: str
+
+    @cached_property
+    def n(self) -> np.ndarray:
+        """Images of either arm (2,)."""
+        return np.bincount(self.arm, minlength=2)
+
+    @cached_property
+    def present(self) -> np.ndarray:
+        """Which clusters have an image in either arm (G, 2)."""
+        present = np.zeros((self.cluster.max(initial=-1) + 1, 2), bool)
+        present[self.cluster, self.arm] = True
+        return present
+
+
+@dataclass(frozen=True)
+class Risks:
+    """Risks (2,), NaN without an image; influence of the clusters on them (G, 2).
+
+    `share` (G,) is proportional to the variance that every cluster would add to a difference if
+    all images varied alike. `obstacle` says why there is no estimate, else it is empty. `adjusted`
+    says whether a regression predicted the risks.
+    """
+
+    risk: np.ndarray
+    influence: np.ndarray
+    share: np.ndarray
+    obstacle: str = ""
+    firth: bool = False
+    adjusted: bool = False
+
+
+def read_cells(
+    frame: pd.DataFrame,
+    outcome: str,
+    treatment: str,
+    by: str | Sequence[str] | None,
+    cluster: str | None,
+    adjust: Sequence[str],
+) -> tuple[list[Cell], pd.Index]:
+    """The cells of `by` and their index; arguments and errors as of `risk_differences`."""
+    by = [by] if isinstance(by, str) else list(by or [])
+    needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
+    complete = complete_rows(frame, needed, [*by, *adjust])
+    error = as_rates(frame[outcome])[complete]
+    arm, present = code_levels(frame[treatment])
+    if len(present) > 2:
+        raise ValueError(f"column {treatment!r} has the levels {present}: keep two of them")
+    levels = [f"{treatment} = {level}" for level in present] + ["", ""]
+    place, index = code_cells(frame, by)
+    # Columns are read once for all cells, of which there may be thousands in repeated audits.
+    clusters = as_codes(None if cluster is None else frame[cluster][complete], len(error))
+    covariates = [code_levels(frame[column])[0][complete] for column in adjust]
+    dropped = np.bincount(place[~complete], minlength=len(index))
+    arm = arm[complete]
+    of_all = tuple(levels[:2]), "image" if cluster is None else "cluster"
+    cells = []
+    for rows, lacking in zip(rows_by_code(place[complete], len(index)), dropped, strict=True):
+        own = [numbered(code[rows]) for code in covariates]
+        cluster_of = numbered(clusters[rows])
+        cells.append(Cell(error[rows], arm[rows], cluster_of, own, int(lacking), *of_all))
+    return cells, index
+
+
+def crude_risks(cell: Cell) -> Risks:
+    """The rates of errors of the two arms."""
+    errors = np.bincount(cell.arm, cell.error, minlength=2)
+    risk = np.divide(errors, cell.n, out=np.full(2, np.nan), where=cell.n > 0)
+    return _with_influence(cell, risk, np.tile(risk, (len(cell.arm), 1)), _own_slopes(cell))
+
+
+def adjusted_risks(cell: Cell) -> Risks:
+    """Risks predicted by a logit of the arm and the covariates, averaged over the cell's images.
+
+    An arm in which all or none err keeps its rate, which is what maximum likelihood tends to.
+    Firth's penalty, which draws risks towards a half, is for what is infinite for other reasons.
+    """
+    crude = replace(crude_risks(cell), adjusted=True)
+    mixed = (crude.risk > 0) & (crude.risk < 1)
+    if not cell.n.all() or not mixed.any():
+        return crude
+    # Images with equal levels share their row of the regression, and few rows occur.
+    first, pattern = collapse([cell.arm, *cell.covariates])
+    arms, n = cell.arm[first], np.bincount(pattern)
+    indicators = [code[first] == k for code in cell.covariates for k in range(1, code.max() + 1)]
+    covariates = np.column_stack([*indicators, arms])[:, :-1]
+    # Intercept, the arm where both are modelled, and the covariates, of all images in one arm.
+    ends = [[[1.0], [arm]] if mixed.all() else 1.0 for arm in (0, 1)]
+    by_arm = [np.insert(covariates.astype(np.float64), 0, end, axis=1) for end in ends]
+    X = np.where(arms[:, None] == 1, by_arm[1], by_arm[0])
+    fitted = mixed[arms]
+    keep = independent_columns(X[fitted])
+    if not all(_told_by_others(X[fitted], by_arm[arm], keep) for arm in np.flatnonzero(mixed)):
+        return replace(crude, obstacle="confounded with the covariates")
+    X, by_arm = X[:, keep], [design[:, keep] for design in by_arm]
+    errors = np.bincount(pattern, cell.error)
+    coefficients, firth = _fit(X[fitted], n[fitted], errors[fitted], mixed.sum())
+    if not np.isfinite(coefficients).all():
+        return replace(crude, obstacle="the regression does not converge", firth=firth)
+
+    predicted, slopes = np.tile(crude.risk, (len(X), 1)), _own_slopes(cell)[first]
+    own = expit(X[fitted] @ coefficients)
+    information = (X[fitted].T * (n[fitted] * own * (1 - own))) @ X[fitted]
+    for arm in np.flatnonzero(mixed):
+        risk = predicted[:, arm] = expit(by_arm[arm] @ coefficients)
+        gradient = (n * risk * (1 - risk)) @ by_arm[arm] / n.sum()
+        slopes[fitted, arm] = X[fitted] @ np.linalg.solve(information, gradient)
+    average = np.where(mixed, n @ predicted / n.sum(), crude.risk)
+    found = _with_influence(cell, average, predicted[pattern], slopes[pattern])
+    return replace(found, firth=firth, adjusted=True)
+
+
+def corrected_influence(cell: Cell, risks: Risks) -> tuple[np.ndarray, float]:
+    """Influence (G, 2) corrected for few clusters in an arm, and degrees of freedom.
+
+    With equal clusters, squares then sum to the variances of the one- and two-sample t test. The
+    degrees of freedom are those of Satterthwaite for images that vary alike.
+    """
+    arms = cell.present.sum(axis=0)
+    correction = np.sqrt(np.where(arms > 1, arms, np.nan) / np.maximum(arms - 1, 1))
+    total, squares = risks.share.sum(), (risks.share**2).sum()
+    effective = total**2 / squares if squares > 0 else 1.0
+    return risks.influence * correction, max(effective - 1, 1.0)
+
+
+def _own_slopes(cell: Cell) -> np.ndarray:
+    """Influence of an image's error on the rates of both arms (n, 2)."""
+    return (cell.arm[:, None] == [0, 1]) / np.maximum(cell.n, 1)
+
+
+def _with_influence(
+    cell: Cell, average: np.ndarray, predicted: np.ndarray, slopes: np.ndarray
+) -> Risks:
+    """Average risks (2,) with their influence, from every image's risk in either arm (n, 2).
+
+    A cluster moves an average by its errors, through the coefficients (delta method), and by the
+    covariates of its images, over which the risks are averaged.
+    """
+    residual = cell.error - predicted[np.arange(len(predicted)), cell.arm]
+    moved = (predicted - average) / max(len(predicted), 1) + slopes * residual[:, None]
+    clusters = len(cell.present)
+    influence = [np.bincount(cell.cluster, moved[:, arm], minlength=clusters) for arm in (0, 1)]
+    contrast = (slopes[:, 1] - slopes[:, 0]) ** 2
+    share = np.bincount(cell.cluster, contrast, minlength=clusters)
+    return Risks(average, np.column_stack(influence), share)
+
+
+def _told_by_others(fitted: np.ndarray, design: np.ndarray, keep: np.ndarray) -> bool:
+    """Whether the fit determines all predictors of a design, although it leaves columns out."""
+    relation = np.linalg.lstsq(fitted[:, keep], fitted[:, ~keep])[0]
+    gap = np.abs(design[:, ~keep] - design[:, keep] @ relation)
+    return gap.max(initial=0.0) < np.sqrt(RANK_TOLERANCE)
+
+
+def _fit(
+    X: np.ndarray, trials: np.ndarray, errors: np.ndarray, arms: int
+) -> tuple[np.ndarray, bool]:
+    """Coefficients of a logit, intercept first, then the arm if there are two; whether by Firth.
+
+    Without a penalty, unless one of them is infinite, as in most of the observational audits of
+    chapter 11. After Firth's fit, the intercepts of the arms are estimated again without the
+    penalty, so that the mean predicted risk of every arm is its rate of errors, as it is of maximum
+    likelihood (Puhr, Heinze, Nold, Lusa & Geroldinger, Statistics in Medicine 36 (2017) 2302-2317).
+    """
+    coefficients = fit_logits(X[:, 1:], trials[None], errors[None], C=np.inf)[0]
+    if np.isfinite(coefficients).all():
+        return coefficients, False
+    coefficients = firth_logits(X[:, 1:], trials[None], errors[None])[0]
+    indicators = np.column_stack([1 - X[:, 1], X[:, 1]]) if arms == 2 else X[:, :1]
+    for _ in range(MAX_STEPS if np.isfinite(coefficients).all() else 0):
+        risk = expit(X @ coefficients)
+        steps = (errors - trials * risk) @ indicators / (trials * risk * (1 - risk) @ indicators)
+        if np.abs(steps).max() < TOLERANCE:
+            break
+        # As in Newton's steps for all coefficients: never too far.
+        steps = np.sign(steps) * np.log1p(np.abs(steps))
+        coefficients[:arms] += np.diff(steps, prepend=0.0)
+    return coefficients, True
+
+
+def _differences(
+    cells: Sequence[Cell], risks: Sequence[Risks], tolerance: float
+) -> dict[str, np.ndarray]:
+    """Columns of `risk_differences`, (C,) each."""
+    n = np.array([cell.n for cell in cells])
+    arms = np.array([cell.present.sum(axis=0) for cell in cells])
+    risk = np.array([found.risk for found in risks])
+    influence, df = zip(*map(corrected_influence, cells, risks), strict=True)
+    variance = np.array([(moved**2).sum(axis=0) for moved in influence])
+    covariance = np.array([moved.prod(axis=1).sum() for moved in influence])
+    df, reason = np.array(df), np.array([*map(_reason, cells, risks)], dtype=object)
+    binomial = risk * (1 - risk)
+    # Where clusters do not differ (no error, or as many in each), each counts as one image.
+    # Rounding must not tell apart the clusters of an arm in which all or none err.
+    equal = variance <= 1e-9 * np.maximum(binomial, 1e-9) / np.maximum(n, 1)
+    size = np.where(equal, arms, binomial / np.where(equal, 1.0, variance))
+    # Newcombe's correction of a positive correlation, without which a width could be zero.
+    covariance -= np.clip(covariance, 0, 0.5 / np.where(arms > 0, size, 1.0).prod(axis=1))
+    independent = np.array([*map(_is_binomial, cells, risks)])
+    size = np.where(independent[:, None], n, size)
+    df = np.where(independent, np.inf, df)
+    scale = np.sqrt(np.where(equal, np.inf, variance).prod(axis=1))
+    correlation = np.divide(covariance, scale, out=np.zeros(scale.shape), where=scale > 0)
+    correlation = correlation.clip(-1, 1)
+
+    obstacle = np.array([found.obstacle != "" for found in risks])
+    estimate = np.where((n == 0).any(axis=1) | obstacle, np.nan, risk[:, 1] - risk[:, 0])
+    size = np.where((reason == "")[:, None], size, np.nan)
+    quantile = stdtrit(df, 0.975)
+    low, high = hybrid_score_interval(risk, size, correlation, quantile)
+    inner = hybrid_score_interval(risk, size, correlation, stdtrit(df, 0.95))
+    p = hybrid_score_p(risk, size, correlation, df)
+    return {
+        "estimate": estimate,
+        "low": low,
+        "high": high,
+        "p": p,
+        "p_holm": holm(p),
+        "n": n.sum(axis=1),
+        "dropped": np.array([cell.dropped for cell in cells]),
+        "clusters": np.array([len(cell.present) for cell in cells]),
+        "verdict": verdict(low, high, *inner, tolerance),
+        "mde": mde((high - low) / (2 * quantile), df=df),
+        "reason": reason,
+    }
+
+
+def _is_binomial(cell: Cell, risks: Risks) -> bool:
+    """Whether the risks are rates of independent images, each of which errs or does not.
+
+    Newcombe's interval is then shorter than the one with Student quantiles, and its coverage is
+    closer to 95 %, above all of few images (`tests/effects/test_risks.py` computes both).
+    """
+    single = len(cell.present) == len(cell.error)
+    return single and not risks.adjusted and bool(np.isin(cell.error, (0.0, 1.0)).all())
+
+
+def _reason(cell: Cell, risks: Risks) -> str:
+    """Why a cell has no interval, else empty."""
+    absent, single = cell.n == 0, cell.present.sum(axis=0) == 1
+    if absent.all():
+        return "every image lacks its outcome, treatment or cluster" if cell.dropped else "no image"
+    if not all(cell.levels):
+        return "constant treatment"
+    if absent.any():
+        return f"no image with {cell.levels[absent.argmax()]}"
+    if risks.obstacle:
+        return risks.obstacle
+    if len(cell.present) == 1:
+        return "one cluster"
+    return f"one {cell.unit} with {cell.levels[single.argmax()]}" if single.any() else ""
+
+
+def _eliminated(
+    cells: Sequence[Cell], total: Sequence[Risks], direct: Sequence[Risks], tolerance: float
+) -> dict[str, np.ndarray]:
+    """Columns of `_differences` for the total minus the direct effect, by a Student interval."""
+    table = _differences(cells, direct, tolerance)
+    first, df = zip(*map(corrected_influence, cells, total), strict=True)
+    second, _ = zip(*map(corrected_influence, cells, direct), strict=True)
+    gaps = [np.diff(a - b, axis=1) for a, b in zip(first, second, strict=True)]
+    se, df = np.array([np.sqrt((gap**2).sum()) for gap in gaps]), np.array(df)
+    risk = np.array([a.risk - b.risk for a, b in zip(total, direct, strict=True)])
+    same = (table["reason"] == "") & (se == 0)
+    table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
+    se = np.where(table["reason"] == "", se, np.nan)
+    estimate = np.where(np.isnan(table["estimate"]), np.nan, risk[:, 1] - risk[:, 0])
+    signed = [(sign, level) for level in (0.975, 0.95) for sign in (-1, 1)]
+    limits = [estimate + sign * stdtrit(df, level) * se for sign, level in signed]
+    p = 2 * stdtr(df, -np.abs(estimate) / se)
+    changed = {"estimate": estimate, "low": limits[0], "high": limits[1], "p": p, "p_holm": holm(p)}
+    return table | changed | {"verdict": verdict(*limits, tolerance), "mde": mde(se, df=df)}
+
+
+def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[str]) -> np.ndarray:
+    """Which rows (n,) have a value in all columns `needed`.
+
+    Raises ValueError for an empty frame, a missing column, and a missing level of `factors`.
+    """
+    require_columns(frame, [*needed, *factors])
+    require_rows(frame)
+    for column in factors:
+        require_present(frame[column], "a level")
+    return np.logical_and.reduce([frame[column].notna() for column in needed])
+
+
+def code_levels(values: pd.Series) -> tuple[np.ndarray, list]:
+    """Code of every row (n,), and the levels that occur: in order of the categories, or sorted.
+
+    The code of a missing value is -1.
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.cat.remove_unused_categories()
+        return values.cat.codes.to_numpy(np.int64), values.cat.categories.tolist()
+    codes, levels = pd.factorize(values.to_numpy(), sort=True)
+    return codes, levels.tolist()
+
+
+def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.Index]:
+    """Cell of every row (n,) by the levels of the columns `by`, and the index of all cells.
+
+    Without columns there is one cell, "all".
+    """
+    cell, levels = np.zeros(len(frame), np.int64), {}
+    for column in by:
+        code, levels[column] = code_levels(frame[column])
+        cell = cell * len(levels[column]) + code
+    if len(by) > 1:
+        return cell, pd.MultiIndex.from_product([*levels.values()], names=by)
+    name = by[0] if by else "cell"
+    return cell, pd.Index(levels.get(name, ["all"]), name=name)
+
+
+def numbered(code: np.ndarray) -> np.ndarray:
+    """Codes (n,) as 0, 1, … in the order of those that occur."""
+    return np.unique(code, return_inverse=True)[1]
+
+
+def rows_by_code(code: np.ndarray, size: int) -> list[np.ndarray]:
+    """Rows with each of the codes 0 ... size - 1, ascending: every row is looked at once."""
+    ends = np.cumsum(np.bincount(code, minlength=size))
+    return np.split(np.argsort(code, kind="stable"), ends[:-1])
+
+
+def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
+    sizes = [int(code.max(initial=0)) + 1 for code in codes]
+    key = np.ravel_multi_index(tuple(codes), sizes)
+    _, first, key = np.unique(key, return_index=True, return_inverse=True)
+    return first, key
+
+
+def independent_columns(design: np.ndarray) -> np.ndarray:
+    """Which columns (k,) of a design are no combination of those before them."""
+    rest, keep = design.astype(np.float64), np.zeros(design.shape[1], bool)
+    size = np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny)
+    for column in range(design.shape[1]):
+        length = np.linalg.norm(rest[:, column])
+        keep[column] = length > RANK_TOLERANCE * size[column]
+        if keep[column]:
+            axis = rest[:, column] / length
+            rest[:, column + 1 :] -= np.outer(axis, axis @ rest[:, column + 1 :])
+    return keep
+
+
+def pattern_counts(
+    pattern: np.ndarray, error: np.ndarray, cluster: np.ndarray, n_patterns: int | None = None
+) -> csr_array:
+    """Trials, then errors, of every pattern in every cluster: (G, 2 P), from codes of rows (n,).
+
+    `weights @ pattern_counts(...)` gives the counts of every resample. P is `n_patterns`, by
+    default up to the last one that occurs.
+    """
+    n_patterns = n_patterns or pattern.max() + 1
+    rows = np.concatenate([cluster, cluster])
+    columns = np.concatenate([pattern, n_patterns + pattern])
+    values = np.concatenate([np.ones(len(error)), error])
+    return csr_array((values, (rows, columns)), shape=(cluster.max() + 1, 2 * n_patterns))
+
+
+def fit_logits(
+    patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray, C: float = 1.0
+) -> np.ndarray:
+    """L2 logit of every resample, as scikit-learn penalises: (B, 1 + p), intercept first and free.
+
+    `patterns` (P, p) are covariates, `trials` and `errors` (B, P) their weighted counts. `C` of
+    infinity is no penalty, and needs columns that are independent. A row is NaN when its errors are
+    all 0 or all 1 (the intercept is infinite), when another coefficient is infinite for lack of a
+    penalty, or when Newton does not converge.
+    """
+    coefficients = np.full((len(trials), 1 + patterns.shape[1]), np.nan)
+    total, wrong = trials.sum(axis=1), errors.sum(axis=1)
+    mixed = (wrong > 0) & (wrong < total)
+    if mixed.any():
+        trials, errors = trials[mixed], errors[mixed]
+        # Starting from the fit of the mean counts saves the batch three of its eight steps.
+        pooled = [counts.mean(axis=0, keepdims=True) for counts in (trials, errors)]
+        start = np.zeros((1, coefficients.shape[1]))
+        start[0, 0] = logit(pooled[1].sum() / pooled[0].sum())
+        start = _newton(patterns, *pooled, C, start)
+        single = len(trials) == 1
+        coefficients[mixed] = start if single else _newton(patterns, trials, errors, C, start)
+    return coefficients
+
+
+def firth_logits(patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> np.ndarray:
+    """Logit with Jeffreys' penalty of every resample, arguments and result as in `fit_logits`.
+
+    Finite for any outcomes, also where the likelihood has no maximum (Firth, Biometrika 80 (1993)
+    27-38; Heinze & Schemper, Statistics in Medicine 21 (2002) 2409-2419). Columns must be
+    independent.
+    """
+    return _newton(patterns, trials, errors, np.inf, np.zeros((1, 1 + patterns.shape[1])), True)
+
+
+def _newton(
+    patterns: np.ndarray,
+    trials: np.ndarray,
+    errors: np.ndarray,
+    C: float,
+    start: np.ndarray,
+    firth: bool = False,
+) -> np.ndarray:
+    """Newton from `start` (1, 1 + p), with steps that minimise an upper bound of the loss.
+
+    Along a step that changes no linear predictor by more than r, the third derivative of the loss
+    is at most r times the second, so a step of log(1 + r) / r never overshoots; it tends to 1.
+    """
+    design = np.column_stack([np.ones(len(patterns)), patterns])
+    size = design.shape[1]
+    left, right = np.tril_indices(size)
+    products = design[:, left] * design[:, right]
+    ridge = np.diag(np.append(0.0, np.full(size - 1, 1 / C)))
+
+    def hessian(weights: np.ndarray) -> np.ndarray:
+        matrices = np.empty((len(weights), size, size))
+        matrices[:, left, right] = matrices[:, right, left] = weights @ products
+        return matrices
+
+    beta = np.repeat(start, len(trials), axis=0)
+    predictor = beta @ design.T
+    reach = np.full(len(trials), np.inf)
+    for _ in range(MAX_STEPS):
+        if (reach[np.isfinite(beta[:, 0])] < TOLERANCE).all():
+            break
+        risk = expit(predictor)
+        residual, curvature = errors - trials * risk, trials * risk * (1 - risk)
+        if firth:
+            # Jeffreys' penalty is half an error and half a success per unit of leverage.
+            solved = np.linalg.solve(hessian(curvature), design.T)
+            leverage = curvature * np.einsum("pi,bip->bp", design, solved)
+            residual += leverage * (0.5 - risk)
+            curvature += leverage * risk * (1 - risk)
+        gradient = residual @ design - beta @ ridge
+        step = np.linalg.solve(hessian(curvature) + ridge, gradient[..., None])[..., 0]
+        change = step @ design.T
+        reach = np.abs(change).max(axis=1)
+        length = np.log1p(reach) / np.maximum(reach, np.finfo(float).tiny)
+        beta += length[:, None] * step
+        predictor += length[:, None] * change
+        if not (np.isfinite(C) or firth):
+            infinite = np.abs(predictor * (trials > 0)).max(axis=1) > SEPARATED
+            beta[infinite], predictor[infinite] = np.nan, 0.0
+    beta[reach >= TOLERANCE] = np.nan
+    return beta

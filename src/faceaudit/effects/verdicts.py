@@ -1,0 +1,381 @@
+"""From intervals to verdicts: several tests, a stated tolerance, and what a study could have seen.
+
+An interval that holds zero is no evidence of no effect. Three states say what is known about a
+stated tolerance: the effect exceeds it, it is within it, or the data cannot tell.
+
+Curves over doses or thresholds, and tables of contrasts, invite a reader to look for the largest
+entry. `max_t_intervals` hold for all entries of such a family together, and `partial_pooling` draws
+the effects of several cells towards their mean as far as the cells seem to agree. E-values and Γ
+say how strong something that is not annotated would have to be to change what is concluded.
+"""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.optimize.elementwise import find_root
+from scipy.special import bdtrc, stdtrit
+from scipy.stats import norm
+
+from faceaudit.effects.resampling import as_resamples, resampled_sums
+from faceaudit.utils.arguments import as_finite, check_range, require_columns
+
+Z = norm.ppf(0.975)
+"""Standard errors on either side of an estimate in a 95 % interval."""
+
+# What `verdict` says of an interval.
+EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
+NOT_ESTIMABLE = "not estimable"  # What it says where there is no interval.
+
+
+def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
+    """Holm's adjusted p-values (Scandinavian Journal of Statistics 6 (1979) 65-70).
+
+    Args:
+        p: (n,) p-values; NaN (not estimable) stays and is not counted.
+        weights: (n,) positive shares of the level, of any sum; by default all alike.
+
+    Returns:
+        (n,) float64.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.holm([0.01, 0.04, float("nan")]).tolist()
+        [0.02, 0.04, nan]
+    """
+    p = np.asarray(p, dtype=np.float64)
+    adjusted = np.full(p.shape, np.nan)
+    # Not statsmodels' multipletests: it runs the garbage collector, which costs 50 ms a call.
+    weights = np.broadcast_to(np.asarray(weights, dtype=np.float64), p.shape)
+    order = np.argsort(p / weights)[: np.count_nonzero(~np.isnan(p))]
+    shares = weights[order]
+    steps = p[order] * (np.cumsum(shares[::-1])[::-1] / shares)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
+    return adjusted
+
+
+def verdict(
+    low: ArrayLike, high: ArrayLike, low90: ArrayLike, high90: ArrayLike, tolerance: float
+) -> np.ndarray | str:
+    """What 95 % and 90 % intervals say of effects against ±`tolerance`, strings of their shape.
+
+    - "exceeds": the 95 % interval (low, high) lies wholly beyond one end of the tolerance;
+    - "within": the 90 % interval lies wholly inside, which is the two one-sided tests of
+      equivalence at 5 % (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15 (1987) 657-680);
+    - "inconclusive": neither;  "not estimable": the interval is NaN.
+
+    Args:
+        low, high: ends of the 95 % intervals.
+        low90, high90: ends of the 90 % intervals, of the same shape.
+        tolerance: largest effect that does not matter, in the units of the effects.
+
+    Returns:
+        Strings of the intervals' shape, one string for one interval.
+
+    Raises:
+        ValueError: a tolerance that is not above zero.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.verdict([0.06, -0.02], [0.09, 0.03], [0.07, -0.01], [0.08, 0.02], 0.05).tolist()
+        ['exceeds', 'within']
+    """
+    check_range("tolerance", tolerance, 0, np.inf, "()")
+    low, high, low90, high90 = (np.asarray(limit, float) for limit in (low, high, low90, high90))
+    states = {
+        NOT_ESTIMABLE: np.isnan(low) | np.isnan(high),
+        EXCEEDS: (low > tolerance) | (high < -tolerance),
+        WITHIN: (low90 > -tolerance) & (high90 < tolerance),
+    }
+    return np.select(list(states.values()), list(states), INCONCLUSIVE)[()]
+
+
+def mde(
+    se: ArrayLike, alpha: float = 0.05, power: float = 0.8, df: ArrayLike = np.inf
+) -> np.ndarray:
+    """Minimum detectable effect at a standard error: the sum of two quantiles, times the error.
+
+    The effect that a two-sided test of no effect at level `alpha` finds with the given power: the
+    quantiles at 1 - alpha / 2 and at the power, added. They are Student's with `df` degrees of
+    freedom, by default the normal's. It exceeds half the width of the 1 - alpha interval; where it
+    exceeds the largest effect that there can be (1, of a risk), none is sure to be found.
+
+    Args:
+        se: standard errors, in the units of the effects.
+        alpha: level of the test.
+        power: chance to find the effect.
+        df: degrees of freedom, of the shape of `se`.
+
+    Returns:
+        float64 of the shape of `se`.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> round(float(effects.mde(0.01)), 3)
+        0.028
+    """
+    return (stdtrit(df, 1 - alpha / 2) + stdtrit(df, power)) * np.asarray(se, dtype=np.float64)
+
+
+def max_t_intervals(
+    values: pd.DataFrame, unit: ArrayLike = 0.0, *, n_boot: int, seed: int, stage: str = "max-t"
+) -> pd.DataFrame:
+    """Simultaneous 95 % intervals of the means of several columns, a row per transect.
+
+    All intervals have the same number of standard errors on either side: the 95 % quantile, over
+    resamples of transects, of the largest studentised deviation among the columns (Romano & Wolf,
+    Econometrica 73 (2005) 1237-1282, section 4; Beran, Journal of the American Statistical
+    Association 83 (1988) 679-686). Correlated columns therefore cost less than by Bonferroni.
+
+    Errors are rare, and a column may hold nothing but zeros, whose standard error would be zero. So
+    two transects are added to every column, one at `unit` and one at `-unit`. In a difference of
+    two paired proportions, whose unit is 1, this is the interval of Bonett & Price (Journal of
+    Educational and Behavioral Statistics 37 (2012) 479-488). The estimate is the plain mean.
+
+    Args:
+        values: (n, m), a row per transect, a column per quantity.
+        unit: (m,) or one for all, the change of a value when one more image is misread; 0 where
+            values are no errors, such as differences of scores.
+        n_boot: resamples of the transects.
+        seed: of the run.
+        stage: what is resampled; families of one stage and one number of transects share resamples.
+
+    Returns:
+        A row per column of `values`: estimate, se, low, high. `attrs["critical"]` is the number of
+        standard errors on either side.
+
+    Raises:
+        ValueError: a value that is missing, fewer than two transects or two resamples.
+
+    Example:
+        >>> from faceaudit.effects import max_t_intervals
+        >>> values = pd.DataFrame({"skin": [0, 1, 0, -1] * 25, "hair": [0, 1, 1, 0] * 25})
+        >>> table = max_t_intervals(values, unit=1, n_boot=200, seed=1)
+        >>> table["estimate"].tolist(), bool(1.96 < table.attrs["critical"] < 3)
+        ([0.0, 0.5], True)
+    """
+    value = as_finite(values.to_numpy(), "values", 2)
+    resamples = as_resamples(n_boot, 2)
+    n, m = value.shape
+    unit = np.broadcast_to(np.asarray(unit, dtype=np.float64), m)
+    sums = resampled_sums(np.hstack([value, value**2]), resamples, seed, stage)
+    mean, se = _regularised(sums[:, :m], sums[:, m:], n, unit)
+    centre, error = _regularised(value.sum(axis=0), (value**2).sum(axis=0), n, unit)
+    # A column that never varies has no standard error, in no resample: it has nothing to deviate.
+    deviation = np.divide(np.abs(mean - centre), se, out=np.zeros_like(mean), where=se > 0)
+    critical = np.quantile(deviation.max(axis=1), 0.95)
+    critical = float(max(critical, stdtrit(n - 1, 0.975)))  # one column's is the least
+    found = {"estimate": value.mean(axis=0), "se": error}
+    found |= {"low": centre - critical * error, "high": centre + critical * error}
+    intervals = pd.DataFrame(found, index=values.columns)
+    intervals.attrs["critical"] = critical
+    return intervals
+
+
+def _regularised(
+    total: np.ndarray, squares: np.ndarray, n: int, unit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means and standard errors (..., m) of sums over n transects, and two more at ±unit."""
+    size = n + 2 * (unit > 0)
+    mean = total / size
+    variance = (squares + 2 * unit**2) / size - mean**2
+    # Without added transects: the sample's variance, with n - 1.
+    variance *= np.where(unit > 0, 1.0, n / max(n - 1, 1))
+    return mean, np.sqrt(variance.clip(0) / size)
+
+
+# Values of τ / (τ + typical standard error), evenly spread between 0 and 1.
+GRID = np.arange(0.5, 200) / 200
+
+
+def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> tuple:
+    """Effects of all cells, each drawn towards their mean as far as the cells seem to agree.
+
+    Two levels: estimates y ~ N(θ, V) scatter around the effects θ of their cells, and these around
+    a mean, θ ~ N(μ, τ²). How far cells differ, τ, is itself estimated, by the restricted likelihood
+    (REML; Harville, Journal of the American Statistical Association 72 (1977) 320-338). Few cells
+    tell τ badly, and a plugged-in zero would make every interval too narrow. So all values of τ are
+    averaged over, each with its restricted likelihood as weight: the posterior under flat priors on
+    μ and on τ (Gelman et al., Bayesian Data Analysis, section 5.4), whose mode is the REML
+    estimate. With two cells it does not exist. statsmodels' `combine_effects` has neither, nor the
+    covariances V of cells that share their transects.
+
+    A cell that truly differs from all others is drawn towards them too, so intervals hold the truth
+    of 95 % of cells like these, not of every single one. Effects are taken as normal, which few and
+    rare errors are not.
+
+    Args:
+        estimate: (..., K), effects as estimated cell by cell, of the same attribute.
+        covariance: (..., K, K), of these estimates, positive definite, see `cell_covariance`.
+
+    Returns:
+        Posterior means (..., K), standard deviations (..., K), and posterior median (...) of τ, the
+        standard deviation between cells, in the units of the estimates.
+
+    Example:
+        Coaching in eight schools (Bayesian Data Analysis, table 5.2): school A gains 28 points by
+        itself, and less than half of that in the company of the others.
+
+        >>> effect = np.array([28, 8, -3, 7, -1, 1, 18, 12])
+        >>> se = np.array([15, 10, 16, 11, 9, 11, 10, 18])
+        >>> partial_pooling(effect, np.diag(se**2))[0][0].round(1).item()
+        11.4
+    """
+    estimate, covariance = np.asarray(estimate, float), np.asarray(covariance, float)
+    # In the principal axes of V all conditional posteriors are sums over cells. Given τ, these axes
+    # carry y, a one for μ, and the shares `kept` of the noise that stay in the estimates.
+    noise, axes = np.linalg.eigh(covariance)
+    scale = np.sqrt(noise.mean(axis=-1, keepdims=True))
+    tau = scale * GRID / (1 - GRID)
+    precision = 1 / (noise[..., None, :] + tau[..., None] ** 2)  # (..., T, K)
+    kept = noise[..., None, :] * precision
+    y = np.einsum("...ij,...i->...j", axes, estimate)[..., None, :]
+    one = axes.sum(axis=-2)[..., None, :]
+    variance_of_mean = 1 / (precision * one**2).sum(axis=-1)
+    mean = variance_of_mean * (precision * one * y).sum(axis=-1)
+    rest = y - mean[..., None] * one
+
+    likelihood = np.log(precision).sum(axis=-1) + np.log(variance_of_mean)
+    likelihood = (likelihood - (precision * rest**2).sum(axis=-1)) / 2
+    weight = np.exp(likelihood - likelihood.max(axis=-1, keepdims=True)) / (1 - GRID) ** 2
+    weight /= weight.sum(axis=-1, keepdims=True)
+
+    drawn = estimate[..., None, :] - np.einsum("...ij,...tj->...ti", axes, kept * rest)
+    own = np.einsum("...ij,...tj->...ti", axes**2, noise[..., None, :] * (1 - kept))
+    of_mean = np.einsum("...ij,...tj->...ti", axes, kept * one) ** 2
+    variance = own + variance_of_mean[..., None] * of_mean
+    centre = np.einsum("...t,...ti->...i", weight, drawn)
+    spread = variance + (drawn - centre[..., None, :]) ** 2
+    middle = (weight.cumsum(axis=-1) < 0.5).sum(axis=-1, keepdims=True)
+    between = np.take_along_axis(tau, middle, axis=-1)[..., 0]
+    return centre, np.sqrt(np.einsum("...t,...ti->...i", weight, spread)), between
+
+
+def cell_covariance(differences: ArrayLike, se: ArrayLike) -> np.ndarray:
+    """Covariances of the mean differences of cells that share their transects.
+
+    They are those of the transects' contributions, but no variance is below that of the given
+    standard error: the sample's is zero where by chance no pair of a cell differs, while half the
+    width of a score interval over its quantile never is.
+
+    Args:
+        differences: (..., n, K), of every transect in every cell, NaN where it has no pair.
+        se: (..., K), standard errors of the means over transects, above zero.
+
+    Returns:
+        (..., K, K), positive definite if the standard errors are above those of the sample.
+
+    Example:
+        >>> differences = np.array([[1, 1, 0], [0, 0, 0], [-1, -1, 0]])
+        >>> cell_covariance(differences, [0.5, 0.5, 0.5]).round(2).tolist()
+        [[0.25, 0.22, 0.0], [0.22, 0.25, 0.0], [0.0, 0.0, 0.25]]
+    """
+    differences, se = np.asarray(differences, float), np.asarray(se, float)
+    seen = np.isfinite(differences)
+    pairs = np.maximum(seen.sum(axis=-2, keepdims=True), 1)
+    mean = np.where(seen, differences, 0.0).sum(axis=-2, keepdims=True) / pairs
+    moved = np.where(seen, differences - mean, 0.0) / pairs
+    covariance = np.swapaxes(moved, -1, -2) @ moved
+    own = np.eye(se.shape[-1], dtype=bool)
+    covariance[..., own] = np.maximum(covariance[..., own], se**2)
+    return covariance
+
+
+# --- what something hidden would have to do
+
+
+def e_value(rr: ArrayLike) -> np.ndarray | float:
+    """E-value of a risk ratio: rr + √(rr (rr − 1)), ratios below one inverted first.
+
+    The least risk ratio by which an unmeasured confounder must be associated with both attribute
+    and error to move the estimate to 1. VanderWeele & Ding, Annals of Internal Medicine 167 (2017)
+    268-274.
+
+    Args:
+        rr: risk ratios (...), at least 0.
+
+    Returns:
+        E-values (...): infinite for a ratio of 0, NaN where a ratio is.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.e_value([1.0, 2.0, 0.5]).round(2).tolist()
+        [1.0, 3.41, 3.41]
+    """
+    rr = np.asarray(rr, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        ratio = np.maximum(rr, 1 / rr)
+    return (ratio + np.sqrt(ratio * (ratio - 1)))[()]
+
+
+def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
+    """E-values of risk differences: how much confounding would explain them away.
+
+    Args:
+        effects: columns estimate, low and high, risk differences as fractions.
+        base_rate: error rate without the attribute, of every row or one for all; taken as known.
+
+    Returns:
+        Index of `effects`; rr, rr_low, rr_high, e_value and e_value_limit, missing without an
+        estimate or an error at the base.
+
+    Raises:
+        ValueError: a missing column.
+
+    Example:
+        >>> import pandas as pd
+        >>> from faceaudit import effects
+        >>> found = pd.DataFrame({"estimate": [0.05], "low": [0.02], "high": [0.08]})
+        >>> effects.e_values(found, 0.05)["e_value"].round(2).tolist()
+        [3.41]
+    """
+    require_columns(effects, ["estimate", "low", "high"])
+    base = pd.Series(np.broadcast_to(base_rate, len(effects)), effects.index, dtype=float)
+    base = base.where(base > 0)
+    # An interval may reach below a rate of zero; no risk ratio does.
+    columns = {"rr": "estimate", "rr_low": "low", "rr_high": "high"}
+    table = pd.DataFrame({name: (base + effects[c]) / base for name, c in columns.items()})
+    table = table.clip(lower=0)
+    # Of the limit that is nearest to no effect; 1 where the interval holds it.
+    unknown = table["rr_low"].isna() | table["rr_high"].isna()
+    nearest = np.clip(1.0, table["rr_low"], table["rr_high"])
+    return table.assign(
+        e_value=e_value(table["rr"]), e_value_limit=e_value(np.where(unknown, np.nan, nearest))
+    )
+
+
+def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarray | float:
+    """Largest Γ at which McNemar's mid-p test of b against c discordant pairs still rejects.
+
+    Were the two images of a pair to differ in something hidden, the error of a discordant pair
+    could fall on the image with the attribute with a chance of up to Γ/(1 + Γ) instead of 1/2
+    (Rosenbaum, Observational Studies, 2nd ed. (2002), section 4.3.2). This bounds both binomial
+    tails, with and without the split that occurred, and so their sum: the two-sided mid-p. At
+    Γ = 1 that is `mcnemar`, so that Γ exists where its p is below `alpha`. Pairs must be
+    independent, one per transect.
+
+    Args:
+        b, c: pairs (...) in which only the one or only the other image has an error.
+        alpha: level of the two-sided test.
+
+    Returns:
+        Γ (...); NaN where the test does not reject: there is nothing to be sensitive.
+
+    Raises:
+        ValueError: counts that are not whole numbers of at least 0, a level outside (0, 1).
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.rosenbaum_gamma([30, 10], [5, 10]).round(2).tolist()
+        [2.46, nan]
+    """
+    b, c = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
+    if not all(((count >= 0) & (count == np.floor(count))).all() for count in (b, c)):
+        raise ValueError(f"b is {b}, c is {c}: whole numbers of at least 0 were expected")
+    check_range("alpha", alpha, 0, 1, "()")
+    n, commoner = (b + c).astype(np.int64), np.maximum(b, c)
+
+    def excess(chance: np.ndarray, commoner: np.ndarray, n: np.ndarray) -> np.ndarray:
+        return bdtrc(commoner - 1, n, chance) + bdtrc(commoner, n, chance) - alpha
+
+    found = find_root(excess, (0.5, 1.0), args=(commoner, n))
+    return np.where(found.success, found.x / (1 - found.x), np.nan)[()]

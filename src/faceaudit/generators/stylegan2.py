@@ -1,0 +1,508 @@
+"""StyleGAN2, for inference (Karras et al. 2020): style codes in, images out, on any device.
+
+A mapping network turns a normal code z into a style code w. Every layer of the synthesis network
+reads w through an affine map of its own. Its style s scales the input channels of a convolution,
+and a factor that follows from it brings every output channel back to unit variance:
+
+    s = A w / √w_dim + a
+    d_o = 1 / √(Σ_i s_i² Σ_kk W²_oikk + 1e-8)
+    y_o = d_o Σ_i W_oi ∗ (s_i x_i)
+
+Here s and d scale the activations, which is the same as scaling the weights. Channels lie last in
+memory. Names of weights are those of the published files, so that such a file fills a network.
+
+`StyleGenerator` puts a network, this one or EG3D, behind the book's protocol. What it makes of one
+normal code depends on decisions that a user takes: how far codes are drawn towards the mean
+(truncation), and how precisely it computes. They are part of what an audit is about, so they are
+arguments, and the card has them.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as functional
+from torch import Tensor, nn
+
+from faceaudit.utils import seeding
+from faceaudit.utils.arguments import check_range, require_members, resolve_device
+
+SLOPE, GAIN = 0.2, math.sqrt(2)
+"""Of all leaky rectifiers: their slope, and the factor that keeps the variance."""
+EPSILON = 1e-8
+PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+CHUNK_BYTES = 2**27
+"""Of the largest activation: one image of 1024 pixels at a time, eight of 256."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Sizes of a StyleGAN2 network, under the names of the published files.
+
+    Attributes:
+        z_dim: length of a normal code.
+        c_dim: length of a condition, 0 for none.
+        w_dim: length of a style code.
+        resolution: height and width of the images in pixels, a power of two from 4 on.
+        image_channels: 3 for RGB, 1 for grey.
+        channel_base: channels of a layer times its resolution.
+        channel_max: the most channels of a layer.
+        conv_clamp: the largest absolute activation; None for any.
+        mapping_layers: layers of the mapping network.
+        lr_multiplier: what its weights were trained with.
+    """
+
+    z_dim: int
+    c_dim: int
+    w_dim: int
+    resolution: int
+    image_channels: int = 3
+    channel_base: int = 32768
+    channel_max: int = 512
+    conv_clamp: float | None = None
+    mapping_layers: int = 8
+    lr_multiplier: float = 0.01
+
+    def channels(self, resolution: int) -> int:
+        """Channels of the layers of that resolution."""
+        return min(self.channel_base // resolution, self.channel_max)
+
+    @property
+    def resolutions(self) -> list[int]:
+        """Of the blocks: 4, 8, … up to that of the images."""
+        return [2**k for k in range(2, self.resolution.bit_length())]
+
+
+class StyleGAN2(nn.Module):
+    """A StyleGAN2 generator, to be filled with weights by `load_state_dict`.
+
+    Args:
+        config: its sizes.
+
+    Attributes:
+        mapping: normal codes z (n, z_dim) to style codes (n, num_ws, w_dim), see `Mapping`.
+        synthesis: style codes to raw images (n, 3, resolution, resolution), about in [-1, 1].
+        z_dim, c_dim, w_dim, num_ws, resolution: lengths of codes, number of layers, pixels.
+        image_bytes: of the largest activation that one image takes.
+
+    Example:
+        >>> network = StyleGAN2(Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64))
+        >>> ws = network.mapping(torch.ones(2, 8))
+        >>> tuple(ws.shape), tuple(network.synthesis(ws).shape)
+        ((2, 6, 8), (2, 3, 16, 16))
+    """
+
+    kind, scene = "stylegan2", ()
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.config, self.resolution = config, config.resolution
+        self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
+        self.num_ws = 2 * len(config.resolutions)
+        self.mapping = Mapping(config, self.num_ws)
+        self.synthesis = Synthesis(config)
+        self.image_bytes = max(4 * config.channels(size) * size**2 for size in config.resolutions)
+        self.styles, self.render = self.synthesis.styles, self.synthesis.render
+
+
+class Dense(nn.Module):
+    """A linear layer whose weights are scaled when it is used: x Wᵀ·rate/√inputs + rate·b."""
+
+    def __init__(self, inputs: int, outputs: int, rate: float = 1.0, centre: float = 0.0) -> None:
+        super().__init__()
+        self.weight, self.bias = weights(outputs, inputs), weights(outputs, value=centre)
+        self.rate, self.gain = rate, rate / math.sqrt(inputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.addmm(self.bias, x, self.weight.t(), beta=self.rate, alpha=self.gain)
+
+
+class Mapping(nn.Module):
+    """Normal codes z (n, z_dim) → style codes (n, num_ws, w_dim), one for each layer."""
+
+    def __init__(self, config: Config, num_ws: int) -> None:
+        super().__init__()
+        self.z_dim, self.c_dim, self.num_ws = config.z_dim, config.c_dim, num_ws
+        self.layers, width = config.mapping_layers, config.w_dim
+        if self.c_dim:
+            self.embed = Dense(self.c_dim, width)
+        inputs = self.z_dim + width * bool(self.c_dim)
+        for i in range(self.layers):
+            self.add_module(f"fc{i}", Dense(width if i else inputs, width, config.lr_multiplier))
+        self.register_buffer("w_avg", torch.zeros(width))
+
+    def forward(self, z: Tensor, c: Tensor | None = None, psi: float = 1.0) -> Tensor:
+        """Style codes, drawn towards the mean one.
+
+        Args:
+            z: (n, z_dim).
+            c: conditions (n, c_dim), or (1, c_dim) for all; None where the network takes none.
+            psi: truncation, w_avg + psi (w - w_avg).
+        """
+        x = _normalised(z)
+        if self.c_dim:
+            x = torch.cat([x, _normalised(self.embed(c)).expand(len(z), -1)], 1)
+        for i in range(self.layers):
+            x = functional.leaky_relu(self.get_submodule(f"fc{i}")(x), SLOPE) * GAIN
+        ws = x[:, None].repeat(1, self.num_ws, 1)
+        if psi != 1:
+            ws = self.w_avg.lerp(ws, psi)
+        return ws
+
+
+class Convolution(nn.Module):
+    """A modulated 3×3 convolution with noise, bias and leaky rectifier; `up` doubles the size."""
+
+    def __init__(self, config: Config, inputs: int, outputs: int, size: int, up: bool) -> None:
+        super().__init__()
+        self.up, self.clamp = up, config.conv_clamp
+        self.affine = Dense(config.w_dim, inputs, centre=1.0)
+        self.weight = _kernels(outputs, inputs, 3, up)
+        self.bias = weights(outputs)
+        self.register_buffer("noise_const", torch.zeros(size, size))
+        self.noise_strength = weights()
+
+    def forward(self, x: Tensor, style: Tensor, noisy: bool = True) -> Tensor:
+        """Activations (n, inputs, h, w), styles (n, inputs) → (n, outputs, h, w) or twice that."""
+        squares = self.weight.square().sum((2, 3)).t().contiguous()
+        # The rectifier's gain is part of factor, bias and noise.
+        factor = GAIN * (style.square() @ squares + EPSILON).rsqrt()
+        bias = (GAIN * self.bias).to(x)
+        x = x * _planes(style, x)
+        weight = self.weight.to(x)
+        if self.up:
+            x = _smoothed(functional.conv_transpose2d(x, weight.transpose(0, 1), stride=2))
+        else:
+            x = functional.conv2d(x, weight, padding=1)
+        x = x.mul_(_planes(factor, x)).add_(bias[:, None, None])
+        if noisy:
+            x.add_((self.noise_const * (GAIN * self.noise_strength)).to(x))
+        functional.leaky_relu_(x, SLOPE)
+        return x if self.clamp is None else x.clamp_(-self.clamp, self.clamp)
+
+
+class ToRGB(nn.Module):
+    """Channels to colours: a modulated 1×1 convolution without demodulation."""
+
+    def __init__(self, config: Config, inputs: int) -> None:
+        super().__init__()
+        self.clamp, self.gain = config.conv_clamp, 1 / math.sqrt(inputs)
+        self.affine = Dense(config.w_dim, inputs, centre=1.0)
+        self.weight = _kernels(config.image_channels, inputs, 1)
+        self.bias = weights(config.image_channels)
+
+    def forward(self, x: Tensor, style: Tensor) -> Tensor:
+        """Activations (n, inputs, h, width), styles (n, inputs) → float32 (n, outputs, …)."""
+        if _on_gpu(x):  # it would start a convolution for each image
+            x = x * _planes(self.gain * style, x)
+            y = functional.conv2d(x, self.weight.to(x), self.bias.to(x)).float()
+            return y if self.clamp is None else y.clamp_(-self.clamp, self.clamp)
+        own = self.weight * (self.gain * style)[:, None, :, None, None]
+        bias, pairs = self.bias.to(x), zip(x.split(1), own.to(x), strict=True)
+        y = torch.cat([functional.conv2d(one, weight, bias) for one, weight in pairs]).float()
+        return y if self.clamp is None else y.clamp_(-self.clamp, self.clamp)
+
+
+class Block(nn.Module):
+    """The layers of one resolution; without inputs, it starts from a constant."""
+
+    def __init__(self, config: Config, inputs: int, outputs: int, size: int, up=True) -> None:
+        super().__init__()
+        if inputs:
+            self.conv0 = Convolution(config, inputs, outputs, size, up)
+        else:
+            self.const = weights(outputs, 4, 4)
+        self.conv1 = Convolution(config, outputs, outputs, size, up=False)
+        self.torgb = ToRGB(config, outputs)
+
+    def forward(self, x: Tensor, styles: dict[str, Tensor], noisy=True) -> tuple[Tensor, Tensor]:
+        """Activations and colours; styles by the layer's name in the block."""
+        for name, layer in self.named_children():
+            if name != "torgb":
+                x = layer(x, styles[name], noisy)
+        return x, self.torgb(x, styles["torgb"])
+
+
+class Synthesis(nn.Module):
+    """Style codes → raw images, about in [-1, 1].
+
+    Attributes:
+        precision: what convolutions compute in; styles and colours are float32 always.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.precision, inputs = torch.float32, 0
+        for resolution in config.resolutions:
+            outputs = config.channels(resolution)
+            self.add_module(f"b{resolution}", Block(config, inputs, outputs, resolution))
+            inputs = outputs
+
+    def styles(self, ws: Tensor) -> dict[str, Tensor]:
+        """Style codes (n, num_ws, w_dim) → the styles of every layer, (n, its input channels).
+
+        This is the space S (Wu et al. 2021), those of colour before their 1/√channels.
+        """
+        found, place = {}, 0
+        for prefix, block in self.named_children():
+            for name, layer in block.named_children():
+                # Colours share their code with the next block's first layer.
+                found[f"{prefix}.{name}"] = layer.affine(ws[:, place])
+                place += name != "torgb"
+        return found
+
+    def forward(self, ws: Tensor) -> Tensor:
+        """Raw images, float32 (n, 3, resolution, resolution), of style codes (n, num_ws, w_dim).
+
+        All have the network's own noise.
+        """
+        return self.render(self.styles(ws))
+
+    @torch.no_grad()
+    def render(self, styles: dict[str, Tensor]) -> Tensor:
+        """Raw images of styles as `styles` gives them."""
+        start = self.b4.const.to(self.precision).expand(len(styles["b4.conv1"]), -1, -1, -1)
+        x, image = start.contiguous(memory_format=torch.channels_last), None
+        for prefix, block in self.named_children():
+            x, colours = block(x, within(styles, f"{prefix}."))
+            image = colours if image is None else enlarge(image).add_(colours)
+        return image.contiguous()
+
+
+def draw_weights(network: nn.Module, seed: int) -> nn.Module:
+    """The network with weights drawn at random, about as before a training.
+
+    It stands in for a real one where only the way through it matters. Each weight depends on the
+    seed, its name and its shape alone.
+
+    Args:
+        network: StyleGAN2 or EG3D.
+        seed: of the draws.
+
+    Returns:
+        The same network.
+
+    Example:
+        >>> config = Config(z_dim=8, c_dim=0, w_dim=8, resolution=8, channel_base=64)
+        >>> network = draw_weights(StyleGAN2(config), seed=1)
+        >>> bool(network.synthesis(network.mapping(torch.ones(1, 8))).std() > 0)
+        True
+    """
+    rates = {f"{name}.weight": m.rate for name, m in network.named_modules() if hasattr(m, "rate")}
+    state = network.state_dict()
+    for name, value in state.items():
+        drawn = seeding.normals(seed, f"weights: {name}", [0], max(value.numel(), 1))
+        drawn = torch.from_numpy(drawn).float().reshape(value.shape)
+        if name.endswith((".weight", ".const", "_const")):
+            state[name] = drawn / rates.get(name, 1.0)
+        elif name.endswith((".bias", "_strength", "w_avg")):
+            state[name] = value.cpu() + 0.1 * drawn
+    network.load_state_dict(state)
+    return network
+
+
+def enlarge(image: Tensor) -> Tensor:
+    """Twice the height and width: zeros between the pixels, then the filter."""
+    channels = image.shape[1]
+    weight = _filter(image).expand(channels, 1, 4, 4)
+    return functional.conv_transpose2d(image, weight, stride=2, padding=1, groups=channels)
+
+
+def within(styles: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """Those of a part of the network, by their names in it."""
+    return {k.removeprefix(prefix): s for k, s in styles.items() if k.startswith(prefix)}
+
+
+def weights(*shape: int, value: float = 0.0) -> nn.Parameter:
+    """Weights before they are read from a file."""
+    return nn.Parameter(torch.full(shape, value), requires_grad=False)
+
+
+def _kernels(outputs: int, inputs: int, size: int, transposed: bool = False) -> nn.Parameter:
+    """Weights (outputs, inputs, size, size), in memory as the convolution reads them.
+
+    A transposed convolution reads (inputs, outputs, size, size); both have channels last.
+    """
+    shape = (inputs, outputs) if transposed else (outputs, inputs)
+    weight = torch.zeros(*shape, size, size).contiguous(memory_format=torch.channels_last)
+    return nn.Parameter(weight.transpose(0, 1) if transposed else weight, requires_grad=False)
+
+
+def _normalised(x: Tensor) -> Tensor:
+    """Every row scaled to a mean square of one."""
+    return x * (x.square().mean(1, keepdim=True) + EPSILON).rsqrt()
+
+
+def _planes(values: Tensor, like: Tensor) -> Tensor:
+    """(n, channels) → (n, channels, 1, 1)."""
+    return values[:, :, None, None].to(like)
+
+
+def _on_gpu(x: Tensor) -> bool:
+    return x.device.type == "cuda" and torch.backends.cudnn.is_available()
+
+
+def _smoothed(x: Tensor) -> Tensor:
+    """Maps (n, channels, h + 1, w + 1) through the filter, padded by one: (n, channels, h, w)."""
+    if not _on_gpu(x):
+        smoothing = _filter(x).expand(x.shape[1], 1, 4, 4)
+        return functional.conv2d(x, smoothing, padding=1, groups=x.shape[1])
+    x = functional.pad(x, (1, 1, 1, 1))  # a GPU adds faster than it convolves single channels
+    for axis in (2, 3):
+        a, b, c, d = (x.narrow(axis, k, x.shape[axis] - 3) for k in range(4))
+        x = (a + d).add_(b + c, alpha=3)
+    return x.div_(16)
+
+
+def _filter(like: Tensor) -> Tensor:
+    """[1, 3, 3, 1] ⊗ [1, 3, 3, 1] / 16, (1, 1, 4, 4), which halves a doubling's four-fold sum."""
+    line = torch.tensor([1.0, 3.0, 3.0, 1.0]).to(like) / 4
+    return torch.outer(line, line)[None, None]
+
+
+class StyleGenerator:
+    """Turn style codes w (n, w_dim), or one code a layer, into images.
+
+    Args:
+        network: StyleGAN2 or EG3D, with its weights.
+        device: "cpu" or "cuda".
+        truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
+            None, here as for the next, is what the network's card says, or else 1.
+        precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
+            only).
+
+    Attributes:
+        network: the same, on the device.
+        latent_dim: length w_dim of a code.
+        num_ws: layers that read a code.
+        size: height and width of the images in pixels.
+        card: where the network comes from, and the arguments.
+
+    Raises:
+        ValueError: an argument outside its range, or a conditional StyleGAN2.
+
+    Example:
+        >>> config = Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
+        >>> network = draw_weights(StyleGAN2(config), seed=1)
+        >>> generator = StyleGenerator(network, truncation=0.7)
+        >>> codes = generator.sample(2, seed=1)
+        >>> tuple(codes.shape), tuple(generator.synthesize(codes).shape)
+        ((2, 8), (2, 3, 16, 16))
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        device: str = "cpu",
+        truncation: float | None = None,
+        precision: str | None = None,
+    ) -> None:
+        card = getattr(network, "card", {})
+        truncation = card.get("psi", 1.0) if truncation is None else truncation
+        precision = precision or card.get("precision", "float32")
+        check_range("truncation", truncation, 0, 1)
+        known = PRECISIONS if network.kind == "stylegan2" else ("float32",)
+        require_members([precision], known, "precision")
+        self.device = resolve_device(device)
+        self.network = network.to(self.device).eval().requires_grad_(False)
+        self.truncation = truncation
+        self.latent_dim, self.num_ws = network.w_dim, network.num_ws
+        self.size = network.resolution
+        if network.kind == "stylegan2":
+            network.synthesis.precision = PRECISIONS[precision]
+        if network.c_dim and network.kind == "stylegan2":
+            raise ValueError(
+                "a conditional network; it can be audited as kind: python, by your code"
+            )
+        # EG3D is told a camera from the front.
+        given = self._condition = network.camera()[None] if network.c_dim else None
+        told = {"psi": truncation, "noise": "const", "precision": precision, "kind": network.kind}
+        told["condition"] = None if given is None else given[0].tolist()
+        if self.device.type == "cuda":  # convolutions in float32 then keep ten bits of a factor
+            told["tf32"] = torch.backends.cudnn.allow_tf32
+        self.card: dict[str, Any] = card | told
+
+    def sample(self, n: int, seed: int) -> Tensor:
+        """Style codes, float32 (n, latent_dim); code i depends on the seed and i alone."""
+        return self.map(self.normal_codes(n, seed))
+
+    def normal_codes(self, n: int, seed: int) -> Tensor:
+        """The codes z that `sample` maps, float32 (n, z_dim)."""
+        drawn = seeding.normals(seed, "style-based generator: z", range(n), self.network.z_dim)
+        return torch.from_numpy(drawn).float().to(self.device)
+
+    def map(self, z: Tensor) -> Tensor:
+        """Normal codes (n, z_dim) → style codes (n, latent_dim), truncated."""
+        z = torch.as_tensor(z, dtype=torch.float32, device=self.device)
+        return self.network.mapping(z, self._condition, self.truncation)[:, 0]
+
+    def synthesize(self, w: Tensor, **scene: float) -> Tensor:
+        """Images, float32 (n, 3, size, size) in [0, 1].
+
+        Args:
+            w: (n, latent_dim) in W; or a code for every layer, W+, as (n, num_ws, latent_dim) or
+                flat as (n, num_ws * latent_dim).
+            scene: EG3D alone knows some: `yaw` and `pitch` of the camera, in degrees.
+
+        Raises:
+            ValueError: a scene parameter that the network does not know, or codes of another shape.
+        """
+        parts = self._codes(w).split(self._at_a_time())
+        return self._images(map(self.network.styles, parts), scene)
+
+    def styles(self, w: Tensor) -> dict[str, Tensor]:
+        """The styles of all layers, the space S: layer → (n, channels); w as of `synthesize`."""
+        return self.network.styles(self._codes(w))
+
+    def synthesize_styles(self, styles: dict[str, Tensor], **scene: float) -> Tensor:
+        """Images of styles as `styles` gives them, float32 (n, 3, size, size) in [0, 1].
+
+        Raises:
+            ValueError: a scene parameter that the network does not know.
+        """
+        each = self._at_a_time()
+        split = [rows.to(self.device, torch.float32).split(each) for rows in styles.values()]
+        parts = (dict(zip(styles, part, strict=True)) for part in zip(*split, strict=True))
+        return self._images(parts, scene)
+
+    def rounding(self, n: int = 8) -> dict[str, float]:
+        """How far images of n codes are from those in float32: largest and mean, in grey levels."""
+        codes, layers = self.sample(n, seed=0), self.network.synthesis
+        found, precision = self.synthesize(codes), layers.precision
+        try:
+            layers.precision = torch.float32
+            away = 255 * (found - self.synthesize(codes)).abs()
+        finally:
+            layers.precision = precision
+        return {"largest": float(away.max()), "mean": float(away.mean())}
+
+    def _at_a_time(self) -> int:
+        """Images whose largest activations fit into CHUNK_BYTES, or a sixteenth of a GPU's memory.
+
+        A layer has a few copies of its activations at a time, and two threads make images.
+        """
+        gpu = self.device.type == "cuda"
+        room = torch.cuda.mem_get_info(self.device)[0] // 16 if gpu else CHUNK_BYTES
+        return max(1, room // self.network.image_bytes)
+
+    def _images(self, parts: Iterable[dict[str, Tensor]], scene: dict[str, float]) -> Tensor:
+        """Images of styles in parts that fit into memory."""
+        if unknown := sorted({*scene} - {*self.network.scene}):
+            kind, there = self.network.kind, list(self.network.scene)
+            raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
+        raw = (self.network.render(styles, **scene) for styles in parts)
+        # A network of grey images gives three equal channels.
+        return torch.cat([((one + 1) / 2).clamp_(0, 1).expand(-1, 3, -1, -1) for one in raw])
+
+    def _codes(self, w: Tensor) -> Tensor:
+        """Codes of any of the three shapes as (n, num_ws, latent_dim)."""
+        w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
+        layers, length = self.num_ws, self.latent_dim
+        if w.shape[1:] == (length,):
+            return w[:, None].expand(-1, layers, -1)
+        if w.shape[1:] in ((layers * length,), (layers, length)):
+            return w.reshape(-1, layers, length)
+        shapes = f"(n, {length}), (n, {layers}, {length}) or (n, {layers * length})"
+        raise ValueError(f"codes must be {shapes}, not {tuple(w.shape)}")

@@ -1,0 +1,1 @@
+from .pictures import ImageSet as ImageSet

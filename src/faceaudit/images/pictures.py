@@ -1,0 +1,181 @@
+"""A folder of images and a table as a generator: whatever made the images, an audit can use them.
+
+Diffusion models, commercial editors and published sets (CausalFace) end in files, not in codes. A
+table says which unit each file shows (a transect, a base face, a prompt and seed) and at which
+level of every attribute. Its rows are the codes.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path, PurePath
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import ArrayLike
+from PIL import Image
+from torch import Tensor
+
+from faceaudit.utils import arguments, pictures, seeding
+from faceaudit.utils.names import composed, paths_on_disk
+
+FILE = "file"
+
+
+class ImageSet:
+    """Images that exist, by the rows of a table; a code is a row's number, float32 (n, 1).
+
+    Files are read when they are asked for, turned as their camera says, and made RGB.
+
+    Args:
+        table: `.csv` or `.parquet` with a column `file` (a path within the table's folder), the
+            column of the units and one column per attribute; more columns are ignored. Names of
+            files are compared after Unicode's NFC.
+        levels: attribute → its levels as they stand in the table, from the lowest to the highest.
+        unit: the column that says which images belong together.
+        size: height and width to which all images are scaled, those that are not square after they
+            are cut to the square in their middle; by default images stay as they are.
+        device: "cpu" or "cuda".
+        file: the column of the files.
+        whole: every unit must have an image at each combination of levels. False for a set from
+            which images were dropped; estimators then report how many pairs lack one.
+
+    Attributes:
+        latent_dim: 1.
+        index: one row an image, as `faceaudit.latents.transects.index` makes it: `image_id` (the
+            file), `transect` (the unit) and per attribute `<attribute>_level`, from 0 on.
+        size: height and width if both are equal, else None.
+
+    Raises:
+        ValueError: one sentence that names the table, and the row, the file or the unit: a column
+            or a file that is missing, a path that leaves the folder, a file or a place in a unit
+            that occurs twice, a level that was not named, or a unit that lacks a combination.
+    """
+
+    latent_dim = 1
+
+    def __init__(
+        self,
+        table: str | Path,
+        levels: Mapping[str, Sequence[object]],
+        *,
+        unit: str = "transect",
+        size: int | None = None,
+        device: str = "cpu",
+        file: str = FILE,
+        whole: bool = True,
+    ) -> None:
+        self.device, self._table, self._scaled = arguments.resolve_device(device), Path(table), None
+        try:
+            frame = _read(self._table, file)
+            arguments.require_columns(frame, [file, unit, *levels])
+            arguments.require_rows(frame)
+            for column in (file, unit, *levels):
+                arguments.require_present(frame[column], "a value")
+            names = frame[file].astype(str).str.strip().map(composed)
+            self._files = _files(names, self._table.parent)
+            self.index = _index(frame, names, levels, unit, whole)
+        except (OSError, ValueError) as error:  # those of pandas and pyarrow are ValueErrors
+            raise ValueError(f"{table}: {error}") from None
+        self._native = self._opened(names.iloc[0]).size
+        width, height = self._native
+        self._scaled, self.size = size, size or (height if height == width else None)
+
+    @property
+    def codes(self) -> Tensor:
+        """The codes of all rows in the table's order, float32 (rows, 1)."""
+        return torch.arange(len(self._files), dtype=torch.float32, device=self.device)[:, None]
+
+    @cached_property
+    def card(self) -> dict[str, object]:
+        """What fixes the images: their number, the size they are scaled to, their files' hash.
+
+        Of images that are cut to squares it also says from how many pixels, as `cut_from`.
+        """
+        digest = hashlib.sha256()
+        for name, path in self._files.items():
+            digest.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
+        card = {"images": len(self._files), "scaled": self._scaled, "sha256": digest.hexdigest()}
+        width, height = self._native
+        if self._scaled is not None and width != height:
+            card["cut_from"] = f"{width}×{height} pixels to the square in the middle"
+        return card
+
+    def sample(self, n: int, seed: int) -> Tensor:
+        """Codes of n rows drawn without replacement, float32 (n, 1); ValueError for too many."""
+        if n > len(self._files):
+            raise ValueError(f"{self._table} has {len(self._files)} images, {n} were asked for")
+        drawn = seeding.rng(seed, "image set").permutation(len(self._files))[:n]
+        return self.codes[drawn]
+
+    def synthesize(self, w: ArrayLike, **scene: float) -> Tensor:
+        """The images of rows, float32 (n, 3, height, width) in [0, 1].
+
+        Raises:
+            ValueError: a scene parameter, as files have none; codes that are no rows; a file that
+                cannot be read, or is of another size than the first one.
+        """
+        if scene:
+            raise ValueError(f"a set of images has no scene parameters: {sorted(scene)}")
+        rows, names = torch.as_tensor(w).detach().cpu().numpy(), list(self._files)
+        if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, np.arange(len(names))).all():
+            raise ValueError(f"codes must be numbers of rows of {self._table}, (n, 1)")
+        pixels = np.stack([np.asarray(self._opened(names[int(row)])) for row in rows[:, 0]])
+        return torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device).float() / 255
+
+    def _opened(self, name: str) -> Image.Image:
+        """One image as it is shown."""
+        place = f"{self._table}: {name}"
+        try:
+            upright = pictures.read_picture(self._files[name])
+        except FileNotFoundError as error:  # it was there when the table was read
+            raise ValueError(f"{place} is no readable image ({error})") from error
+        except pictures.UnreadablePicture as error:
+            raise ValueError(f"{place} {error}") from error
+        if upright.size != (native := getattr(self, "_native", upright.size)):
+            found = "{}×{} pixels and the first image {}×{}".format(*upright.size, *native)
+            raise ValueError(f"{place} is {found}: images of a set are of one size")
+        if self._scaled is None:
+            return upright
+        square = pictures.cut(upright)
+        return square.resize((self._scaled, self._scaled), Image.Resampling.LANCZOS)
+
+
+def _read(table: Path, file: str) -> pd.DataFrame:
+    """The rows of a table; those without any value, which spreadsheets leave at the end, go."""
+    if table.suffix == ".parquet":
+        frame = pd.read_parquet(table)
+    else:
+        frame = pd.read_csv(table, dtype={file: str})  # "0010" is a name, and no number
+    return frame.dropna(how="all")
+
+
+def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
+    """Name in the table → path; names are those of files below the folder."""
+    found = paths_on_disk(folder, names)
+    for row, path in names.map(PurePath).items():
+        # A link in the folder is its owner's, a path out of it the table's.
+        if path.is_absolute() or ".." in path.parts:
+            raise ValueError(f"row {row}: {names[row]!r} lies outside of the folder of the table")
+    for row in names.index[names.map(PurePath).duplicated()]:
+        raise ValueError(f"row {row}: the file {names[row]!r} stands in an earlier row as well")
+    if missing := [name for name, path in found.items() if not path.is_file()]:
+        raise ValueError(f"no file {missing[0]!r} in {folder} ({len(missing)} are missing)")
+    return found
+
+
+def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, whole: bool):
+    """Places of the images in their units."""
+    index = pd.DataFrame({"image_id": names, "transect": frame[unit]})
+    for name, known in levels.items():
+        arguments.require_members(frame[name].unique(), known, f"level of {name}")
+        index[f"{name}_level"] = frame[name].map({level: k for k, level in enumerate(known)})
+    arguments.require_distinct(index, index.columns[1:], "place of a unit")
+    expected = int(np.prod([len(known) for known in levels.values()]))
+    counts = index["transect"].value_counts(sort=False)
+    if whole and (lacking := counts[counts < expected]).size:
+        found = f"{lacking.iloc[0]} of {expected} combinations of levels"
+        others = f"{lacking.size - 1} others lack some too (whole=False takes them)"
+        raise ValueError(f"unit {lacking.index[0]} has {found}, and {others}")
+    return index.reset_index(drop=True)

@@ -1,0 +1,1 @@
+"""Latent codes: hyperplanes of attributes, their dual basis, transects, calibration."""

@@ -1,0 +1,85 @@
+"""Files that appear whole, their hashes, and a lock that one process holds."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+
+@contextmanager
+def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold the lock at `path`; who comes second waits, and `tell` takes a sentence that says so.
+
+    In a chapter nothing should be told: it would be part of the page.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0).lock.release()
+    except Timeout:
+        if tell:
+            tell(f"waiting: another process uses {path.parent}")
+    with lock:
+        yield
+
+
+State = tuple[int, ...]
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file; a file that was not touched since is read once in a process."""
+    return _file_hash(path, state(path))
+
+
+def state(path: Path) -> State:
+    """What changes with every edit; the time of change, unlike that of the content, is not set.
+
+    Of a folder, what changes with every file that comes or goes; empty where there is nothing.
+    """
+    try:
+        now = path.stat()
+    except FileNotFoundError:
+        return ()
+    return now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size
+
+
+@cache
+def _file_hash(path: Path, _: State) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# --- files that appear whole
+
+
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path` to write to; it replaces `path` only on success.
+
+    Args:
+        path: of the file that is to appear whole or not at all; its folder is made.
+
+    Yields:
+        The temporary path.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())  # so that a power cut leaves the old or the new
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write plain values to a file that appears whole."""
+    with atomic(path) as temporary:
+        temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

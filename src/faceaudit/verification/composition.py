@@ -1,0 +1,199 @@
+"""What the composition of a training set does to the groups that it hardly shows.
+
+In one network (`composition_effects`), and over trainings (`training_effects`). All networks judge
+the same faces, so their errors are not independent, and a meta-analysis that takes every training
+for a study of its own would be certain of what those faces happen to show. Trainings and faces are
+crossed random effects, as readers and cases are where several radiologists read the same pictures;
+the variance here is that of Obuchowski & Rockette (Communications in Statistics - Simulation and
+Computation 24 (1995) 285-308). In simulated audits of eight trainings and forty identities, at
+rates of 5 and 10 %, 95 % intervals held the known effect in 91 to 95 of a hundred (300 audits a
+setting); those of a single network, where trainings differed by three points, in 54 to 58 (150
+audits).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.special import stdtr, stdtrit
+
+from faceaudit.verification.bootstrap import TOO_FEW, dyads, inflation, vertex_codes
+from faceaudit.verification.curves import NO_PAIRS
+
+NO_VARIATION = "errors do not vary within groups"
+
+
+def composition_effects(
+    errors: ArrayLike, control: ArrayLike, group: ArrayLike, vertices: ArrayLike, common: list[str]
+) -> pd.DataFrame:
+    """Error rate of groups rarely seen in training minus that of familiar ones, with a control.
+
+    Both recognisers judge the same pairs. What makes a group's faces hard by themselves is in the
+    gap of both, so the difference of the two gaps is what the training set did. Groups count
+    equally; thresholds are given, not estimated.
+
+    Args:
+        errors: whether each pair is an error of the recogniser, 0 or 1, (m,); positives alone give
+            the FNMR, negatives alone the FMR.
+        control: the same of the control.
+        group: of the pairs, (m,). All categories of a categorical are groups; without pairs of one
+            of them nothing is estimable, as the mean over the others is another quantity.
+        vertices: identities of both images, (m, 2).
+        common: groups that the recogniser's training set shows often.
+
+    Returns:
+        Rows "recogniser", "control" and "difference" (of the first two), with the columns rare and
+        familiar (mean rates), estimate, low, high (95 % interval with Student quantiles over
+        identities), p, identities and reason (why something is NaN, else empty). The variance
+        is the dyadic-robust one: residuals of pairs that share an identity are multiplied (Aronow,
+        Samii & Assenova, Political Analysis 23 (2015) 564-577). It is too small where errors are
+        rarer than a few in a hundred and pairs of two identities err all or not at all.
+
+    Raises:
+        ValueError: common groups that are not some, but not all, of the groups.
+    """
+    both = np.array([errors, control], np.float64)
+    gaps = gaps_of(np.vstack([both, both[:1] - both[1:]]), group, vertices, common)
+    variance, df = gaps.variance()
+    return gap_table(gaps, gaps.rare, gaps.familiar, np.sqrt(variance), df)
+
+
+def training_effects(
+    errors: ArrayLike, control: ArrayLike, group: ArrayLike, vertices: ArrayLike, common: list[str]
+) -> pd.DataFrame:
+    """Error rate of groups rarely seen minus that of familiar ones, over trainings and faces.
+
+    As `composition_effects`, which speaks of one network, for the mean over all trainings of a
+    composition. With gaps D of R trainings the variance of their mean is s² / R + c. Here s² is the
+    variance of D between trainings, and c the covariance of the D of two trainings, by the
+    dyadic-robust sums: what both have in common because they judge the same faces. No less is taken
+    than the dyadic-robust variance of the trainings' mean errors, which holds for these trainings
+    alone. Intervals have Student quantiles with the degrees of freedom of the sum (Satterthwaite,
+    Biometrics Bulletin 2 (1946) 110-114); Hillis (Statistics in Medicine 26 (2007) 596-619) takes c
+    as known, for which there are too few faces here.
+
+    Args:
+        errors: whether each pair is an error of each training's network, 0 or 1, (R, m), R ≥ 2.
+        control: the same of the control's trainings; row by row they share a seed.
+        group, vertices, common: as of `composition_effects`.
+
+    Returns:
+        Its rows and columns, the interval and p over trainings and faces, and besides
+
+        - within: the standard error that an audit of one network has, for faces alone; the root
+          of the mean square over trainings;
+        - between: standard deviation of D over trainings, had there been faces without number:
+          the root of s² less what faces add to it, 0 where that is more;
+        - trainings: R.
+
+    Raises:
+        ValueError: as `composition_effects`.
+    """
+    both = np.asarray(errors, np.float64), np.asarray(control, np.float64)
+    gaps = [gaps_of(rows, group, vertices, common) for rows in (*both, both[0] - both[1])]
+    se, df, within, between = np.array([_crossed(of_trainings) for of_trainings in gaps]).T
+    rare, familiar = np.array([[x.rare.mean(), x.familiar.mean()] for x in gaps]).T
+    table = gap_table(gaps[0], rare, familiar, se, df)
+    return table.assign(within=within, between=between, trainings=len(both[0]))
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Mean error rates of rare and familiar groups, and what their gap's variance is made of."""
+
+    rare: np.ndarray  # mean rates, (k,); NaN where a group has no pairs
+    familiar: np.ndarray
+    residuals: np.ndarray | None  # of the gaps, (k, m)
+    codes: np.ndarray  # identities of the pairs, (m, 2)
+    identities: int
+    reason: str  # why there is no variance, else empty
+
+    def variance(self, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Dyadic-robust variances, and their degrees of freedom: of each gap, or of their mean."""
+        if self.reason:
+            return np.full((2, 1 if mean else len(self.rare)), np.nan)
+        residuals = self.residuals.mean(axis=0, keepdims=True) if mean else self.residuals
+        variance, df = _dyadic_variance(residuals, self.codes, self.identities)
+        return inflation(*self.codes.T) * variance, df
+
+
+def gaps_of(errors: np.ndarray, group: ArrayLike, vertices: ArrayLike, common: list[str]) -> Gaps:
+    """Gaps of the rows of `errors` (k, m), see `composition_effects`."""
+    codes, identities = vertex_codes(vertices)
+    groups = pd.Categorical(group)
+    known = groups.categories.isin(common)
+    if known.sum() < len(common) or known.all() or not known.any():
+        names = groups.categories.tolist()
+        raise ValueError(f"common groups {common} must be some, but not all, of {names}")
+    place, sizes = groups.codes, np.bincount(groups.codes, minlength=len(known))
+    sums = np.array([np.bincount(place, row, len(known)) for row in errors])
+    means = sums / np.where(sizes > 0, sizes, np.nan)
+    if sizes.all():
+        # A pair's weight in the gap: groups of either kind count equally, and pairs within a group.
+        sign = np.where(known, -1 / known.sum(), 1 / (~known).sum())
+        residuals = (sign / sizes)[place] * (errors - means[:, place])
+        reason = TOO_FEW if np.isnan(inflation(*codes.T)) else ""
+    else:
+        empty = groups.categories[sizes == 0].map(str)
+        residuals, reason = None, f"{NO_PAIRS} of {', '.join(empty)}"
+    rare, familiar = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
+    return Gaps(rare, familiar, residuals, codes, len(identities), reason)
+
+
+def gap_table(
+    gaps: Gaps, rare: np.ndarray, familiar: np.ndarray, se: np.ndarray, df: np.ndarray
+) -> pd.DataFrame:
+    """Rows of recogniser, control and difference, with Student intervals of so many degrees."""
+    estimate, margin = rare - familiar, stdtrit(df, 0.975) * se
+    table = {"rare": rare, "familiar": familiar, "estimate": estimate}
+    table |= {"low": estimate - margin, "high": estimate + margin}
+    table["p"] = 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan))
+    table = pd.DataFrame(table, index=["recogniser", "control", "difference"])
+    table["identities"] = gaps.identities
+    table["reason"] = gaps.reason or np.where(se > 0, "", NO_VARIATION)
+    table.loc[table["reason"] != "", ["low", "high", "p"]] = np.nan
+    return table
+
+
+def _dyadic_variance(
+    residuals: np.ndarray, codes: np.ndarray, identities: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum of products of residuals (k, m) over pairs of pairs that share an identity, (k,).
+
+    And its degrees of freedom: as many as a sum of so many squares has whose mean and variance are
+    those of the identities' own (Satterthwaite, Biometrics Bulletin 2 (1946) 110-114). Where a few
+    identities make most of the errors, they are few.
+    """
+    low, high = codes.min(axis=1), codes.max(axis=1)
+    dyad, between = dyads(low, high)
+    variance, df = np.zeros(len(residuals)), np.ones(len(residuals))
+    for number, row in enumerate(residuals):
+        of_identity = np.bincount(low, row, identities)
+        of_identity += np.bincount(high[between], row[between], identities)
+        # Two pairs of the same two identities share both, and were counted for each.
+        of_dyad = np.bincount(dyad, row * between)
+        squares = of_identity**2
+        # No less than pairs of identities that share nothing would have.
+        excess = (of_dyad**2).sum()
+        variance[number] = max(squares.sum() - excess, excess)
+        spread = squares.var() * identities
+        if spread > 0:
+            df[number] = np.clip(2 * squares.sum() ** 2 / spread, 1, identities - 1)
+    return variance, df
+
+
+def _crossed(gaps: Gaps) -> tuple[float, float, float, float]:
+    """Of the mean gap of R trainings: standard error, degrees of freedom, within, between."""
+    runs, spread = len(gaps.rare), np.var(gaps.rare - gaps.familiar, ddof=1)
+    alone = gaps.variance()[0].mean()
+    (of_mean,), (faces,) = gaps.variance(mean=True)
+    # The variance of a mean of R is made of its R variances and R (R - 1) covariances.
+    shared = np.maximum((runs * of_mean - alone) / (runs - 1), 0)
+    variance = spread / runs + shared
+    squares = (spread / runs) ** 2 / (runs - 1) + shared**2 / faces
+    df = variance**2 / squares if squares > 0 else np.nan
+    if variance < of_mean:
+        variance, df = of_mean, faces
+    between = np.sqrt(np.maximum(spread - (alone - shared), 0))
+    return np.sqrt(variance), df, np.sqrt(alone), between

@@ -1,1 +1,0 @@
-"""What every room uses: checks of arguments, keyed random draws, devices, processes."""

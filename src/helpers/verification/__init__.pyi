@@ -1,9 +1,0 @@
-from .bootstrap import Bands as Bands
-from .bootstrap import disparities as disparities
-from .bootstrap import vertex_bootstrap as vertex_bootstrap
-from .curves import fixed_threshold as fixed_threshold
-from .curves import similarity as similarity
-from .pairs import ATTRIBUTES as ATTRIBUTES
-from .pairs import hcic as hcic
-from .pairs import image_pairs as image_pairs
-from .pairs import is_match as is_match
