@@ -64,3 +64,17 @@ def verification_pairs(n, rng, own=0.5, shared=0.2, dyad=0.2):
     vertices = np.concatenate([np.column_stack([ids, ids]), np.column_stack([first, second])])
     scores = np.concatenate([positive, negative])
     return scores, np.arange(len(scores)) < len(positive), np.repeat(vertices, PER_PAIR, axis=0)
+
+
+def random_normals(seed: int, count: int, dimensions: int) -> np.ndarray:
+    """Rows of very different lengths that share a common component."""
+    rng = np.random.default_rng(seed)
+    normals = rng.standard_normal((count, dimensions)) + rng.standard_normal(dimensions)
+    return normals * 10 ** rng.uniform(-2, 2, (count, 1))
+
+
+def at_cosine(cosine: float, count: int = 2, dimensions: int = 16) -> np.ndarray:
+    """Unit rows with the same cosine between any two."""
+    gram = np.full((count, count), cosine) + (1 - cosine) * np.eye(count)
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((dimensions, count)))[0]
+    return np.linalg.cholesky(gram) @ basis.T

@@ -495,7 +495,7 @@ def _is_binomial(cell: Cell, risks: Risks) -> bool:
     """Whether the risks are rates of independent images, each of which errs or does not.
 
     Newcombe's interval is then shorter than the one with Student quantiles, and its coverage is
-    closer to 95 %, above all of few images (`tests/effects/test_risks.py` computes both).
+    closer to 95 %, above all of few images (`tests/faceaudit/effects/test_risks.py` computes both).
     """
     single = len(cell.present) == len(cell.error)
     return single and not risks.adjusted and bool(np.isin(cell.error, (0.0, 1.0)).all())

@@ -11,7 +11,7 @@ from PIL import Image
 
 from faceworld import wgan
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import learned_generator as made
 from learned_generator import AdversarialTraining
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from test_orthogonalization import at_cosine, random_normals
+from simulated import at_cosine, random_normals
 
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import dual_basis

@@ -4,23 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import at_cosine, random_normals
 from statsmodels.api import OLS
 
 from faceaudit.latents.orthogonalization import dual_basis, gram_schmidt, variance_inflation
-
-
-def random_normals(seed: int, count: int, dimensions: int) -> np.ndarray:
-    """Rows of very different lengths that share a common component."""
-    rng = np.random.default_rng(seed)
-    normals = rng.standard_normal((count, dimensions)) + rng.standard_normal(dimensions)
-    return normals * 10 ** rng.uniform(-2, 2, (count, 1))
-
-
-def at_cosine(cosine: float, count: int = 2, dimensions: int = 16) -> np.ndarray:
-    """Unit rows with the same cosine between any two."""
-    gram = np.full((count, count), cosine) + (1 - cosine) * np.eye(count)
-    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((dimensions, count)))[0]
-    return np.linalg.cholesky(gram) @ basis.T
 
 
 def off_diagonal(matrix: np.ndarray) -> np.ndarray:
