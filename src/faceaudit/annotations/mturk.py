@@ -226,15 +226,17 @@ def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
     A cancelled assignment went back to the pool and leaves no row.
 
     Args:
-        answers: as `crowd.annotate` returns them.
+        answers: a row per assignment: image_id, worker_id, visit (a number), seconds, submitted_at,
+            status ("accepted", "rejected" or "cancelled"), and a column per attribute with the
+            number of the level.
         path: CSV file to write.
 
     Example:
         >>> import pandas as pd, tempfile
         >>> from faceaudit import annotations
-        >>> from faceworld import crowd
-        >>> shown = pd.DataFrame({"age": [0.5]}, index=["a"])
-        >>> answers = crowd.annotate(shown, 2, seed=1, stage="example")
+        >>> answers = pd.DataFrame({"image_id": ["a", "a"], "worker_id": ["A1", "B2"]})
+        >>> answers = answers.assign(visit=0, seconds=9, status="accepted", age=[3, 4])
+        >>> answers["submitted_at"] = pd.Timestamp("2026-01-05T12:00:00Z")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     annotations.write_mturk(answers, f"{folder}/batch.csv")
         ...     len(annotations.read_mturk(f"{folder}/batch.csv").frame)

@@ -9,6 +9,7 @@ Who makes the chunks, `faceaudit.utils.parallel.shared_out` says: results are ha
 process keeps them.
 """
 
+import hashlib
 import inspect
 import json
 import math
@@ -16,7 +17,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from hashlib import blake2b
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,14 +27,13 @@ from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from faceaudit.utils import files
+from faceaudit.utils import files, pictures
 from faceaudit.utils.parallel import shared_out, threads
-from helpers.artifacts import code, lineage
-from helpers.artifacts.code import made_by
 
-# 16 images at 256 pixels, one at 1024: a minute's work on one core at most. A GPU makes 64 times
-# so many in a moment.
-_CHUNK_PIXELS, _GPU_PIXELS = 2**20, 2**26
+_CHUNK_PIXELS = 2**20
+"""16 images at 256 pixels, one at 1024: a minute's work on one core at most."""
+_GPU_PIXELS = 2**26
+"""A GPU makes so many in a moment."""
 
 
 @runtime_checkable
@@ -49,9 +49,8 @@ class Generator(Protocol):
 
     Example:
         >>> from faceaudit import generators
-        >>> import faceworld
-        >>> isinstance(faceworld.load_generator("wgan"), generators.Generator)
-        True
+        >>> isinstance("network.pkl", generators.Generator)
+        False
     """
 
     latent_dim: int
@@ -95,15 +94,6 @@ def synthesize_to_store(
             with other code.
         RuntimeError: a chunk that every worker died of.
         OSError: the disk is full; the message says how much is needed and where.
-
-    Example:
-        >>> import tempfile
-        >>> import faceworld
-        >>> from faceaudit.generators.image_cache import synthesize_to_store
-        >>> learned = faceworld.load_generator("wgan", size=16)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     synthesize_to_store(learned, learned.sample(3, seed=1), f"{folder}/made.npy").shape
-        (3, 3, 16, 16)
     """
     codes = as_float32(codes)
     make = partial(_images, generator=generator, scene=scene)
@@ -113,7 +103,7 @@ def synthesize_to_store(
     pixels = _CHUNK_PIXELS if on_cpu else _GPU_PIXELS
     chunk = chunk or max(1, pixels // math.prod(shape[1:]))
     makers = [generator, *([generator.network] if hasattr(generator, "network") else [])]
-    sources = [Path(__file__), *(Path(inspect.getfile(type(maker))) for maker in makers)]
+    modules = sorted({type(maker).__module__ for maker in makers})
     key = content_key(
         codes,
         generator=type(generator).__qualname__,
@@ -121,11 +111,11 @@ def synthesize_to_store(
         card=getattr(generator, "card", None),
         scene=scene,
         chunk=chunk,
-        code=[code.made_by(source) for source in sources],
+        code=code_of(modules),
     )
     # A GPU makes one chunk while another is copied and written.
     here = threads() if on_cpu else 2
-    share = partial(shared_out, here, partial(require_same_code, sources))
+    share = partial(shared_out, here, partial(require_same_code, modules))
     return fill(path, codes, make, shape, key=key, chunk=chunk, share=share)
 
 
@@ -197,7 +187,7 @@ def fill(
 
 def content_key(rows: np.ndarray, **settings: Any) -> str:
     """Hash of the rows that images are made from and of all settings that shape them."""
-    digest = blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     digest.update(f"{rows.dtype.str} {rows.shape}".encode())
     digest.update(json.dumps(settings, sort_keys=True).encode())
     digest.update(np.ascontiguousarray(rows))
@@ -255,19 +245,36 @@ def _missing(rows: int, finished: Iterable[tuple], chunk: int) -> Iterator[tuple
         first = max(first, stop)
 
 
-def require_same_code(sources: Sequence[Path], client: Any) -> None:
-    """Refuse a cluster whose workers might compute something else.
+def code_of(modules: Iterable[str]) -> str:
+    """One SHA-256 over the code that makes images, and over the versions of torch and numpy.
 
-    ValueError names a worker on which the sources of this repository, or the versions of torch and
-    numpy, are others.
+    The modules of this package count, the one that reads pictures from files, and those that are
+    given. What these import from elsewhere does not count.
+
+    Args:
+        modules: full names of the modules that define a generator.
     """
-    ours = [path for path in map(Path.resolve, sources) if path.is_relative_to(lineage.SOURCE)]
-    names = [path.relative_to(lineage.SOURCE).as_posix() for path in ours]
-    here, words = _code(names), "or of what that imports, of torch or of numpy: install the same"
-    for worker, there in client.run(_code, names).items():
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    files += [Path(inspect.getfile(import_module(name))) for name in [pictures.__name__, *modules]]
+    code = [metadata.version("torch"), metadata.version("numpy")]
+    code += [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()
+
+
+def require_same_code(modules: Sequence[str], client: Any) -> None:
+    """Refuse a cluster whose workers might make other images.
+
+    Args:
+        modules: full names of the modules that define a generator.
+        client: of the cluster.
+
+    Raises:
+        ValueError: a worker has other code of these modules, or another torch or numpy.
+    """
+    here = code_of(modules)
+    for worker, there in client.run(code_of, modules).items():
         if there != here:
-            raise ValueError(f"{worker} has another version of {' or '.join(names)}, {words}")
-
-
-def _code(names: Sequence[str]) -> list[str]:
-    return [made_by(lineage.SOURCE / name) for name in names]
+            raise ValueError(
+                f"{worker} has another version of {' or '.join(modules)}, of faceaudit, of torch "
+                "or of numpy: install the same"
+            )

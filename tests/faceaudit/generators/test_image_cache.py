@@ -17,7 +17,9 @@ from faceaudit.generators import image_cache
 from faceaudit.generators.image_cache import synthesize_to_store
 from faceaudit.utils import parallel
 
-SIZE, COUNT, HERE = 4, 12, Path(image_cache.__file__)
+SIZE = 4
+COUNT = 12
+HERE = image_cache.__name__
 ROWS = np.linspace(0, 1, 30, dtype=np.float32).reshape(10, 3)
 
 
@@ -210,8 +212,10 @@ def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
 
 def test_a_worker_with_other_code_and_a_scheduler_that_is_none_are_named(scheduler, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(image_cache, "_code", lambda names: [f"other {os.getpid()}"])
-        with pytest.raises(ValueError, match=r"another version of helpers/artifacts/kept\.py"):
+        patched.setattr(image_cache, "code_of", lambda modules: f"other {os.getpid()}")
+        with pytest.raises(
+            ValueError, match=r"another version of faceaudit\.generators\.image_cache"
+        ):
             results(squared)
     monkeypatch.setattr(parallel, "PATIENCE", 0.5)
     for address in ("tcp://127.0.0.1:9", "nowhere"):
