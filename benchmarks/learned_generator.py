@@ -2,7 +2,7 @@
 
 Run `python benchmarks/learned_generator.py FOLDER [--device cuda]`; it takes over an hour on two
 cores, goes on where it was interrupted, and leaves `wgan.safetensors` and `wgan.json` in the
-folder, beside a sheet of samples that shows how far it is. Copied into `src/helpers/generators`
+folder, beside a sheet of samples that shows how far it is. Copied into `src/faceworld`
 they are the weights that chapter 13 audits. With `--photographs FOLDER` it learns from aligned
 pictures of yours, and no gate is asked.
 

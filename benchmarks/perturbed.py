@@ -73,7 +73,7 @@ def _other_call(self, ready):
 
 OnnxNetwork.__call__ = _other_call
 """,
-    "src/helpers/utils/perturbation.py": '''
+    "src/faceaudit/utils/perturbation.py": '''
 import os
 import zlib
 from pathlib import Path

@@ -26,8 +26,10 @@ from joblib import delayed
 from myst_nb import glue
 from sklearn.linear_model import Ridge
 
-from helpers import annotations, directions, figures
-from faceaudit.utils import parallel
+from faceaudit import annotations
+from faceaudit.latents import directions
+from helpers import figures
+from helpers.parallel import processes
 
 figures.style()
 figure, axes = plt.subplots(figsize=(2, 2))
@@ -35,7 +37,7 @@ axes.plot([1, 2], [3, 4])
 Markdown("a *table*")
 
 # %%
-print(parallel.processes(2)(delayed(abs)(number) for number in (-1, -2)))
+print(processes(2)(delayed(abs)(number) for number in (-1, -2)))
 """
 RUNNER = """
 import sys

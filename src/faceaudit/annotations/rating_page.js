@@ -1,4 +1,4 @@
-// The page for a class, see class_page.py. All text goes in as textContent, never as HTML.
+// The page for a class, see rating_page.py. All text goes in as textContent, never as HTML.
 "use strict";
 
 // Milliseconds. Who touches nothing for longer has stopped looking.

@@ -2,7 +2,7 @@
 
 A teacher writes the page and gives the file to everybody. Answers stay in each person's browser;
 *Save* downloads them in Label Studio's full JSON format, which `read_label_studio` reads. What the
-page looks like and does stands in `class_page.html`, `.css` and `.js` beside this module.
+page looks like and does stands in `rating_page.html`, `.css` and `.js` beside this module.
 """
 
 import base64

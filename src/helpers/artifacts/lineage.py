@@ -38,7 +38,7 @@ PACKAGE = SOURCE / "helpers"
 PROFILES = ROOT / "profiles"
 
 # Stage → the module of this package that makes it, `python -m helpers.<module> --profile …`.
-STUDIES = {"audit_plan": "effects.audit_plan"}
+STUDIES = {"audit_plan": "audit_plan"}
 
 _PARSING = threading.Lock()
 _NOTEBOOK = re.compile(r"^n?\d\d_\w+$")  # of a chapter or a note
