@@ -146,16 +146,14 @@ def with_interval(table, form, missing="no codes"):
 # %% tags=["hide-cell"]
 renders = stage.load("02_face_world", "celeba-like.npy")
 seen, unseen = slice(n_train), slice(n_train, None)
-settings = {"seed": seed, "epochs": epochs, "device": device}
+settings = {"architecture": architecture, "seed": seed, "epochs": epochs, "device": device}
 
 # %%
 population = populations.sample("celeba-like", n_train + n_heldout, seed)
 attributes = celeba.celeba_attributes(population.parameters)
 smiles = attributes["Smiling"].to_numpy().astype(int)
 path, kept = stage.path("smiling.safetensors"), stage.path("smiling.json")
-classifier = networks.train(
-    renders[seen], smiles[seen], path, architecture=architecture, **settings
-)
+classifier = networks.train(renders[seen], smiles[seen], path, **settings)
 
 # %% [markdown]
 # A score of one half or more counts as a smile, here and everywhere below. We tuned this threshold on no

@@ -138,13 +138,14 @@ def opening(notebook: Notebook) -> Iterator[str]:
 
 
 def cell_sizes(notebook: Notebook) -> Iterator[str]:
-    """Median cell, nine cells in ten, and every cell stay small."""
-    sizes = [cell.lines for cell in notebook.code if "remove-input" not in cell.tags]
+    """Median cell, nine cells in ten, and every cell stay small, but for that of the imports."""
+    cells = notebook.code[1:]
+    sizes = [cell.lines for cell in cells if "remove-input" not in cell.tags]
     if (median := statistics.median(sizes)) > MEDIAN_LINES:
         yield f"{notebook.path.name}: median cell has {median:g} lines, over {MEDIAN_LINES}"
     if sum(size <= MOST_LINES for size in sizes) < 0.9 * len(sizes):
         yield f"{notebook.path.name}: over a tenth of cells exceed {MOST_LINES} lines"
-    for cell in notebook.code:
+    for cell in cells:
         if cell.lines > MAX_LINES:
             yield f"{cell.place}: {cell.lines} lines of code, over {MAX_LINES}"
 
