@@ -30,7 +30,7 @@ def write(source: Path) -> None:
     """Write `api/<room>.rst` for every room."""
     (source / "api").mkdir()
     for room in rooms():
-        name = dotted(room).removeprefix("helpers.")
+        name = dotted(room)
         (source / "api" / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
 
 
@@ -47,7 +47,7 @@ def dotted(path: Path) -> str:
 def room_page(room: Path) -> str:
     """A room: what its `__init__` says, what it hands on, then module after module."""
     module = dotted(room)
-    lines = section(module.removeprefix("helpers."), "=", module)
+    lines = section(module, "=", module)
     if names := [full for _, full in exports(room)]:
         # Names are full ones, so no module may be the current one.
         lines += ["What it hands on:", "", ".. currentmodule:: None", ""]
