@@ -79,7 +79,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class SimulatedPairs:
-    """Error curves of one group in R audits, see `faceaudit.verification.differences.ErrorCurve`."""
+    """Error curves of one group in R audits, see `verification.differences.ErrorCurve`."""
 
     design: PairDesign
     scores: np.ndarray  # (R, d, pictures): pairs above 0 err
