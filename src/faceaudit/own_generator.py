@@ -55,17 +55,22 @@ AGE = "age"
 BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 """Attributes that are fitted as two classes, cut there, as in chapter 03; others by ridge
 regression, and in a calibration all by logits."""
-SAMPLES, BASES = "audit/samples", "audit/bases"
-"""Draws of codes: those that directions are found from, and those of the transects."""
+SAMPLES = "audit/samples"
+"""Key of the draw of the codes of which directions are found."""
+BASES = "audit/bases"
+"""Key of the draw of the codes of the faces."""
 CANDIDATES = 10
 """Codes drawn for every face, where children are left out."""
 GAINS = (0.7, 0.7, 0.4, 0.3)
 """Of the rounds of a calibration; later ones have the last."""
 RIDGE = 100.0
 """Penalty of the plane of a measure, in units of its variance."""
-FRESH, TIMES = "audit/gate", 3
-"""Draw of the faces whose measures the gate takes, for each of the audit's: a reader errs alike on
-the faces of the rounds."""
+FRESH = "audit/gate"
+"""Key of the draw of the faces whose measures the gate takes.
+
+On the faces of the rounds a reader would err as it did there."""
+TIMES = 3
+"""So many of these faces for each of the audit's."""
 LAST = "transects"
 STAGES = {"samples": "sampled images", LAST: "matched images"}
 STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
