@@ -125,7 +125,7 @@ SIZES = $(if $(filter file,$(origin PROFILE)),paper,$(PROFILE))
 PHOTOGRAPHS = $(and $(SET),$(DATA),$(SET) "$(DATA)")
 
 train: $(ENV)  ## train the papers' gender classifier on a data set of yours, DATA=folder SET=celeba|fairface
-	@$(PYTHON) -m faceaudit.train $(or $(PHOTOGRAPHS),$(error which ones? for example `make $@ \
+	@$(PYTHON) -m faceworld.networks.photographs $(or $(PHOTOGRAPHS),$(error which ones? for example `make $@ \
 	  DATA=celeba SET=celeba DEVICE=cuda`)) --profile $(SIZES) --device $(DEVICE)
 
 # An editor computes nothing: its own packages are not locked, those that the book has stay as they are.

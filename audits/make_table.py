@@ -19,10 +19,10 @@ from torch import Tensor
 
 import facerender
 from faceaudit.annotations.schema import LEVEL_NAMES, n_levels
-from faceaudit.faces import World
-from faceaudit.models import ask, model_of
-from faceaudit.specification import Specification
+from faceaudit.file.specification import Specification
+from faceaudit.models.asking import ask, model_of
 from faceaudit.utils.files import atomic
+from faceworld.audit import World
 from faceworld.crowd import annotate, perceived
 from faceworld.rendering import render_to_store
 

@@ -18,9 +18,10 @@ from scipy.special import logit
 from simulated_audits import MANIPULATED, SEED_LEVEL, Population
 
 import faceaudit
-from faceaudit.analysis import average_effects, effects_by_cell, settle_together
-from faceaudit.plan import AVERAGES, CELLS
+from faceaudit.designs.matched import average_effects, effects_by_cell
+from faceaudit.plans import AVERAGES, CELLS
 from faceaudit.utils import seeding
+from faceaudit.verdicts import settle_together
 
 MODELS, REPETITIONS, TRANSECTS, SEED, TOLERANCE = 50, 100, 400, 18, 0.05
 GOOD, MOST = (92, 97), 6

@@ -59,7 +59,7 @@ Trained.outputs = lambda self, images: with_other_scores(
     _exact_outputs(self, images), images
 )
 """,
-    "src/faceaudit/models.py": """
+    "src/faceaudit/models/local.py": """
 import torch
 
 from faceaudit.utils.perturbation import with_other_scores

@@ -35,38 +35,40 @@ from faceaudit import (
     analyse_pairs,
     annotations,
     build_report,
+    departures,
     effects,
     from_table,
     gate,
-    own_generator,
+    keep_plan,
+    make_plan,
     read_specification,
     run,
     write_card,
     write_json,
 )
 from faceaudit.annotations import ATTRIBUTES
+from faceaudit.checks import better_preparation, check_preparation
+from faceaudit.designs.pairs import ask_recogniser
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
-from faceaudit.examples import write_faces, write_onnx
-from faceaudit.faces import World, simulated_answers
+from faceaudit.frames import judged
+from faceaudit.images import directions as own_generator, rated
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
-from faceaudit.models import ask, check_model, model_of
-from faceaudit.pairs import ask_recogniser
-from faceaudit.people import Said, hidden_names, said_of
-from faceaudit.plan import departures, keep_plan, make_plan
-from faceaudit.plausibility import better_preparation, check_preparation
-from faceaudit.report_page import write_html
-from faceaudit.tables import judged
-from faceaudit.utils.formatting import in_points, with_minus
+from faceaudit.models.asking import ask, check_model, model_of
+from faceaudit.people.labels import Said, hidden_names, said_of
+from faceaudit.report.page import write_html
+from faceaudit.utils.formatting import in_points, spaced, with_minus
 from faceaudit.verification.prototypes import image_index
-from faceaudit.wording import spaced
 from faceworld import crowd, load_generator, networks, raters
+from faceworld.audit import World, simulated_answers, write_faces
+from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth as known_truth
 from helpers import figures
 from helpers.artifacts import Stage, lineage
 from helpers.claims import claim, told
+from helpers.study import require_questions
 
 # %% tags=["parameters", "hide-cell", "study"]
 profile = "laptop"
@@ -566,7 +568,7 @@ if study != EXAMPLE:
     folder, _ = run.folders(own)
 folder.mkdir(parents=True, exist_ok=True)
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
-own_generator.require_questions(own)
+require_questions(own)
 for_your_study(Markdown(f"```yaml\n{text}```"))
 
 
@@ -605,11 +607,9 @@ def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage
 # example has simulated people, who leave the same kind of file.
 
 # %% tags=["study"]
-generator, model = own_generator.generator_of(own, device), model_of(own)
-views = own_generator.Views(own, generator, folder, ask_people)
-codes = own_generator.sampled_codes(
-    generator, own.generator.samples, own.design.seed, own_generator.SAMPLES
-)
+generator, model = rated.generator_of(own, device), model_of(own)
+views = rated.Views(own, generator, folder, ask_people)
+codes = rated.sampled_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES)
 samples = views.made(codes, "samples")
 _, first = views.look(samples, "samples", own.asked_of_samples)
 
@@ -655,9 +655,9 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # %% tags=["study"]
 base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
-images = views.made(cells, own_generator.LAST)
+images = views.made(cells, rated.LAST)
 questions = own.asked_of_samples if own.calibration else own.asked
-whole, seen = views.look(images, own_generator.LAST, questions)
+whole, seen = views.look(images, rated.LAST, questions)
 labelled = whole.labelled(index, own)
 
 # %% tags=["remove-cell", "study"]

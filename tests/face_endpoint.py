@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 from PIL import Image
 
-from faceaudit.answers import image_key
+from faceaudit.models.answers import image_key
 
 FAULTS = ("500", "503", "429", "hang up", "no json", "no field")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from faceaudit.plan import make_plan
-from faceaudit.specification import Specification
-from faceaudit.tables import Audited, from_table
+from faceaudit import make_plan
+from faceaudit.designs.matched import Audited, from_table
+from faceaudit.file.specification import Specification
 from faceaudit.utils import seeding
 
 

@@ -106,17 +106,18 @@ def claims(profile: str, ran: list[str] | None = None) -> int:
 
 def study(asked: argparse.Namespace) -> str | None:
     """Go through the study of GENERATOR; gives its file, or None where people come first."""
-    from faceaudit import PeopleNeeded, own_generator  # with torch
+    from faceaudit import PeopleNeeded
     from faceaudit.run import run_audit
+    from helpers.study import AUDITS, require_study, study_file, write_study  # with torch
 
-    folder = Path(os.path.relpath(own_generator.AUDITS))
-    file = own_generator.study_file(asked.generator, folder)
+    folder = Path(os.path.relpath(AUDITS))
+    file = study_file(asked.generator, folder)
     given = asked.generator, asked.model, asked.crowd, asked.profile
     if not file.exists():
-        own_generator.write_study(*given, folder)
+        write_study(*given, folder)
         tell(f"{file} is written: read it, change what does not fit, run the same command again")
         return None
-    own_generator.require_study(file, asked.generator)
+    require_study(file, asked.generator)
     tell(f"{file} counts, whatever MODEL, CROWD and PROFILE are")
     try:
         tell(run_audit(file, tell, device=asked.device).answer)

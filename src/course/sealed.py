@@ -18,9 +18,9 @@ The six forms are one each for a team's models, in an order that follows from th
 - stowaway: an effect of makeup, which portraits blame on gender. Faces keep their own makeup here,
   and transects do not change it.
 
-Images are made by `faceworld.do`, so they reach their doses exactly, and nobody draws them: a
-model looks at the visible scores. A delivered error is a disagreement with the raters' majority, as
-in the book's chapters; the truth, as there, is about the gender that was set.
+Images are made by `faceworld.interventions.do`, so they reach their doses exactly, and nobody draws
+them: a model looks at the visible scores. A delivered error is a disagreement with the raters'
+majority, as in the book's chapters; the truth, as there, is about the gender that was set.
 """
 
 import hmac

@@ -22,8 +22,9 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from faceaudit import PeopleNeeded, run
-from faceaudit.report import BROKEN, PASSED, STATES, gate, warnings_of
+from faceaudit import run
+from faceaudit.people.tasks import PeopleNeeded
+from faceaudit.report.gate import BROKEN, PASSED, STATES, gate, warnings_of
 
 
 def parser() -> argparse.ArgumentParser:

@@ -12,20 +12,28 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from faceaudit import wording
-from faceaudit.analysis import analyse, analyse_pairs
-from faceaudit.answers import Say
-from faceaudit.model_http import FROM_ENVIRONMENT
-from faceaudit.models import ask, examine, model_of
-from faceaudit.pairs import Pairs, ask_recogniser, from_pairs, open_faces
-from faceaudit.parts import Http, Images
-from faceaudit.plan import keep_plan, make_plan, write_text
-from faceaudit.portraits import Portraits, analyse_portraits, ask_about_portraits, from_portraits
-from faceaudit.report import Report, build_report, write_card, write_json
-from faceaudit.report_page import contact_sheet, write_html
-from faceaudit.specification import Specification, read_specification
-from faceaudit.tables import Audited, from_table, in_words, judged, target_population, transported
-from faceaudit.utils.files import alone
+from faceaudit import words
+from faceaudit.checks import examine
+from faceaudit.designs.matched import Audited, analyse, from_table, target_population, transported
+from faceaudit.designs.pairs import Pairs, analyse_pairs, ask_recogniser, from_pairs, open_faces
+from faceaudit.designs.portraits import (
+    Portraits,
+    analyse_portraits,
+    ask_about_portraits,
+    from_portraits,
+)
+from faceaudit.file.parts import Http, Images
+from faceaudit.file.specification import Specification, read_specification
+from faceaudit.frames import in_words, judged
+from faceaudit.models.answers import Say
+from faceaudit.models.asking import ask, model_of
+from faceaudit.models.http import FROM_ENVIRONMENT
+from faceaudit.plans import keep_plan, make_plan
+from faceaudit.report.build import build_report
+from faceaudit.report.page import contact_sheet, write_card, write_html
+from faceaudit.report.schema import Report, write_json
+from faceaudit.utils import errors
+from faceaudit.utils.files import alone, write_text
 from helpers.artifacts import root
 from helpers.artifacts.lineage import ROOT
 
@@ -88,7 +96,7 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
     with room_for("the plan", place.parent):
         plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
-    for sentence in wording.told("answers", now.get("sizes", {})):
+    for sentence in words.told("answers", now.get("sizes", {})):
         say(sentence)
     return plan, now
 
@@ -112,7 +120,7 @@ def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report
     """
     specification = read_specification(path)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
-        raise wording.fault("no_table", path)
+        raise errors.fault("no_table", path)
     kept, written = folders(specification)
     with room_for("images, tasks and answers", kept), alone(kept / ".lock", say):
         plan, now = plan_audit(path, say)
@@ -171,7 +179,7 @@ def _with_a_model(
     specification: Specification, plan: dict[str, Any], say: Say, device: str
 ) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
-    from faceaudit.faces import show  # with torch
+    from faceaudit.images.faces import show  # with torch
 
     kept, threshold = folders(specification)[0], plan["threshold"]
     model = model_of(specification, device=device)
@@ -200,14 +208,14 @@ def powers(specification: Specification) -> Iterator[str]:
             yield f"code: this audit file imports {name}, which runs with all your rights"
         if isinstance(one, Http):
             secret = [f"{k} ({v})" for k, v in one.headers.items() if FROM_ENVIRONMENT in v]
-            yield from wording.told("network", urlsplit(one.url).hostname, secret)
+            yield from words.told("network", urlsplit(one.url).hostname, secret)
 
 
 def _plan(own: Specification) -> dict[str, Any]:
     """The plan by the file as it is now; faults of its tables are told before a model is asked."""
     tables, units = [own.images or own.pairs], None
     if isinstance(own.generator, Images):
-        from faceaudit.faces import open_images  # with torch
+        from faceaudit.images.faces import open_images  # with torch
 
         tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
     elif own.images is not None and own.kind == "verification":

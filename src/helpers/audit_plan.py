@@ -20,7 +20,7 @@ from types import SimpleNamespace
 
 import yaml
 
-from faceaudit.plan import digest
+from faceaudit.plans import digest
 from helpers.artifacts import Stage, lineage
 
 

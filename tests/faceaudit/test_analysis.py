@@ -8,8 +8,8 @@ from scipy.stats import norm
 
 import faceaudit
 from faceaudit import effects
-from faceaudit.analysis import score_p
-from faceaudit.specification import Specification
+from faceaudit.effects.verdicts import score_p
+from faceaudit.file.specification import Specification
 
 
 def test_the_planted_effect_is_found_where_it_was_planted(analysed):

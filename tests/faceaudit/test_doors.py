@@ -14,12 +14,13 @@ from PIL import Image
 from scipy.special import logit
 
 import faceaudit
-from faceaudit import PeopleNeeded, annotations, gate, own_generator
+from faceaudit import PeopleNeeded, annotations, gate
 from faceaudit.__main__ import main
+from faceaudit.file.specification import read_specification
 from faceaudit.generators import stylegan2
-from faceaudit.people import hidden_names
+from faceaudit.images import directions
+from faceaudit.people.labels import hidden_names
 from faceaudit.run import plan_audit, powers, run_audit
-from faceaudit.specification import read_specification
 from faceworld import crowd
 
 MODELS = """
@@ -224,8 +225,8 @@ def test_a_calibration_asks_in_parts_and_its_gate_stands_before_the_model(write,
 
 
 def test_an_open_gate_and_what_was_not_measured(write, home, monkeypatch):
-    monkeypatch.setattr(own_generator, "LEAK", 0.4)  # as wide as so few faces need
-    monkeypatch.setattr(own_generator, "SPREAD", 0.08)
+    monkeypatch.setattr(directions, "LEAK", 0.4)  # as wide as so few faces need
+    monkeypatch.setattr(directions, "SPREAD", 0.08)
     with pytest.raises(ValueError, match="has the model under audit, whose"):
         run_audit(write(CALIBRATED % f"readers: [{python('red').strip()}]" + model("red")))
     people = home / "artifacts/audits/doors/people"
@@ -477,4 +478,4 @@ def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, told):
         generator=SimpleNamespace(hyperplanes="planes.npz"), beside=lambda name: tmp_path / name
     )
     with pytest.raises(ValueError, match=f"planes.npz: .*({told}).*; an .npz with names"):
-        own_generator.given_directions(np.eye(4), given)
+        directions.given_directions(np.eye(4), given)

@@ -11,10 +11,11 @@ import pytest
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit import answers
 from faceaudit.__main__ import main
-from faceaudit.answers import AnswerCache
-from faceaudit.report import BROKEN, PASSED, read_json
+from faceaudit.models import answers
+from faceaudit.models.answers import AnswerCache
+from faceaudit.report.gate import BROKEN, PASSED
+from faceaudit.report.schema import read_json
 from faceaudit.run import room_for
 
 FILE = """\

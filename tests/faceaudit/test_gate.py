@@ -7,8 +7,9 @@ from pretended_audits import pretend
 
 import faceaudit
 from faceaudit.__main__ import main
-from faceaudit.report import Disparity, card, gate, read_json, write_json
-from faceaudit.report_page import page
+from faceaudit.report.gate import gate
+from faceaudit.report.page import card, page
+from faceaudit.report.schema import Disparity, read_json, write_json
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
 

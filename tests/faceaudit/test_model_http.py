@@ -21,10 +21,10 @@ from face_endpoint import (
 )
 from requests.utils import get_netrc_auth
 
-from faceaudit import model_http
-from faceaudit.answers import NO_FACE, Reading, ask_and_keep
-from faceaudit.model_http import RemoteModel
-from faceaudit.parts import Http
+from faceaudit.file.parts import Http
+from faceaudit.models import http
+from faceaudit.models.answers import NO_FACE, Reading, ask_and_keep
+from faceaudit.models.http import RemoteModel
 
 FIELD = "faces.0.gender.p_male"
 
@@ -32,7 +32,7 @@ FIELD = "faces.0.gender.p_male"
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setattr(model_http, "FIRST_WAIT", 1e-4)
+    monkeypatch.setattr(http, "FIRST_WAIT", 1e-4)
 
 
 def model(url, read=FIELD, **options):
@@ -312,7 +312,7 @@ def test_numbers_are_read_whatever_stands_beside_them(tmp_path, content):
 
 @pytest.mark.usefixtures("no_call_goes_on")
 def test_an_address_that_takes_no_calls_ends_the_run_in_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(model_http, "FIRST_WAIT", 0.5)
+    monkeypatch.setattr(http, "FIRST_WAIT", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as waiting:  # which accepts no connection
         url = f"http://127.0.0.1:{waiting.getsockname()[1]}/"
         start = time.monotonic()

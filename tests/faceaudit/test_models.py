@@ -13,11 +13,12 @@ from onnx_made import means, save
 from scipy.special import expit, softmax
 from torch import nn
 
-from faceaudit.answers import Reading, ask_and_keep, image_key
-from faceaudit.examples import write_onnx
-from faceaudit.models import check_model, local_model, weight_files
-from faceaudit.parts import Onnx, Preparation, PythonModel
+from faceaudit.file.parts import Onnx, Preparation, PythonModel
+from faceaudit.models.answers import Reading, ask_and_keep, image_key
+from faceaudit.models.asking import check_model
+from faceaudit.models.local import local_model, weight_files
 from faceworld.networks.architectures import ResNet50, SmallNet
+from faceworld.networks.onnx_export import write_onnx
 from faceworld.networks.recognisers import RecognitionNet
 
 RED = [[1.0], [0.0], [0.0]]
@@ -400,7 +401,7 @@ class Counting:
 
 
 def test_what_was_answered_is_not_asked_again_even_after_an_interrupt(tmp_path, monkeypatch):
-    monkeypatch.setattr("faceaudit.models.KEPT_TOGETHER", 5)
+    monkeypatch.setattr("faceaudit.models.local.KEPT_TOGETHER", 5)
     images = np.concatenate([IMAGES, IMAGES[:6]])
     images[3] = 0
     breaking, going_on = Counting(breaks_at=3), Counting()

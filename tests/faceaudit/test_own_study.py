@@ -7,8 +7,8 @@ from onnx_made import means
 
 from faceaudit import read_specification
 from faceaudit.generators.convert import write_converted
-from faceaudit.own_generator import require_study, write_study
 from helpers.artifacts import lineage
+from helpers.study import require_study, write_study
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import faceaudit
-from faceaudit.specification import Specification
+from faceaudit.file.specification import Specification
 from faceaudit.verification import fixed_threshold
 
 BASE = {

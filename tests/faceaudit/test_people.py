@@ -8,8 +8,9 @@ import pytest
 
 from faceaudit import annotations
 from faceaudit.annotations import ATTRIBUTES
-from faceaudit.people import PeopleNeeded, hidden_names, people_said
-from faceaudit.specification import read_specification
+from faceaudit.file.specification import read_specification
+from faceaudit.people.labels import hidden_names, people_said
+from faceaudit.people.tasks import PeopleNeeded
 from faceworld import crowd
 
 FILE = """\

@@ -3,8 +3,7 @@
 import pytest
 
 import faceaudit
-from faceaudit import effects
-from faceaudit.plan import departures, make_plan
+from faceaudit import departures, effects, make_plan
 
 BASE = {
     "name": "small",

@@ -7,9 +7,9 @@ from pretended_audits import pretended_table
 
 import faceaudit
 from faceaudit import gate
-from faceaudit.pairs import from_pairs
-from faceaudit.report_page import page
-from faceaudit.specification import Specification
+from faceaudit.designs.pairs import from_pairs
+from faceaudit.file.specification import Specification
+from faceaudit.report.page import page
 
 TABLE = {
     "name": "small",

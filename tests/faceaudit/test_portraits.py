@@ -12,13 +12,13 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import faceaudit
 from faceaudit import Specification, analyse_portraits, build_report, from_portraits, make_plan
 from faceaudit.effects import linear_effects
-from faceaudit.examples import write_faces
-from faceaudit.plan import GAPS, GAPS_BY_CELL, UNANSWERED
-from faceaudit.report import card as report_card
-from faceaudit.report_page import page
+from faceaudit.file.specification import read_specification
+from faceaudit.plans import GAPS, GAPS_BY_CELL, UNANSWERED
+from faceaudit.report.page import card as report_card
+from faceaudit.report.page import page
 from faceaudit.run import run_audit
-from faceaudit.specification import read_specification
 from faceworld import populations
+from faceworld.audit import write_faces
 from faceworld.rendering import render_to_store
 
 FILE = {

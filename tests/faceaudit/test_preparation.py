@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 from sklearn.metrics import roc_auc_score
 
-from faceaudit.answers import AnswerCache, Reading, ask_and_keep, image_key
-from faceaudit.models import LocalModel
-from faceaudit.parts import Preparation
-from faceaudit.plausibility import better_preparation, check_preparation
+from faceaudit.checks import better_preparation, check_preparation
+from faceaudit.file.parts import Preparation
+from faceaudit.models.answers import AnswerCache, Reading, ask_and_keep, image_key
+from faceaudit.models.local import LocalModel
 
 IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
 

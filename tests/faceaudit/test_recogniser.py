@@ -9,11 +9,11 @@ from PIL import Image
 
 import faceaudit
 from faceaudit.annotations.pair_ratings import PAIR_SCALES, side_by_side
-from faceaudit.pairs import draw_pairs, open_faces
-from faceaudit.people import hidden_names
-from faceaudit.report_page import page
+from faceaudit.designs.pairs import draw_pairs, open_faces
+from faceaudit.file.specification import read_specification
+from faceaudit.people.labels import hidden_names
+from faceaudit.report.page import page
 from faceaudit.run import plan_audit, run_audit
-from faceaudit.specification import read_specification
 from faceworld.pair_crowd import annotate_pairs, write_pair_export
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4

@@ -7,11 +7,12 @@ import pytest
 import yaml
 from pretended_audits import OF_TABLE, pretend, pretended_table
 
-from faceaudit.plan import keep_plan
-from faceaudit.plausibility import require_decided
-from faceaudit.report import gate, read_json
-from faceaudit.specification import Specification, read_specification
-from faceaudit.tables import from_table
+from faceaudit import keep_plan
+from faceaudit.designs.matched import from_table
+from faceaudit.file.specification import Specification, read_specification
+from faceaudit.frames import require_decided
+from faceaudit.report.gate import gate
+from faceaudit.report.schema import read_json
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
 OF_A_CALIBRATION = """{name: a, axes: [gender], question: '?', design: {tolerance: 0.05},

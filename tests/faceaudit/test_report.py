@@ -9,8 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from jsonschema import Draft202012Validator
 
 from faceaudit import read_json, schema, write_json
-from faceaudit.report import card
-from faceaudit.report_page import page, write_html
+from faceaudit.report.page import card, page, write_html
 from helpers.artifacts.lineage import ROOT
 
 

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from pretended_audits import OF_TABLE, pretended_table
 
-from faceaudit.specification import Specification
-from faceaudit.tables import Rows, from_table
+from faceaudit.designs.matched import from_table
+from faceaudit.file.specification import Specification
+from faceaudit.frames import Rows
 
 
 def file(**changes) -> Specification:

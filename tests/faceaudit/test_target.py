@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from faceaudit.report_page import page
+from faceaudit.report.page import page
 from faceaudit.run import run_audit
 
 TARGET = ", target: {name: our users, table: users.csv, by: [skin]}}"

@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 from face_endpoint import FaceEndpoint, p_male
 
-from faceaudit.answers import image_key
+from faceaudit.models.answers import image_key
 
 IMAGES = 20_000 if "FAULTS" in os.environ else 600
 CLIENT = f"""
 import sys
 import numpy as np
 from faceaudit import model_http
-from faceaudit.answers import Reading, ask_and_keep
-from faceaudit.parts import Http
+from faceaudit.models.answers import Reading, ask_and_keep
+from faceaudit.file.parts import Http
 
 model_http.FIRST_WAIT = 1e-3
 images = np.random.default_rng(5).integers(0, 256, ({IMAGES}, 3, 8, 8)).astype(np.uint8)

@@ -9,7 +9,7 @@ import pytest
 
 from faceaudit import effects
 from faceaudit.annotations import schema
-from faceaudit.plan import digest
+from faceaudit.plans import digest
 from faceworld.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
 from faceworld.scorecard import truth
 from helpers import artifacts, audit_plan

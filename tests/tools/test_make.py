@@ -34,7 +34,11 @@ def make(repository, *arguments):
             '--generator "f.pkl" --model "llama"',
             "--crowd",
         ),
-        ("train SET=celeba DATA=c", '-m faceaudit.train celeba "c" --profile paper', "laptop"),
+        (
+            "train SET=celeba DATA=c",
+            '-m faceworld.networks.photographs celeba "c" --profile paper',
+            "laptop",
+        ),
         ("train SET=celeba DATA=c PROFILE=laptop DEVICE=cuda", "laptop --device cuda", "paper"),
         ("reproduce", "tools/run.py laptop", "llama"),  # a MODEL of the environment is somebody's
     ],

@@ -15,10 +15,11 @@ import yaml
 from onnx import save
 from onnx.parser import parse_model
 
-from faceaudit import annotations, own_generator
+from faceaudit import annotations
 from faceaudit.generators import stylegan2
 from faceaudit.run import run_audit
 from faceworld import crowd
+from helpers import study as own_generator
 from helpers.artifacts import lineage, pages
 
 

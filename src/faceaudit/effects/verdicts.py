@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize.elementwise import find_root
-from scipy.special import bdtrc, stdtrit
+from scipy.special import bdtrc, stdtr, stdtrit
 from scipy.stats import norm
 
+from faceaudit import effects
 from faceaudit.effects.resampling import as_resamples, resampled_sums
 from faceaudit.utils.arguments import as_finite, check_range, require_columns
 
@@ -379,3 +380,65 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
 
     found = find_root(excess, (0.5, 1.0), args=(commoner, n))
     return np.where(found.success, found.x / (1 - found.x), np.nan)[()]
+
+
+def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: ArrayLike) -> np.ndarray:
+    """Two-sided p of Tango's score test that a difference of paired proportions is `delta`.
+
+    The test that `faceaudit.effects.paired_interval` inverts (Tango, Statistics in Medicine 17
+    (1998) 891-908): the interval ends where p is one minus its level.
+
+    Args:
+        worse, better: discordant pairs of either kind (...).
+        n: all pairs.
+        delta: the difference under the hypothesis, strictly between -1 and 1.
+
+    Returns:
+        p (...).
+    """
+    worse, better, n = (np.asarray(count, dtype=np.float64) for count in (worse, better, n))
+    linear = (2 * n - worse + better) * delta - worse - better
+    root = np.sqrt(np.maximum(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
+    variance = n * ((root - linear) / (2 * n) + delta * (1 - delta))
+    distance = np.abs(worse - better - n * delta)
+    limit = np.where(distance > 0, np.inf, 0.0)
+    statistic = np.divide(distance, np.sqrt(variance), out=limit, where=variance > 0)
+    return 2 * stdtr(np.inf, -statistic)
+
+
+def beyond_by_interval(
+    table: pd.DataFrame, tolerance: float, df: ArrayLike, level: float = 0.05
+) -> np.ndarray:
+    """Two-sided p of an effect no larger than the tolerance, from an interval's near side.
+
+    The side of the interval towards the tolerance implies a standard error; p is below the level
+    exactly where the interval lies beyond the tolerance.
+
+    Args:
+        table: columns estimate, low and high.
+        tolerance: largest effect that does not matter.
+        df: degrees of freedom of the interval's Student quantile.
+        level: one minus that of the interval.
+
+    Returns:
+        p (n,): 1 where the estimate itself is within the tolerance, NaN without an interval.
+    """
+    estimate, low, high = (table[column].to_numpy(float) for column in ("estimate", "low", "high"))
+    side = np.where(estimate > 0, estimate - low, high - estimate)
+    distance = np.abs(estimate) - tolerance
+    scaled = distance * stdtrit(df, 1 - level / 2)
+    # A side of no width is an estimate at the end of what there can be.
+    ratio = np.divide(scaled, side, out=np.full(len(side), np.inf), where=side > 0)
+    p = np.where(distance > 0, 2 * stdtr(df, -ratio), 1.0)
+    return np.where(np.isnan(low) | np.isnan(high), np.nan, p)
+
+
+def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.DataFrame:
+    """The table with p_beyond_holm, and verdicts that follow from it and from "within" before.
+
+    `weights` are the comparisons' shares of the level, of `faceaudit.effects.holm`.
+    """
+    adjusted = effects.holm(table["p_beyond"], weights)
+    states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]
+    verdicts = np.select(states, [NOT_ESTIMABLE, EXCEEDS, WITHIN], INCONCLUSIVE)
+    return table.assign(p_beyond_holm=adjusted, verdict=verdicts)

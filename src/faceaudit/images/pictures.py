@@ -5,6 +5,8 @@ table says which unit each file shows (a transect, a base face, a prompt and see
 level of every attribute. Its rows are the codes.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -17,7 +19,8 @@ from numpy.typing import ArrayLike
 from PIL import Image
 from torch import Tensor
 
-from faceaudit.utils import arguments, pictures, seeding
+from faceaudit.file.specification import Specification
+from faceaudit.utils import arguments, seeding
 from faceaudit.utils.names import composed, paths_on_disk
 
 FILE = "file"
@@ -179,3 +182,10 @@ def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, wh
         others = f"{lacking.size - 1} others lack some too (whole=False takes them)"
         raise ValueError(f"unit {lacking.index[0]} has {found}, and {others}")
     return index.reset_index(drop=True)
+
+
+def pictures(specification: Specification, table: Path, file: str) -> ImageSet:
+    """The pictures of a table, which names their files in a column; all else is read elsewhere."""
+    # What is sent over the network has the size that the file says; other models scale themselves.
+    size = getattr(specification.model, "size", None)
+    return ImageSet(table, {}, unit=file, file=file, size=size)

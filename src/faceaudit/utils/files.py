@@ -83,3 +83,10 @@ def write_json(path: Path, value: Any) -> None:
     """Write plain values to a file that appears whole."""
     with atomic(path) as temporary:
         temporary.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text whole or not at all, with the folder for it; gives the path."""
+    with atomic(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+    return path

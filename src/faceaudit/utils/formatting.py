@@ -1,6 +1,7 @@
 """Numbers as text: points, a true minus."""
 
 import re
+from collections.abc import Iterable
 
 _HYPHEN = re.compile(r"(?<![\w.)\]-])-(?=\.?\d|inf\b)")
 
@@ -43,3 +44,53 @@ def in_points(rate: float) -> str:
     points = round(100 * rate, 9)
     told = f"{points:+z.1f}"
     return f"{points:+z.2f}" if points and float(told) == 0 else told
+
+
+def spaced(name: str) -> str:
+    """A name of an axis or group as a page writes it: spaces for underscores.
+
+    A face does not show anybody's gender, so that axis is called "perceived gender".
+    """
+    return "perceived gender" if name == "gender" else name.replace("_", " ")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names of axes in a sentence: "skin colour, hair length and perceived gender"."""
+    *most, last = (spaced(name) for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def capital(text: str) -> str:
+    """A text with a capital letter, as sentences begin."""
+    return text[:1].upper() + text[1:]
+
+
+def percent(rate: float | None) -> str:
+    """A rate in percent, "–" where there is none."""
+    return "–" if rate is None else f"{hundredths(rate)} %"
+
+
+def hundredths(rate: float) -> str:
+    """A rate as so many of a hundred; 0.1875 and a hair less are told alike."""
+    return f"{round(100 * rate, 9):z.1f}"
+
+
+def points(difference: float | None) -> str:
+    """A difference of rates in points with its sign, a true minus; "–" where there is none."""
+    return "–" if difference is None else with_minus(in_points(difference))
+
+
+def tolerated(tolerance: float) -> str:
+    """A tolerance in points, of which one is a point."""
+    told = f"{100 * tolerance:g}"
+    return f"{told} point{'s' * (told != '1')}"
+
+
+def number(value: float | None) -> str:
+    """Two decimals; "–" where there is none."""
+    return "–" if value is None else with_minus(f"{value:.2f}")
+
+
+def p_value(value: float | None) -> str:
+    """Three decimals; "–" where there is none."""
+    return "–" if value is None else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"

@@ -5,8 +5,10 @@ for training are shown to a network; those for validation choose no weights, and
 network errs. What is learnt is *perceived* gender, as the set's annotators saw it.
 """
 
+import argparse
 import hashlib
 import io
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,10 +27,13 @@ from faceaudit import datasets
 from faceaudit.effects.error_rates import stratified_errors
 from faceaudit.generators import image_cache, weights
 from faceaudit.utils import pictures
-from faceaudit.utils.files import atomic
+from faceaudit.utils.arguments import resolve_device
+from faceaudit.utils.files import alone, atomic
 from faceaudit.utils.parallel import cpu_count
-from faceworld.networks import classifiers
+from faceworld.networks import classifiers, photographs
 from faceworld.networks.classifiers import RECIPES, BinaryTask, predict
+from faceworld.networks.onnx_export import write_onnx
+from helpers.artifacts import lineage, manifests
 from helpers.artifacts.code import made_by
 from helpers.parallel import processes
 
@@ -238,3 +243,35 @@ def validation_errors(score: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
         found.append(rows.rename(columns={name: "level"}).assign(attribute=name))
     columns = ["attribute", "level", *found[0]]
     return pd.concat(found, ignore_index=True).reindex(columns=columns)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("set", choices=photographs.SETS, help="which data set it is")
+    parser.add_argument("data", type=Path, help="the folder of the data set")
+    parser.add_argument("--profile", default="paper", help="whose sizes are taken")
+    parser.add_argument("--device", default="cpu", help="where tensors live: cpu or cuda")
+    asked = parser.parse_args(arguments)
+    sizes = lineage.load_profile(asked.profile)
+    resolve_device(asked.device)
+    folder = manifests.root() / "train" / asked.profile
+    path = folder / f"gender-{asked.set}.safetensors"
+    how = {name: getattr(sizes, name) for name in ("architecture", "epochs", "seed")}
+    how |= {"size": sizes.image_size, "device": asked.device}
+    with alone(folder / ".lock", print):
+        table, card = photographs.SETS[asked.set](asked.data)
+        table, lost = photographs.readable(table, asked.data)
+        card["left_out"] = lost["reason"].value_counts().to_dict()
+        print(f"{len(table):,} images", *photographs.summary(lost), sep="\n", flush=True)
+        model, _ = photographs.train(table, asked.data, path, card, **how)
+        onnx = write_onnx(model.network, path.with_suffix(".onnx"), sizes.image_size)
+    inside = f"input: {{size: {sizes.image_size}}}, output: {{activation: sigmoid}}"
+    print(f"Errors in validation, with Wilson's intervals: {path.with_suffix('.csv')}")
+    print(f"model: {{kind: onnx, path: {onnx.absolute()}, {inside}}}")
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1:])
+    except (ValueError, OSError, manifests.ArtifactError) as error:
+        sys.exit(str(error))

@@ -85,7 +85,7 @@ def errors_under_do(
 
     Returns:
         float64 (n, 2, …, 2), 1 where it errs, axes as in
-        `faceworld.counterfactuals`.
+        `faceworld.interventions.counterfactuals`.
 
     Raises:
         KeyError: a dose of no parameter of the renderer.

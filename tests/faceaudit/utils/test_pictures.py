@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from faceaudit.file.parts import Preparation
 from faceaudit.images import ImageSet
-from faceaudit.parts import Preparation
 from faceaudit.utils.pictures import UnreadablePicture, cut, middle, read_picture
 from faceworld.networks import photographs
 

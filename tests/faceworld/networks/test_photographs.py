@@ -15,7 +15,7 @@ import torch
 from PIL import Image
 
 from faceaudit import run
-from faceaudit.models import OnnxNetwork
+from faceaudit.models.local import OnnxNetwork
 from faceworld import celeba, populations
 from faceworld.networks import AuditedModel, classifiers, photographs, predict, training
 from faceworld.rendering import render_to_store
@@ -238,7 +238,15 @@ def test_a_pretended_gpu_learns_the_same(faces, table, uninterrupted, tmp_path, 
 
 
 def command(faces: Path, artifacts: Path) -> subprocess.Popen:
-    arguments = [sys.executable, "-m", "faceaudit.train", "celeba", faces, "--profile", "smoke"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "faceworld.networks.photographs",
+        "celeba",
+        faces,
+        "--profile",
+        "smoke",
+    ]
     environment = os.environ | {"HELPERS_ARTIFACTS": str(artifacts), "OMP_NUM_THREADS": "1"}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen(arguments, env=environment, **pipes)

@@ -10,53 +10,38 @@ neutral faces and at rounds of transects, until faces and levels are where they 
 """
 
 import math
-import os
-import re
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import product
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-import yaml
 from scipy.special import expit, logit
 from sklearn.linear_model import Ridge
 
-from faceaudit.annotations.schema import ATTRIBUTES
-from faceaudit.answers import ask_and_keep
-from faceaudit.generators import convert
-from faceaudit.generators.checkpoints import load_checkpoint
-from faceaudit.generators.image_cache import Generator, synthesize_to_store
+from faceaudit.file.specification import Specification
+from faceaudit.generators.image_cache import Generator
+from faceaudit.images.rated import Views, sampled_codes
 from faceaudit.latents import calibration, directions, transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import VIF_CAP, dual_basis, variance_inflation
-from faceaudit.models import LocalModel, OnnxNetwork, imported, local_model
-from faceaudit.parts import ON_CROPS, Crop, Style
-from faceaudit.people import PeopleNeeded, Said
-from faceaudit.plan import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD, write_text
-from faceaudit.specification import Specification, read_specification
+from faceaudit.people.labels import Said
+from faceaudit.plans import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_shape
-from faceaudit.utils.files import file_hash
+from faceaudit.utils.errors import fault
 from faceaudit.utils.parallel import on_one_thread
-from faceaudit.wording import fault, rendered, told
-from faceworld.generators import load_generator
-from helpers.artifacts.lineage import ROOT, load_profile
+from faceaudit.words import told
 
 AGE = "age"
 BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 """Attributes that are fitted as two classes, cut there, as in chapter 03; others by ridge
 regression, and in a calibration all by logits."""
-SAMPLES = "audit/samples"
-"""Key of the draw of the codes of which directions are found."""
 BASES = "audit/bases"
 """Key of the draw of the codes of the faces."""
 CANDIDATES = 10
@@ -71,141 +56,6 @@ FRESH = "audit/gate"
 On the faces of the rounds a reader would err as it did there."""
 TIMES = 3
 """So many of these faces for each of the audit's."""
-LAST = "transects"
-STAGES = {"samples": "sampled images", LAST: "matched images"}
-STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
-"""Part of an audit → how the report calls it, if not by its name."""
-AUDITS = ROOT / "audits"
-PATTERN = AUDITS / "study.yml"
-
-
-# --- codes and images
-
-
-def generator_of(specification: Specification, device: str = "cpu") -> Generator:
-    """The generator that an audit file names, with a `card`; an object has a device of its own."""
-    source = specification.generator
-    if isinstance(source, Style):
-        path = specification.beside(source.weights)
-        how = {"truncation": source.truncation, "precision": source.precision}
-        found = load_generator(source.kind, device=device, weights=path, **how)
-        found.card |= {"sha256": file_hash(path)}
-        if source.precision != "float32":
-            found.card["grey_levels_from_float32"] = found.rounding()
-        return found
-    where = f"{specification.path}: generator.object"
-    inner = imported(source.object, where)
-    inner = inner() if isinstance(inner, type) else inner
-    if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
-        raise fault("no_generator", where, source.object)
-
-    def synthesize(w: torch.Tensor) -> torch.Tensor:
-        images = torch.as_tensor(inner.synthesize(w), dtype=torch.float32)
-        if images.ndim != 4 or images.shape[1] not in (1, 3):
-            raise ValueError(
-                f"{where} {source.object}: synthesize gave images of the shape "
-                f"{tuple(images.shape)}, (n, 3, height, width) was expected, or (n, 1, height, "
-                "width) of grey ones"
-            )
-        return images.expand(-1, 3, -1, -1)  # of grey images, three equal channels
-
-    return SimpleNamespace(
-        latent_dim=int(inner.latent_dim),
-        device=torch.device(getattr(inner, "device", "cpu")),
-        sample=lambda n, seed: torch.as_tensor(inner.sample(n, seed), dtype=torch.float32),
-        synthesize=synthesize,
-        card={"object": source.object, "version": source.version},
-    )
-
-
-def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
-    """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
-    codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
-    codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
-    require_shape(codes, f"the generator's sample({n}, seed)", (n, generator.latent_dim))
-    return codes
-
-
-@dataclass
-class Views:
-    """Images of a generator's codes, with what people say of them and what readers measure.
-
-    Attributes:
-        specification: of the audit.
-        generator: of the images.
-        folder: that keeps the images of every part of the audit, and their codes.
-        ask: the audit, images, attributes and `stage` → what people say, see `people.said_of`.
-        about: of the part `people` of the report, a row for each time that people were asked.
-        limits: of the report, that people brought.
-        device: on which a reader's file computes.
-    """
-
-    specification: Specification
-    generator: Generator
-    folder: Path
-    ask: Callable[..., Said]
-    about: list[dict[str, Any]] = field(default_factory=list)
-    limits: dict[str, None] = field(default_factory=dict)
-    device: str = "cpu"
-
-    @torch.no_grad()
-    def made(self, codes: np.ndarray, part: str) -> np.ndarray:
-        """The images of codes (n, D), made once and kept under the name of a part."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        np.save(self.folder / f"{part}_codes.npy", codes.astype(np.float32))
-        return synthesize_to_store(self.generator, codes, self.folder / f"{part}.npy")
-
-    def look(
-        self, images: np.ndarray, part: str, names: list[str], raters: int | None = None
-    ) -> tuple[Said, Said]:
-        """What people say of a part's images: of whole pictures, and with crops where there are.
-
-        Gender is asked on crops alone, but in the last part, whose labels are of whole pictures.
-        """
-        own, crop = self.specification, getattr(self.specification.calibration, "crop", None)
-        people = own.people.model_copy(update={"raters": raters} if raters else {})
-        own = own.model_copy(update={"people": people})
-        on_crops = [ON_CROPS] if crop and ON_CROPS in names else []
-        tasks = {part: (images, [n for n in names if part == LAST or n not in on_crops])}
-        tasks[f"{part}-crops"] = cropped(images, crop or (0, 0, 1, 1)), on_crops
-        found, scores, error, waiting = [], {}, {}, []
-        for stage, task in tasks.items():
-            try:
-                found += [(stage, self.ask(own, *task, stage=stage))] if task[1] else []
-            except PeopleNeeded as stop:
-                waiting.append(str(stop))
-        if waiting:
-            raise PeopleNeeded("\n".join(waiting))
-        for stage, said in found:
-            scores |= {name: said.scores[name].to_numpy() for name in said.scores}
-            error |= {name: said.error[name].to_numpy() for name in said.error}
-            called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
-            self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
-            self.limits |= dict.fromkeys(said.limits)
-        return found[0][1], Said(pd.DataFrame(scores)[names], error=pd.DataFrame(error))
-
-    @cached_property
-    def readers(self) -> list[LocalModel]:
-        """The models that measure what people are not asked."""
-        folder, given = self.specification.beside(Path()), self.specification.calibration
-        readers = given.readers if given else []
-        return [local_model(one, folder, "measures", self.device) for one in readers]
-
-    def measured(self, images: np.ndarray) -> pd.DataFrame:
-        """Measures of images, a column each; NaN where a reader found no face."""
-        columns = {}
-        for reader, model in enumerate(self.readers, 1):
-            values, _ = ask_and_keep(model, images, self.folder / "measures")
-            for number, column in enumerate(values.reshape(len(images), -1).T, 1):
-                columns[f"measure {reader}.{number}"] = column
-        return pd.DataFrame(columns, index=range(len(images)))
-
-
-def cropped(images: np.ndarray, crop: Crop) -> np.ndarray:
-    """The part of images (n, 3, height, width) that a crop shows."""
-    sides = images.shape[:1:-1] * 2
-    left, top, right, bottom = (round(end * n) for end, n in zip(crop, sides, strict=True))
-    return images[:, :, top:bottom, left:right]
 
 
 # --- directions
@@ -533,78 +383,3 @@ def _filled(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
     """Values of images with the mean of their cell where they lack."""
     cell = np.arange(len(values)) % cells
     return values.fillna(values.groupby(cell).transform("mean"))
-
-
-# --- the audit file
-
-
-def study_file(generator: Path, folder: Path = AUDITS) -> Path:
-    """Where the audit file of a generator's file is: `<folder>/<name>.yml`."""
-    return folder / f"{re.sub('[^a-z0-9]+', '-', generator.stem.lower()).strip('-')}.yml"
-
-
-def write_study(
-    generator: Path, model: Path | None, crowd: Path | None, profile: str, folder: Path = AUDITS
-) -> Path:
-    """Write the audit file of a generator's file.
-
-    Args:
-        generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
-        model: ONNX file of the model that is asked about the faces.
-        crowd: folder for exports of people's answers, with one for each part; None for the place
-            that the audit names.
-        profile: whose sizes the study has.
-        folder: of audit files.
-    """
-    path = study_file(generator, folder)
-    if model is None:
-        raise ValueError("MODEL is missing; the ONNX file of a model was expected")
-    network, sizes = load_checkpoint(generator), load_profile(profile)
-    content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
-    content["name"] = path.stem
-    content["generator"] = {
-        "kind": network.kind,
-        "weights": os.path.relpath(generator, folder),
-        "samples": sizes.n_directions,
-        "quantiles": content["generator"]["quantiles"],
-        "truncation": network.card.get("psi", convert.PSI),  # of the conversion
-    }
-    content["people"]["raters"] = sizes.n_raters
-    if crowd is not None:
-        content["people"]["export"] = os.path.relpath(crowd, folder)
-    content["model"] |= {"path": os.path.relpath(model, folder), "output": {"activation": "none"}}
-    content["model"]["input"] = _input(model, network.resolution)
-    content["design"]["transects"] = sizes.n_transects
-    form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
-    values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
-    text = rendered("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
-    return write_text(path, text)
-
-
-def require_study(path: Path, generator: Path) -> None:
-    """Raise ValueError where an audit file is about another generator, or leaves out a question."""
-    audit = read_specification(path)
-    weights = getattr(audit.generator, "weights", None)
-    if weights is None or audit.beside(weights).resolve() != generator.resolve():
-        raise fault("other_generator", path, generator, weights, audit.generator.kind)
-    require_questions(audit)
-
-
-def require_questions(audit: Specification) -> None:
-    """Raise ValueError where people are not asked all that the papers' steps need."""
-    if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
-        raise fault("lacking", audit.path, lacking)
-
-
-def _input(model: Path, size: int) -> dict[str, Any]:
-    """What an ONNX file says of the images that it takes; this size, where it takes any.
-
-    A file that takes no images is refused when the audit opens it.
-    """
-    shape = OnnxNetwork(model).input.shape
-    layout, sides = ("nhwc", shape[1:3]) if shape[-1] == 3 else ("nchw", shape[2:])
-    fixed = [side for side in sides if isinstance(side, int)]
-    takes: int | list[int] = fixed[0] if fixed else size
-    if len({*fixed}) == 2:  # height and width differ
-        takes = fixed
-    return {"size": takes, "layout": layout, "range": [0, 1]}

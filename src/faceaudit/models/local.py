@@ -14,17 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from faceaudit import answers
-from faceaudit.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Say, Wanted
-from faceaudit.model_http import RemoteModel
-from faceaudit.parts import Http, Model, Onnx, PythonModel
-from faceaudit.plausibility import doubts_of_preparation
-from faceaudit.specification import Specification
+from faceaudit.file.parts import Onnx, PythonModel
+from faceaudit.models import answers
+from faceaudit.models.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
+from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
 from faceaudit.utils.names import paths_on_disk
-from faceaudit.wording import fault
 from helpers.artifacts.lineage import digest
 
 BATCH, KEPT_TOGETHER = 64, 256
@@ -237,7 +233,7 @@ def local_model(
         said = {"kind": "python", "function": given.function, "version": given.version}
         call, source = _function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
-    from faceaudit.examples import make_example  # with torch
+    from faceworld.audit import make_example  # with torch
 
     name_of_file = str(given.path)
     path = paths_on_disk(folder, [name_of_file])[name_of_file]
@@ -280,73 +276,3 @@ def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, 
 
     file = getattr(sys.modules[path.partition(":")[0]], "__file__", None)
     return call, {"sha256": file_hash(Path(file))} if file else {}
-
-
-# --- the model of an audit
-
-
-def model_of(
-    specification: Specification, given: Model | None = None, device: str = "cpu"
-) -> BlackBox:
-    """The model that an audit file describes, or another one of the file, such as a reader's."""
-    recogniser = given is None and specification.kind == "verification"
-    given, gives = given or specification.model, "embedding" if recogniser else "probability"
-    if isinstance(given, Http):
-        return RemoteModel(given, Reading(gives), specification.design.seed)
-    return local_model(given, specification.beside(Path()), gives, device)
-
-
-def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
-    """Probabilities (n,) of images, NaN where there is no answer; none is asked about again."""
-    score, _ = answers.ask_and_keep(model, images, folder)
-    answers.require_answers(score, model.name)
-    return score
-
-
-def examine(
-    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
-) -> tuple[Answers, dict[str, Any]]:
-    """Answers of the model under audit about all images, and what the report says of it.
-
-    Args:
-        model: that was tried by `check_model`.
-        images: uint8 (n, 3, height, width).
-        groups: (n,) as of `faceaudit.plausibility.doubts_of_preparation`.
-        folder: of the audit, which keeps the answers.
-        say: takes a sentence on how many answers there are.
-        seed: of the audit.
-    """
-    found = answers.ask_and_keep(model, images, folder / "answers")
-    answers.require_answers(found.values, model.name)
-    silent = int((found.reasons != "").sum())
-    say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
-    if asked := model.said.get("asked"):
-        say(f"model: {model.name} was asked about {asked}, as it takes no more")
-    card = model.card()
-    height, width = images.shape[2:]
-    seen_height, seen_width = model.seen(images[:1]).shape[2:]
-    if (seen_height, seen_width) != (height, width):
-        shown = f"{seen_width}×{seen_height} pixels in the middle of {width}×{height}"
-        say(f"model: it was shown the {shown}")
-        card["pictures"] = f"cut to the {shown}"
-    doubts = doubts_of_preparation(model, images, groups, seed)
-    return found, {"model": card, "doubts": [*doubts]}
-
-
-def check_model(model: BlackBox, images: np.ndarray) -> None:
-    """Ask a model about 64 of the images twice, in other company, and refuse what is no model.
-
-    The second time the images come in batches of one, two, three …, from the last to the first. A
-    model on the network is not tried, and its answers are judged as they come.
-    """
-    if not isinstance(model, LocalModel):
-        return
-    images = images[np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))]
-    first, _ = model.ask(images)
-    answers.require_answers(first, model.name)
-    starts = np.arange(1, len(images)).cumsum()
-    for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
-        again, _ = model.ask(images[rows])
-        close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
-        if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
-            raise fault("two_answers", model.name)

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.special import expit, softmax
 from tqdm import tqdm
 
-from faceaudit.parts import Preparation
-from faceaudit.wording import fault
+from faceaudit.file.parts import Preparation
+from faceaudit.utils.errors import fault
 
 Gives = Literal["probability", "embedding", "measures"]
 Wanted, Done, Say = dict[str, int], Callable[[int], Any], Callable[[str], None]

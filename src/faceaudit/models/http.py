@@ -29,10 +29,10 @@ import urllib3
 from PIL import Image
 from urllib3.util import Retry
 
-from faceaudit.answers import NO_FACE, ROUNDING, AnswerCache, BlackBox, Done, Reading, Wanted
-from faceaudit.parts import Http
+from faceaudit.file.parts import Http
+from faceaudit.models.answers import NO_FACE, ROUNDING, AnswerCache, BlackBox, Done, Reading, Wanted
 from faceaudit.utils import seeding
-from faceaudit.wording import fault
+from faceaudit.utils.errors import fault
 
 FROM_ENVIRONMENT = "env:"
 TRIES = 6

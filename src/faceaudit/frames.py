@@ -13,13 +13,26 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from faceaudit import effects
-from faceaudit.answers import require_answers
-from faceaudit.plausibility import require_decided
-from faceaudit.specification import Specification
+from faceaudit.designs.matched import Audited
+from faceaudit.file.specification import Specification
+from faceaudit.models.answers import require_answers
+from faceaudit.utils.errors import fault
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 from faceaudit.utils.tables import read_table
-from faceaudit.wording import fault
+
+
+def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
+    """Raise ValueError where a model decides alike about all images, though labels differ.
+
+    `images` has the columns label and score, NaN where there is none.
+    """
+    known = images.dropna(subset=["label", "score"])
+    said = known["score"] > threshold
+    if known["label"].nunique() < 2 or (said != said.iloc[0]).any():
+        return
+    of_chosen = threshold <= 0.5 <= known["score"].min()
+    raise fault("one_class", source, int(said.iloc[0]), threshold, of_chosen)
+
 
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
 """A number with a comma, with marks between thousands, or with a unit; "20-29" is a name."""
@@ -216,60 +229,6 @@ def _are_truth_values(names: Sequence[str]) -> bool:
     return {name.casefold() for name in names} == {*TRUTH_VALUES}
 
 
-# --- images with answers
-
-
-@dataclass(frozen=True)
-class Audited:
-    """Images with labels and answers, ready for the analysis.
-
-    Attributes:
-        frame: a row per image: image_id, unit, `<axis>_level` (0 or 1) of every axis and placebo,
-            label (0, 1 or NaN where raters tie), score (NaN where the model gave no answer; of
-            decisions 0 or 1), no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), and the annotated columns.
-        scored: whether scores are more than decisions.
-        source: of the images, for messages and the report.
-    """
-
-    frame: pd.DataFrame
-    scored: bool
-    source: str
-
-
-def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:
-    """Read a table of images, as the audit file describes it.
-
-    Args:
-        table: a `.csv` or `.parquet` file, or a frame.
-        specification: whose `columns`, `axes`, `placebos`, `classes` and threshold count.
-
-    Returns:
-        The images.
-
-    Raises:
-        ValueError: a column that is missing; an image twice; a level, label or score that is none;
-            scores or labels that are all alike; a unit that lacks a combination of levels (unless
-            `design.incomplete` is "pairs") or has one twice.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes={"skin": ("light", "dark")},
-        ...     images="faces.csv", design={"tolerance": 0.1},
-        ... )
-        >>> images = {"image_id": [*"abcd"], "unit": [1, 1, 2, 2], "skin": ["light", "dark"] * 2}
-        >>> images |= {"label": [0, 0, 1, 1], "score": [0.2, 0.7, 0.9, None]}
-        >>> from_table(pd.DataFrame(images), one).frame[["error", "no_answer"]].T.values.tolist()
-        [[0.0, 1.0, 0.0, nan], [0.0, 0.0, 0.0, 1.0]]
-    """
-    rows, own, columns = Rows.read(table), specification, specification.columns
-    labelled, answered = columns.answers or [columns.label], columns.decision or columns.score
-    images = matched(rows, columns.image, own, [*labelled, answered, *own.annotated])
-    images["label"] = rows.labels(labelled, own.classes)
-    images = images.assign(score=scores(rows, own), **rows.shares(own.annotated))
-    return judged(images, own.model.cut, columns.decision is None, rows.source)
-
-
 def matched(
     rows: Rows, image: str, specification: Specification, more: Iterable[str] = ()
 ) -> pd.DataFrame:
@@ -339,25 +298,3 @@ def level_names(levels: Mapping, axes: Mapping[str, Sequence[str]]) -> dict[str,
 def in_words(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Image, unit, error, and the levels of the axes by their names, of images with answers."""
     return frame[["image_id", "unit", "error"]].assign(**level_names(frame, axes))
-
-
-# --- the population that is named in the file
-
-
-def target_population(specification: Specification) -> pd.DataFrame:
-    """The people of the target, a row each, with the levels of the axes in words."""
-    rows, axes = Rows.read(specification.beside(specification.target.table)), specification.axes
-    rows.require(axes)
-    return pd.DataFrame(level_names(rows.levels(axes), axes))
-
-
-def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
-    """Error rates that an audit predicts for the target, and gaps between its groups.
-
-    The rates of the combinations of levels are weighted as the population has them (chapter 17).
-    It holds if those combinations take in all that differs between the images and the population
-    and matters for errors. Rows are those of `faceaudit.effects.transport`.
-    """
-    people, axes = target_population(specification), specification.axes
-    images = in_words(frame[frame["error"].notna()], axes)
-    return effects.transport(images, "error", [*axes], people, "unit", specification.target.by)

@@ -6,6 +6,7 @@ in the report's first box and closes the gate, unless the audit file accepts it 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,43 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata
 
-from faceaudit.answers import BlackBox
-from faceaudit.parts import Preparation
+from faceaudit.file.parts import Preparation
+from faceaudit.models import answers
+from faceaudit.models.answers import Answers, BlackBox, Say
 from faceaudit.utils import seeding
-from faceaudit.wording import capital, fault, told
+from faceaudit.utils.formatting import capital
+from faceaudit.words import told
+
+
+def examine(
+    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
+) -> tuple[Answers, dict[str, Any]]:
+    """Answers of the model under audit about all images, and what the report says of it.
+
+    Args:
+        model: that was tried by `check_model`.
+        images: uint8 (n, 3, height, width).
+        groups: (n,) as of `faceaudit.checks.doubts_of_preparation`.
+        folder: of the audit, which keeps the answers.
+        say: takes a sentence on how many answers there are.
+        seed: of the audit.
+    """
+    found = answers.ask_and_keep(model, images, folder / "answers")
+    answers.require_answers(found.values, model.name)
+    silent = int((found.reasons != "").sum())
+    say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
+    if asked := model.said.get("asked"):
+        say(f"model: {model.name} was asked about {asked}, as it takes no more")
+    card = model.card()
+    height, width = images.shape[2:]
+    seen_height, seen_width = model.seen(images[:1]).shape[2:]
+    if (seen_height, seen_width) != (height, width):
+        shown = f"{seen_width}×{seen_height} pixels in the middle of {width}×{height}"
+        say(f"model: it was shown the {shown}")
+        card["pictures"] = f"cut to the {shown}"
+    doubts = doubts_of_preparation(model, images, groups, seed)
+    return found, {"model": card, "doubts": [*doubts]}
+
 
 MOST_ERRORS, REVERSED = 0.45, 0.6
 """Error rates above which a model hardly tells the classes, or tells them the wrong way round."""
@@ -35,25 +69,6 @@ FALSE_ALARMS = 0.01
 """How often a right preparation is warned of, at most, over all that are tried."""
 Doubts = Iterator[tuple[str, str]]
 """Name and sentence of each."""
-
-
-def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
-    """Raise ValueError where a model decides alike about all images, though labels differ.
-
-    `images` has the columns label and score, NaN where there is none.
-    """
-    known = images.dropna(subset=["label", "score"])
-    said = known["score"] > threshold
-    if known["label"].nunique() < 2 or (said != said.iloc[0]).any():
-        return
-    of_chosen = threshold <= 0.5 <= known["score"].min()
-    raise fault("one_class", source, int(said.iloc[0]), threshold, of_chosen)
-
-
-def require_alike(pairs: pd.DataFrame, source: str) -> None:
-    """Raise ValueError where pictures of one person are less similar than those of two."""
-    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
-        raise fault("distances", source, 1 - apart)
 
 
 def doubts_of(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:

@@ -20,11 +20,11 @@ from scipy.optimize import brentq
 
 from faceaudit import effects
 from faceaudit.annotations.schema import ATTRIBUTES
-from faceaudit.parts import Export
-from faceaudit.specification import IMAGES, Specification
+from faceaudit.file.parts import Export
+from faceaudit.file.specification import IMAGES, Specification
 from faceaudit.utils import files
-from faceaudit.utils.files import atomic
-from faceaudit.wording import fault
+from faceaudit.utils.errors import fault
+from faceaudit.utils.files import write_text
 from faceworld.crowd import MEDIAN_SECONDS
 
 Plan = Mapping[str, Any]
@@ -203,13 +203,6 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
         found += [f"{name}: left out {', '.join(one)}" for one in planned if one not in done]
         found += [f"{name}: not planned {', '.join(one)}" for one in done if one not in planned]
     return found
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write a text whole or not at all, with the folder for it; gives the path."""
-    with atomic(path) as temporary:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-    return path
 
 
 def _differences(before: object, after: object, place: str = "") -> Iterator[str]:

@@ -4,6 +4,7 @@ Which pairs are compared follows from the table of images, the cap and the seed,
 before the model is asked.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.answers import NO_FACE, Answers, Say, require_answers
-from faceaudit.models import check_model, examine, model_of
-from faceaudit.people import people_compared
-from faceaudit.plausibility import require_alike
-from faceaudit.specification import Specification
-from faceaudit.tables import Rows
+from faceaudit import plans, words
+from faceaudit.checks import DISTANCE, examine, separation
+from faceaudit.file.specification import Specification
+from faceaudit.frames import Rows
+from faceaudit.models.answers import NO_FACE, Answers, Say, require_answers
+from faceaudit.models.asking import check_model, model_of
+from faceaudit.people.labels import people_compared
+from faceaudit.plans import Plan
+from faceaudit.report.build import Tables, _rows, _rows_told
 from faceaudit.utils import seeding
-from faceaudit.verification.curves import similarity
-from faceaudit.wording import fault
+from faceaudit.utils.errors import fault
+from faceaudit.verdicts import settle_together, with_p_values
+from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
+from faceaudit.verification.curves import by_group, similarity
+
+
+def require_alike(pairs: pd.DataFrame, source: str) -> None:
+    """Raise ValueError where pictures of one person are less similar than those of two."""
+    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
+        raise fault("distances", source, 1 - apart)
 
 
 @dataclass(frozen=True)
@@ -98,8 +110,8 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
     """
-    from faceaudit.examples import make_example  # with torch
-    from faceaudit.faces import pictures
+    from faceaudit.images.pictures import pictures
+    from faceworld.audit import make_example  # with torch
 
     table, columns = specification.beside(specification.images), specification.columns
     make_example(table)
@@ -215,3 +227,111 @@ def _with_earlier(start: np.ndarray, count: np.ndarray, chosen: np.ndarray) -> n
     ends = np.cumsum(count)
     later = np.searchsorted(ends, chosen, side="right")
     return np.stack([chosen - (ends - count)[later] + start[later], later], axis=1)
+
+
+PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
+"""Similarity, whether it is one person, group, and both identities of every pair."""
+RESAMPLES = 1000
+ALIKE = 0.5
+"""Between the similarity of an image to itself with an embedding, 1, and without, 0."""
+
+
+# --- pairs of pictures
+
+
+def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
+    """Error rates of a recogniser by group at one threshold, and how they differ from a reference.
+
+    FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is at
+    most the one asked for; ratios are to the reference. Intervals of rates are those of the vertex
+    bootstrap, and those of differences of the dyadic-robust score (chapter 15). Both take
+    identities as the units. Where the threshold is set by this sample, the intervals take it as
+    given.
+
+    Args:
+        data: the pairs.
+        plan: of `faceaudit.make_plan`.
+
+    Returns:
+        "rates": a row per group: group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low,
+        fmr_high, positives, negatives, fnmr_ratio, fmr_ratio and reason; "error rates by group": a
+        row per measure and other group, of `faceaudit.verification.disparities`, with p_beyond (of
+        a difference no larger than the tolerance) and Holm's adjustment over all of them. Where a
+        recogniser was asked, also "enrolment": a row per group: group, images, identities,
+        failures, rate, low, high; and "failures to enrol by group", which is judged together with
+        the error rates where there is any.
+
+    Raises:
+        ValueError: the FMR asked for is below what the negatives of the reference can show.
+    """
+    frame, vertices = data.frame, data.frame[["first", "second"]].to_numpy()
+    pairs = frame["similarity"], frame["same"], frame["group"], vertices
+    threshold = _threshold(pairs, plan, data.source)
+    table, compared = _compared(pairs, threshold, plan, plans.MEASURES)
+    # A group without a pair has rates at no threshold.
+    table = table.assign(threshold=threshold)
+    base = table.set_index("group").loc[plan["reference"]]
+    for rate in ("fnmr", "fmr"):
+        table[f"{rate}_ratio"] = table[rate] / base[rate] if base[rate] > 0 else np.nan
+    found = {"rates": table.reset_index(drop=True), plans.GROUPS: compared}
+    if data.images is not None:
+        found |= _enrolment(data.images, plan)
+    missing = "enrolment" in found and found["enrolment"]["failures"].any()
+    return settle_together(found, plan["level"], missing)
+
+
+def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
+    """Failures to enrol by group, as false non-matches of every image with itself.
+
+    So the intervals know which images are of one identity, and are those of the error rates.
+    """
+    same, vertices = np.ones(len(images)), images[["unit", "unit"]].to_numpy()
+    pairs = images["enrolled"].astype(float), same, images["group"], vertices
+    bands, compared = _compared(pairs, ALIKE, plan, plans.MEASURES[:1])
+    groups = images.groupby("group")
+    table = pd.DataFrame({"images": groups.size(), "identities": groups["identity"].nunique()})
+    table["failures"] = groups["enrolled"].agg(lambda enrolled: int((enrolled == 0).sum()))
+    table[["rate", "low", "high"]] = bands.set_index("group")[["fnmr", "fnmr_low", "fnmr_high"]]
+    return {"enrolment": table.reset_index(), plans.ENROLMENT: compared.assign(measure=plans.FTE)}
+
+
+def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
+    if plan["threshold"] is not None:
+        return float(plan["threshold"])
+    name = plan["reference"]
+    reference = next(one for one in by_group(*pairs[:3]) if one.label == name)
+    threshold, reason = reference.threshold_at(plan["fmr"])
+    if reason:
+        raise fault("no_threshold", source, plan["fmr"], name, reason)
+    return threshold
+
+
+def _compared(
+    pairs: PairColumns, threshold: float, plan: Plan, measures: Sequence[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rates of groups, their differences from the reference, and what verdicts follow from."""
+    settings = {"n_boot": RESAMPLES, "seed": plan["seed"]}
+    rates = vertex_bootstrap(*pairs, thresholds=[threshold], **settings).curves
+    settings |= {"tolerance": plan["tolerance"], "reference": plan["reference"]}
+    table = disparities(*pairs, threshold=threshold, **settings)
+    table = table[table["measure"].isin(measures)].reset_index(drop=True)
+    return rates, with_p_values(table, plan)
+
+
+def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """The parts of a report that a verification has, and its limits."""
+    rates, frame, images = _rows("match_rates", tables["rates"]), data.frame, data.images
+    people = pd.concat([frame["first"], frame["second"]]).nunique()
+    counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
+    counts |= {"reference": plan["reference"], "source": Path(data.source).name}
+    parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
+    parts["disparities"] = _rows_told("disparities", "disparity", tables[plans.GROUPS], plan)
+    failed_calls = 0
+    if images is not None:
+        failures, failed_calls = int((images["enrolled"] == 0).sum()), images["failed_call"].sum()
+        counts |= {"images": len(images), "identities": images["identity"].nunique()}
+        counts |= {"failures_to_enrol": failures, "pairs_left_out": data.left_out}
+        parts["enrolment"] = _rows("enrolment", tables["enrolment"])
+        differ = tables[plans.ENROLMENT] if failures else None
+        parts["failures_to_enrol"] = _rows_told("disparities", "disparity", differ, plan)
+    return parts, words.told("limits_of_pairs", parts, counts, plan, int(failed_calls))

@@ -72,7 +72,7 @@ Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two diff
 Doubted = Literal[
     "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
 ]
-"""Names of what a report may doubt (`faceaudit.plausibility`)."""
+"""Names of what a report may doubt (`faceaudit.checks`)."""
 
 
 # --- where the images come from
@@ -161,7 +161,7 @@ class Preparation(Strict):
 
     A network that gets BGR for RGB, or 0–255 for 0–1, still answers, only worse, and perhaps worse
     for some faces than for others. So nothing is assumed: size, channels, range, mean, spread and
-    layout are given, and `faceaudit.plausibility.check_preparation` tries others.
+    layout are given, and `faceaudit.checks.check_preparation` tries others.
 
     Images that have other proportions than `size` are cut to their middle, as `make train` cuts
     photographs (`faceaudit.utils.pictures.middle`); then they are scaled. Pixels of 0 to 255 are
@@ -397,7 +397,7 @@ People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="k
 
 
 class Columns(Strict):
-    """Names of columns; `faceaudit.specification.READ` says which are read of which table."""
+    """Names of columns; `faceaudit.file.specification.READ` says which are read of which table."""
 
     image: str = "image_id"
     unit: str = "unit"

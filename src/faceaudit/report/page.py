@@ -4,6 +4,7 @@ The order is that of the readers: the answer and what it does not say, then tabl
 limits, then the plan and what departed from it. The words stand in `templates`.
 """
 
+import html
 import io
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -17,12 +18,37 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from PIL import Image
 
-from faceaudit import wording
+from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
-from faceaudit.plan import UNANSWERED, cell_name, write_text
-from faceaudit.report import Disparity, Effect, Gap, Report
+from faceaudit.plans import UNANSWERED, cell_name
+from faceaudit.report.schema import Disparity, Effect, Gap, Report
+from faceaudit.utils import files as plans
+from faceaudit.utils import formatting
+from faceaudit.utils.files import write_text
 from helpers.figures import BLACK, BLUE, GREY, VERMILION
 from helpers.figures.widgets import encode
+
+
+def write_card(report: Report, path: Path) -> Path:
+    """Write `model_card.md`.
+
+    Args:
+        report: what the card is about.
+        path: of the file.
+
+    Returns:
+        The path.
+    """
+    return plans.write_text(path, card(report))
+
+
+def card(report: Report) -> str:
+    """The model card as text: Markdown with a head in YAML."""
+    text = words.rendered("model_card.md.j2", report=report)
+    _, head, body = text.split("---\n", 2)
+    # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
+    return f"---\n{head}---\n{html.escape(body, quote=False)}"
+
 
 MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
 """Verdict → colour and marker, told apart without colour."""
@@ -48,7 +74,7 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
     ranks = {id(row): n for n, row in enumerate(row for rows in axes.values() for row in rows)}
     ordered = partial(sorted, key=lambda row: ranks[id(row)])
     effects = report.disparities or report.effects or _gaps(report, of_answers=False)
-    return wording.rendered(
+    return words.rendered(
         "report.html.j2",
         report=report,
         axes=axes,
@@ -121,7 +147,7 @@ def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: st
 
 def _figure(report: Report, rows: Sequence[Row]) -> Markup:
     """The forest as a part of the page, which scales it and says what it is."""
-    names = [f"{wording.spaced(_subject(row))}: {_place(report, row)}" for row in rows]
+    names = [f"{formatting.spaced(_subject(row))}: {_place(report, row)}" for row in rows]
     what, text = "difference" if report.gaps else "change", io.StringIO()
     with mpl.rc_context(LOOK):
         figure = forest(rows, names, report.tolerance, f"{what} of the error rate (points)")
@@ -152,7 +178,7 @@ def _place(report: Report, row: Row) -> str:
 
 def _urgent(row: Row) -> tuple[int, bool, float]:
     """Key by which what asks for action comes first, and of that what is over all faces."""
-    return wording.ORDER.index(row.verdict), bool(getattr(row, "held", ())), -abs(row.estimate or 0)
+    return words.ORDER.index(row.verdict), bool(getattr(row, "held", ())), -abs(row.estimate or 0)
 
 
 def _largest(rows: Sequence[Any]) -> Any:

@@ -14,17 +14,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit import effects
-from faceaudit import plan as plans
-from faceaudit.analysis import settle_together, with_p_values
-from faceaudit.answers import Say
+from faceaudit import effects, plans
+from faceaudit import words as wording
+from faceaudit.checks import examine
 from faceaudit.effects import error_rates
-from faceaudit.models import check_model, examine, model_of
-from faceaudit.plan import Plan, cell_name, held_levels
-from faceaudit.specification import Specification
-from faceaudit.tables import Rows, judged, level_names, scores
+from faceaudit.file.specification import Specification
+from faceaudit.frames import Rows, judged, level_names, scores
+from faceaudit.models.answers import Say
+from faceaudit.models.asking import check_model, model_of
+from faceaudit.plans import Plan, cell_name, held_levels
+from faceaudit.report.build import Tables, _counts, _rows, _rows_told
+from faceaudit.utils.errors import fault
 from faceaudit.utils.names import comparable
-from faceaudit.wording import fault
+from faceaudit.verdicts import settle_together, with_p_values
 
 PARTS = 5
 """Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
@@ -136,8 +138,8 @@ def ask_about_portraits(
 
     Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
     """
-    from faceaudit.faces import pictures  # with torch
     from faceaudit.generators.image_cache import synthesize_to_store
+    from faceaudit.images.pictures import pictures  # with torch
 
     own, table = specification, specification.beside(specification.images)
     found, images = from_portraits(table, own), pictures(own, table, own.columns.image)
@@ -261,3 +263,17 @@ def _carried(
         row |= effects.share_of_gap(turned, gap[INTERVAL], plan["little"], plan["most"])
         rows.append(row | {"missing": told["missing"]})
     return pd.DataFrame(rows).rename(columns={"mix_estimate": "mix"})
+
+
+def _of_found(data: Portraits, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+    """The parts of a report that found portraits have, and its limits."""
+    counts = _counts(data, plan) | {"identities": data.frame["identity"].nunique()}
+    # Without a missing answer there is no difference in having none.
+    made = [name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED]
+    gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index("family")
+    gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
+    parts = {"threshold": plan["threshold"], "data": counts}
+    parts["gaps"] = _rows_told("gaps", "gap", gaps, plan)
+    parts |= {name: _rows(name, tables.get(name)) for name in ("rates", "adjusted", "carried")}
+    parts["left_out"] = _rows("left_out", data.left_out)
+    return parts, wording.told("limits_of_portraits", parts, counts, plan)

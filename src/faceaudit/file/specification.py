@@ -14,9 +14,9 @@ from typing import Any, Literal, get_args
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
-from faceaudit import parts
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
-from faceaudit.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
+from faceaudit.file import parts
+from faceaudit.file.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
 from faceaudit.utils.names import composed, paths_on_disk
 
 OWN = ("image_id", "identity", "label", "score", "error", "no_answer")
@@ -73,7 +73,7 @@ class Specification(parts.Strict):
         pairs: table of pairs with similarities, of a verification without a model.
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
-        accept: doubts of `faceaudit.plausibility` that do not make the gate fail.
+        accept: doubts of `faceaudit.checks` that do not make the gate fail.
 
     Example:
         >>> design = {"tolerance": 0.05}

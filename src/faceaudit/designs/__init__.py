@@ -1,0 +1,1 @@
+"""Designs of an audit: matched images, pairs of pictures, found portraits."""

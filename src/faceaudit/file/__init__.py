@@ -1,0 +1,1 @@
+"""The audit file: its parts and what they may say."""

@@ -1,0 +1,1 @@
+"""What people say of images: their labels, and the tasks that ask them."""

@@ -1,0 +1,96 @@
+"""The papers' whole study as an audit file, for a generator of somebody's own."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from faceaudit.annotations.schema import ATTRIBUTES
+from faceaudit.file.specification import Specification, read_specification
+from faceaudit.generators import convert
+from faceaudit.generators.checkpoints import load_checkpoint
+from faceaudit.models.local import OnnxNetwork
+from faceaudit.utils.errors import fault
+from faceaudit.utils.files import write_text
+from faceaudit.words import rendered
+from helpers.artifacts.lineage import ROOT, load_profile
+
+AUDITS = ROOT / "audits"
+PATTERN = AUDITS / "study.yml"
+
+
+# --- the audit file
+
+
+def study_file(generator: Path, folder: Path = AUDITS) -> Path:
+    """Where the audit file of a generator's file is: `<folder>/<name>.yml`."""
+    return folder / f"{re.sub('[^a-z0-9]+', '-', generator.stem.lower()).strip('-')}.yml"
+
+
+def write_study(
+    generator: Path, model: Path | None, crowd: Path | None, profile: str, folder: Path = AUDITS
+) -> Path:
+    """Write the audit file of a generator's file.
+
+    Args:
+        generator: weights of a StyleGAN2 or EG3D, as of `load_checkpoint`.
+        model: ONNX file of the model that is asked about the faces.
+        crowd: folder for exports of people's answers, with one for each part; None for the place
+            that the audit names.
+        profile: whose sizes the study has.
+        folder: of audit files.
+    """
+    path = study_file(generator, folder)
+    if model is None:
+        raise ValueError("MODEL is missing; the ONNX file of a model was expected")
+    network, sizes = load_checkpoint(generator), load_profile(profile)
+    content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
+    content["name"] = path.stem
+    content["generator"] = {
+        "kind": network.kind,
+        "weights": os.path.relpath(generator, folder),
+        "samples": sizes.n_directions,
+        "quantiles": content["generator"]["quantiles"],
+        "truncation": network.card.get("psi", convert.PSI),  # of the conversion
+    }
+    content["people"]["raters"] = sizes.n_raters
+    if crowd is not None:
+        content["people"]["export"] = os.path.relpath(crowd, folder)
+    content["model"] |= {"path": os.path.relpath(model, folder), "output": {"activation": "none"}}
+    content["model"]["input"] = _input(model, network.resolution)
+    content["design"]["transects"] = sizes.n_transects
+    form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
+    values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
+    text = rendered("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
+    return write_text(path, text)
+
+
+def require_study(path: Path, generator: Path) -> None:
+    """Raise ValueError where an audit file is about another generator, or leaves out a question."""
+    audit = read_specification(path)
+    weights = getattr(audit.generator, "weights", None)
+    if weights is None or audit.beside(weights).resolve() != generator.resolve():
+        raise fault("other_generator", path, generator, weights, audit.generator.kind)
+    require_questions(audit)
+
+
+def require_questions(audit: Specification) -> None:
+    """Raise ValueError where people are not asked all that the papers' steps need."""
+    if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
+        raise fault("lacking", audit.path, lacking)
+
+
+def _input(model: Path, size: int) -> dict[str, Any]:
+    """What an ONNX file says of the images that it takes; this size, where it takes any.
+
+    A file that takes no images is refused when the audit opens it.
+    """
+    shape = OnnxNetwork(model).input.shape
+    layout, sides = ("nhwc", shape[1:3]) if shape[-1] == 3 else ("nchw", shape[2:])
+    fixed = [side for side in sides if isinstance(side, int)]
+    takes: int | list[int] = fixed[0] if fixed else size
+    if len({*fixed}) == 2:  # height and width differ
+        takes = fixed
+    return {"size": takes, "layout": layout, "range": [0, 1]}
