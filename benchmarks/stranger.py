@@ -25,9 +25,8 @@ from record import write_rows
 
 import facerender
 from faceaudit import annotations, make_plan, read_specification
-from faceaudit.designs.matched import effects_by_cell
+from faceaudit.designs.matched import effects_by_cell, judged
 from faceaudit.effects.verdicts import Z
-from faceaudit.frames import judged
 from faceaudit.images import faces
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes

@@ -48,10 +48,10 @@ from faceaudit import (
 )
 from faceaudit.annotations import ATTRIBUTES
 from faceaudit.checks import better_preparation, check_preparation
+from faceaudit.designs.matched import judged
 from faceaudit.designs.pairs import ask_recogniser
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
-from faceaudit.frames import judged
 from faceaudit.images import directions as own_generator, rated
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from faceaudit.designs.matched import Audited
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
 from faceaudit.utils.errors import fault
@@ -255,14 +254,21 @@ def scores(rows: Rows, specification: Specification) -> pd.Series:
     return score.astype(float)
 
 
-def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
-    """Images (columns label and score) with their errors: scores above the threshold say 1."""
+def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataFrame:
+    """Images (columns label and score) with their errors: scores above the threshold say 1.
+
+    Returns:
+        The images with the columns no_answer (0 or 1) and error (0 or 1, NaN where there is no
+        label or no answer).
+
+    Raises:
+        ValueError: the model decides alike about all images, though their labels differ.
+    """
     require_decided(images, threshold, source)
     score, label = images["score"], images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
     known = score.notna() & label.notna()
-    found = images.assign(no_answer=score.isna().astype(float), error=wrong.where(known))
-    return Audited(found, scored, source)
+    return images.assign(no_answer=score.isna().astype(float), error=wrong.where(known))
 
 
 def require_complete(

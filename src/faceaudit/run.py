@@ -14,7 +14,14 @@ from urllib.parse import urlsplit
 
 from faceaudit import words
 from faceaudit.checks import examine
-from faceaudit.designs.matched import Audited, analyse, from_table, target_population, transported
+from faceaudit.designs.matched import (
+    Audited,
+    analyse,
+    from_table,
+    judged,
+    target_population,
+    transported,
+)
 from faceaudit.designs.pairs import Pairs, analyse_pairs, ask_recogniser, from_pairs, open_faces
 from faceaudit.designs.portraits import (
     Portraits,
@@ -24,7 +31,7 @@ from faceaudit.designs.portraits import (
 )
 from faceaudit.file.parts import Http, Images
 from faceaudit.file.specification import Specification, read_specification
-from faceaudit.frames import in_words, judged
+from faceaudit.frames import in_words
 from faceaudit.models.answers import Say
 from faceaudit.models.asking import ask, model_of
 from faceaudit.models.http import FROM_ENVIRONMENT

@@ -1,11 +1,7 @@
-"""All tables of a report: images matched by face, and pairs of pictures.
+"""Matched images: faces that are there at every combination of the axes' levels.
 
-An effect *exceeds* the tolerance where the hypothesis that it does not is rejected after Holm's
-adjustment; it is *within* where the two one-sided tests of equivalence reject at the level (claims
-of equivalence need no adjustment: to call all cells within, each must be); else it is
-*inconclusive*. Families that the gate judges are adjusted together (`settle_together`), a control
-for itself. Beside them stand other thresholds, scores, rates and leakage: nothing of these is
-adjusted for.
+The planned comparisons get verdicts (`faceaudit.verdicts`). Beside them stand other thresholds,
+scores, rates and leakage, which are not adjusted for.
 """
 
 from __future__ import annotations
@@ -23,12 +19,31 @@ from statsmodels.stats.weightstats import DescrStatsW
 from faceaudit import effects, plans, words
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, in_words, judged, level_names, matched, scores
+from faceaudit.frames import Rows, in_words, level_names, matched, scores, with_errors
 from faceaudit.plans import Plan, cell_name, held_levels
-from faceaudit.report.build import Tables, _counts, _rows, _rows_told, _truth
+from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.verdicts import judge, settle_together
 
 # --- images with answers
+
+
+EFFECTS = {
+    "effects": plans.CELLS,
+    "averages": plans.AVERAGES,
+    "no_answer": plans.NO_ANSWER,
+    "placebos": plans.PLACEBOS,
+}
+"""Parts of a report about matched images that have sentences → their families."""
+WITHOUT_SENTENCES = (
+    "scores",
+    "interactions",
+    "thresholds",
+    "rates",
+    "target",
+    "manipulation",
+    "leakage",
+)
+"""Parts of a report about matched images that are tables alone."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,22 @@ class Audited:
     frame: pd.DataFrame
     scored: bool
     source: str
+
+    def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+        """The parts of a report that a classification has, and its limits."""
+        made_by = plan.get("generator", {}).get("kind")
+        counts = count_images(self.frame, self.source, plan)
+        counts |= {"units": self.frame["unit"].nunique(), "made_by": made_by}
+        counts |= {"target": plan.get("target"), "units_needed": plan["sizes"]["needed"]}
+        parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
+        for name, family in EFFECTS.items():
+            table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
+            parts[name] = rows_with_sentences(name, "effect", table, plan, name, made_by)
+        # Scores are no errors, and have no verdict: no sentence speaks of them.
+        for name in WITHOUT_SENTENCES:
+            parts[name] = rows_of(name, tables.get(name))
+        one_class = self.frame["label"].nunique() < 2
+        return parts, words.told("limits_of_images", parts, counts, plan, one_class)
 
 
 def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:
@@ -80,6 +111,11 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     images["label"] = rows.labels(labelled, own.classes)
     images = images.assign(score=scores(rows, own), **rows.shares(own.annotated))
     return judged(images, own.model.cut, columns.decision is None, rows.source)
+
+
+def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
+    """Images (columns label and score) with their errors: scores above the threshold say 1."""
+    return Audited(with_errors(images, threshold, source), scored, source)
 
 
 # --- the population that is named in the file
@@ -294,28 +330,3 @@ def explained(table: pd.DataFrame) -> pd.DataFrame:
     gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
     sure = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
     return table.join(values).assign(gamma=gamma, tipping=sure)
-
-
-EFFECTS = {"effects": plans.CELLS, "averages": plans.AVERAGES}
-EFFECTS |= {"no_answer": plans.NO_ANSWER, "placebos": plans.PLACEBOS}
-"""Parts of a report about matched images that have sentences → their families."""
-
-
-def _of_images(
-    data: Audited, tables: Tables, plan: Plan, truth: pd.DataFrame | None
-) -> tuple[dict[str, Any], list[str]]:
-    """The parts of a report that a classification has, and its limits."""
-    frame, made_by = data.frame, plan.get("generator", {}).get("kind")
-    counts = _counts(data, plan) | {"units": frame["unit"].nunique(), "made_by": made_by}
-    counts |= {"target": plan.get("target"), "units_needed": plan["sizes"]["needed"]}
-    parts = {"threshold": plan["threshold"], "data": counts}
-    for name, family in EFFECTS.items():
-        table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
-        parts[name] = _rows_told(name, "effect", table, plan, name, made_by)
-    for row in [*parts["effects"], *parts["averages"]] if truth is not None else ():
-        row.truth, row.truth_se = _truth(truth, row)
-    # Scores are no errors, and have no verdict: no sentence speaks of them.
-    rest = ("scores", "interactions", "thresholds", "rates", "target", "manipulation", "leakage")
-    parts |= {name: _rows(name, tables.get(name)) for name in rest}
-    one_class = frame["label"].nunique() < 2
-    return parts, words.told("limits_of_images", parts, counts, plan, one_class)

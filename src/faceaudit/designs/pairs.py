@@ -20,7 +20,7 @@ from faceaudit.models.answers import NO_FACE, Answers, Say, require_answers
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import people_compared
 from faceaudit.plans import Plan
-from faceaudit.report.build import Tables, _rows, _rows_told
+from faceaudit.report.build import Tables, rows_of, rows_with_sentences
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import fault
 from faceaudit.verdicts import settle_together, with_p_values
@@ -52,6 +52,31 @@ class Pairs:
     source: str
     images: pd.DataFrame | None = None
     left_out: int = 0
+
+    def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+        """The parts of a report that a verification has, and its limits."""
+        rates, frame, images = rows_of("match_rates", tables["rates"]), self.frame, self.images
+        people = pd.concat([frame["first"], frame["second"]]).nunique()
+        counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
+        counts |= {"reference": plan["reference"], "source": Path(self.source).name}
+        parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
+        parts["disparities"] = rows_with_sentences(
+            "disparities", "disparity", tables[plans.GROUPS], plan
+        )
+        failed_calls = 0
+        if images is not None:
+            failures, failed_calls = (
+                int((images["enrolled"] == 0).sum()),
+                images["failed_call"].sum(),
+            )
+            counts |= {"images": len(images), "identities": images["identity"].nunique()}
+            counts |= {"failures_to_enrol": failures, "pairs_left_out": self.left_out}
+            parts["enrolment"] = rows_of("enrolment", tables["enrolment"])
+            differ = tables[plans.ENROLMENT] if failures else None
+            parts["failures_to_enrol"] = rows_with_sentences(
+                "disparities", "disparity", differ, plan
+            )
+        return parts, words.told("limits_of_pairs", parts, counts, plan, int(failed_calls))
 
 
 def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -> Pairs:
@@ -316,22 +341,3 @@ def _compared(
     table = disparities(*pairs, threshold=threshold, **settings)
     table = table[table["measure"].isin(measures)].reset_index(drop=True)
     return rates, with_p_values(table, plan)
-
-
-def _of_pairs(data: Pairs, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
-    """The parts of a report that a verification has, and its limits."""
-    rates, frame, images = _rows("match_rates", tables["rates"]), data.frame, data.images
-    people = pd.concat([frame["first"], frame["second"]]).nunique()
-    counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
-    counts |= {"reference": plan["reference"], "source": Path(data.source).name}
-    parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
-    parts["disparities"] = _rows_told("disparities", "disparity", tables[plans.GROUPS], plan)
-    failed_calls = 0
-    if images is not None:
-        failures, failed_calls = int((images["enrolled"] == 0).sum()), images["failed_call"].sum()
-        counts |= {"images": len(images), "identities": images["identity"].nunique()}
-        counts |= {"failures_to_enrol": failures, "pairs_left_out": data.left_out}
-        parts["enrolment"] = _rows("enrolment", tables["enrolment"])
-        differ = tables[plans.ENROLMENT] if failures else None
-        parts["failures_to_enrol"] = _rows_told("disparities", "disparity", differ, plan)
-    return parts, words.told("limits_of_pairs", parts, counts, plan, int(failed_calls))

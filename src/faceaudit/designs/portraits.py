@@ -19,11 +19,11 @@ from faceaudit import words as wording
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, judged, level_names, scores
+from faceaudit.frames import Rows, level_names, scores, with_errors
 from faceaudit.models.answers import Say
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
-from faceaudit.report.build import Tables, _counts, _rows, _rows_told
+from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.utils.errors import fault
 from faceaudit.utils.names import comparable
 from faceaudit.verdicts import settle_together, with_p_values
@@ -59,6 +59,27 @@ class Portraits:
     source: str
     left_out: pd.DataFrame
     transects: pd.DataFrame | None = None
+
+    def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+        """The parts of a report that found portraits have, and its limits."""
+        counts = count_images(self.frame, self.source, plan) | {
+            "identities": self.frame["identity"].nunique()
+        }
+        # Without a missing answer there is no difference in having none.
+        made = [
+            name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED
+        ]
+        gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index(
+            "family"
+        )
+        gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
+        parts = {"threshold": plan["threshold"], "data": counts}
+        parts["gaps"] = rows_with_sentences("gaps", "gap", gaps, plan)
+        parts |= {
+            name: rows_of(name, tables.get(name)) for name in ("rates", "adjusted", "carried")
+        }
+        parts["left_out"] = rows_of("left_out", self.left_out)
+        return parts, wording.told("limits_of_portraits", parts, counts, plan)
 
 
 def from_portraits(table: str | Path | pd.DataFrame, specification: Specification) -> Portraits:
@@ -168,8 +189,8 @@ def _parts(number: pd.Series) -> pd.Series:
 
 
 def _answered(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:
-    images = judged(data.frame.assign(score=score), own.model.cut, True, data.source)
-    return replace(data, frame=images.frame)
+    frame = with_errors(data.frame.assign(score=score), own.model.cut, data.source)
+    return replace(data, frame=frame)
 
 
 # --- the tables of the report
@@ -263,17 +284,3 @@ def _carried(
         row |= effects.share_of_gap(turned, gap[INTERVAL], plan["little"], plan["most"])
         rows.append(row | {"missing": told["missing"]})
     return pd.DataFrame(rows).rename(columns={"mix_estimate": "mix"})
-
-
-def _of_found(data: Portraits, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
-    """The parts of a report that found portraits have, and its limits."""
-    counts = _counts(data, plan) | {"identities": data.frame["identity"].nunique()}
-    # Without a missing answer there is no difference in having none.
-    made = [name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED]
-    gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index("family")
-    gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
-    parts = {"threshold": plan["threshold"], "data": counts}
-    parts["gaps"] = _rows_told("gaps", "gap", gaps, plan)
-    parts |= {name: _rows(name, tables.get(name)) for name in ("rates", "adjusted", "carried")}
-    parts["left_out"] = _rows("left_out", data.left_out)
-    return parts, wording.told("limits_of_portraits", parts, counts, plan)

@@ -6,27 +6,38 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.checks import doubts_of
-from faceaudit.designs.matched import Audited, _of_images
-from faceaudit.designs.pairs import Pairs, _of_pairs
-from faceaudit.designs.portraits import Portraits, _of_found
 from faceaudit.plans import Plan
-from faceaudit.report.schema import JUDGED, Doubt, Effect, Report, _finite
+from faceaudit.report.schema import JUDGED, Doubt, Effect, Report, finite
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 Tables = Mapping[str, pd.DataFrame]
+"""Name → a table of an analysis."""
+
+
+class Analysed(Protocol):
+    """What a design hands to the report: images, pairs or portraits.
+
+    Attributes:
+        frame: a row per image, pair or portrait.
+    """
+
+    frame: pd.DataFrame
+
+    def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
+        """Parts of the report by their names in `Report`, and what the report does not say."""
 
 
 # --- from tables to a report
 
 
 def build_report(
-    data: Audited | Pairs | Portraits,
+    data: Analysed,
     tables: Tables,
     plan: Plan,
     now: Plan,
@@ -56,12 +67,10 @@ def build_report(
     Returns:
         The report.
     """
-    if isinstance(data, Pairs):
-        parts, limits = _of_pairs(data, tables, now)
-    elif isinstance(data, Portraits):
-        parts, limits = _of_found(data, tables, now)
-    else:
-        parts, limits = _of_images(data, tables, now, truth)
+    parts, limits = data.report_parts(tables, now)
+    if truth is not None:
+        for row in [*parts["effects"], *parts["averages"]]:
+            row.truth, row.truth_se = true_effect(truth, row)
     departures = plans.departures(plan, now, _made(tables, plan, now))
     kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
     versions = {package: metadata.version(package) for package in PACKAGES}
@@ -85,21 +94,21 @@ def build_report(
     )
 
 
-def _counts(data: Audited | Portraits, plan: Plan) -> dict[str, Any]:
+def count_images(frame: pd.DataFrame, source: str, plan: Plan) -> dict[str, Any]:
     """What is counted of matched images and of found ones."""
-    frame = data.frame.assign(label=data.frame.get("label", 0))
-    counts = {"images": len(frame), "error_rate": _finite(frame["error"].mean())}
+    frame = frame.assign(label=frame.get("label", 0))
+    counts = {"images": len(frame), "error_rate": finite(frame["error"].mean())}
     counts |= {"no_answer": int(frame["no_answer"].sum()), "tells": plan.get("attribute")}
-    counts |= {"no_label": int(frame["label"].isna().sum()), "source": Path(data.source).name}
+    counts |= {"no_label": int(frame["label"].isna().sum()), "source": Path(source).name}
     named = {"labelled_by": plan.get("people", "table"), "answers": " or ".join(plan["classes"])}
     return counts | named
 
 
-def _rows_told(
+def rows_with_sentences(
     name: str, macro: str, table: pd.DataFrame | None, plan: Plan, *more: str
 ) -> list[Any]:
     """Rows of a part of the report with their sentences, of a macro."""
-    found = _rows(name, table)
+    found = rows_of(name, table)
     for row in found:
         # Of how many comparisons that are adjusted together this is one.
         n = int(table["together"].iloc[0]) if "together" in table else len(table)
@@ -107,13 +116,13 @@ def _rows_told(
     return found
 
 
-def _truth(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | None]:
+def true_effect(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | None]:
     """The true effect in a cell and its standard error, of `faceworld.scorecard.truth.effects`."""
     here, held = truth["attribute"] == effect.axis, effect.held
     for other in truth.columns.intersection([*truth["attribute"].unique()]):
         here &= truth[other].eq(held[other]).fillna(False) if other in held else truth[other].isna()
     (row,) = truth[here].to_dict("records")
-    return _finite(row["effect"]), _finite(row["se"])
+    return finite(row["effect"]), finite(row["se"])
 
 
 def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
@@ -136,7 +145,7 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     return {"verdict": verdict, "answer": "\n".join(lines)}
 
 
-def _rows(name: str, table: pd.DataFrame | None) -> list[Any]:
+def rows_of(name: str, table: pd.DataFrame | None) -> list[Any]:
     """Rows of a table as the report's part of this name has them."""
     if table is None or table.empty:
         return []

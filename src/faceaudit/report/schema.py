@@ -24,7 +24,7 @@ JUDGED = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol"
 # --- what `report.json` holds; `audits/report.schema.json` is made from these classes
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """None, as JSON has it, for a number that is not finite."""
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
@@ -36,7 +36,7 @@ Texts, Anything = list[str], dict[str, Any]
 Hashes, Counts = dict[str, str], dict[str, float | int | str | None]
 Word = Literal["little", "partly", "most", "undecided"]
 Count = int | None
-Number = Annotated[float | None, BeforeValidator(_finite)]
+Number = Annotated[float | None, BeforeValidator(finite)]
 
 
 class Part(BaseModel):
