@@ -128,8 +128,8 @@ def send_for_ever(start, piece, pause=0.0):
 def with_length(content, *headers, length=None):
     """The bytes of a success; a length that is not true can be given.
 
-    They say that the connection is closed: a client would otherwise call on it once more, and may do
-    so while the server closes it.
+    They say that the connection is closed: a client would otherwise call on it once more, and may
+    do so while the server closes it.
     """
     length = len(content) if length is None else length
     lines = ["HTTP/1.1 200 OK", f"Content-Length: {length}", "Connection: close", *headers, "", ""]
