@@ -72,9 +72,8 @@ class Rows:
                 raise ValueError(f"{source}: no such table; the path is relative to the audit file")
             if path.suffix == ".parquet":
                 frame = pd.read_parquet(path)
-            else:  # a column without a name, such as one of row numbers, is of no use
+            else:
                 frame = read_table(path, "a comma-separated table")
-                frame = frame.drop(columns="", errors="ignore")
         given = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
         frame = given.apply(tidy_cells).dropna(how="all")
         if frame.empty:

@@ -41,11 +41,14 @@ FIRST_WAIT = 0.5
 """Seconds from which the waits between them grow."""
 MOST_BYTES = 1_000_000
 """Length of an answer at most, after it was unpacked."""
-MOST_FAILURES, ENOUGH_TO_JUDGE = 0.3, 40
-"""The run ends when more than this share of so many calls fails."""
+CALLS_TO_JUDGE = 40
+"""Calls after which a run may end because of failures."""
+MOST_FAILURES = 0.3
+"""The run ends when a larger share of all calls fails."""
 _AT_A_TIME = 65_536
 """Bytes of an answer that are read at a time."""
-_BUSY, _TRY_AGAIN = 429, (408, 425, 429)
+_TOO_MANY_CALLS = 429
+_TRY_AGAIN = (408, 425, _TOO_MANY_CALLS)
 """Of the statuses that blame the request, which are 400 to 499: those that another try may mend."""
 _HOPELESS = {
     **dict.fromkeys((401, 403, 407), "refuses the key (HTTP {}); check model.headers"),
@@ -227,8 +230,8 @@ class RemoteModel(BlackBox):
         self._next_turn = max(self._next_turn, now) + 1 / self._http.per_second
 
     def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
-        self._failed += failure.status != _BUSY  # which is no fault
-        if self._called >= ENOUGH_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
+        self._failed += failure.status != _TOO_MANY_CALLS  # which is no fault
+        if self._called >= CALLS_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
             raise fault("calls_failed", self.name, self._failed, self._called, failure, cache.path)
 
     def _stop_if_silent(self, failure: CallFailed, cache: AnswerCache, again: bool) -> None:
