@@ -4,3 +4,9 @@
 them as that data set does, `known_truth` puts a latent space in front of them, and `batches`
 renders whole sets into a folder.
 """
+
+import lazy_loader
+
+import helpers  # sets the pins of the processor before numpy is imported
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
