@@ -25,6 +25,7 @@ from record import write_rows
 
 import facerender
 from faceaudit import annotations, make_plan, read_specification
+from faceaudit.annotations import schema
 from faceaudit.designs.matched import effects_by_cell, judged
 from faceaudit.effects.verdicts import Z
 from faceaudit.images import faces
@@ -60,7 +61,7 @@ def seen_by_reader(parameters: torch.Tensor) -> pd.DataFrame:
 
 def measures(images: np.ndarray) -> np.ndarray:
     """What a reader measures of images from 0 to 255: a column each, with its error."""
-    names = labels.hidden_names(images.round().astype(np.uint8))
+    names = schema.hidden_names(images.round().astype(np.uint8))
     if not SHOWN.keys() >= {*names}:
         for path in WORK.glob("*/*_codes.npy"):
             remember(path.parent, path.stem.removesuffix("_codes"))
@@ -73,7 +74,7 @@ def measures(images: np.ndarray) -> np.ndarray:
 def remember(folder: Path, part: str) -> torch.Tensor:
     """What a part's images show, (n, P)."""
     parameters = GENERATOR.parameters(torch.from_numpy(np.load(folder / f"{part}_codes.npy")))
-    names = labels.hidden_names(np.load(folder / f"{part}.npy", mmap_mode="r"))
+    names = schema.hidden_names(np.load(folder / f"{part}.npy", mmap_mode="r"))
     SHOWN.update(zip(names, parameters.numpy(), strict=True))
     return parameters
 
@@ -92,7 +93,7 @@ def answered(audit, images, attributes, *, folder, stage, **rest) -> labels.Said
     """Leave an export of simulated people for a part of an audit, and go on as it does."""
     parameters = remember(folder, stage.removesuffix("-crops"))
     seen_as = raters.on_crops if stage.endswith("-crops") else crowd.perceived
-    shown = seen_as(facerender.visible_scores(parameters)).set_axis(labels.hidden_names(images))
+    shown = seen_as(facerender.visible_scores(parameters)).set_axis(schema.hidden_names(images))
     shown = shown.loc[~shown.index.duplicated(), [*attributes]]
     about = {"seed": audit.design.seed, "stage": f"stranger {stage}"}
     said = crowd.annotate(shown, audit.people.raters, **about)

@@ -47,6 +47,7 @@ from faceaudit import (
     write_json,
 )
 from faceaudit.annotations import ATTRIBUTES
+from faceaudit.annotations.schema import hidden_names
 from faceaudit.checks import better_preparation, check_preparation
 from faceaudit.designs.matched import judged
 from faceaudit.designs.pairs import ask_recogniser
@@ -56,7 +57,7 @@ from faceaudit.images import directions as own_generator, rated
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
 from faceaudit.models.asking import ask, check_model, model_of
-from faceaudit.people.labels import Said, hidden_names, said_of
+from faceaudit.people.labels import Said, said_of
 from faceaudit.report.page import write_html
 from faceaudit.utils.formatting import in_points, spaced, with_minus
 from faceaudit.verification.prototypes import image_index

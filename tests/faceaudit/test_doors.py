@@ -16,10 +16,10 @@ from scipy.special import logit
 import faceaudit
 from faceaudit import PeopleNeeded, annotations, gate
 from faceaudit.__main__ import main
+from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.specification import read_specification
 from faceaudit.generators import stylegan2
 from faceaudit.images import directions
-from faceaudit.people.labels import hidden_names
 from faceaudit.run import plan_audit, powers, run_audit
 from faceworld import crowd
 

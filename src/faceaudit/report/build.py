@@ -62,7 +62,7 @@ def build_report(
         generator: the card of a generator of somebody's own.
         told: limits that the images and the people brought.
         doubts: name and sentence of each that the run brought, of `faceaudit.checks`.
-        gate: of a calibration, of `faceaudit.images.directions.Gate.content`.
+        gate: of a calibration, of `faceaudit.images.directions.gate`.
 
     Returns:
         The report.

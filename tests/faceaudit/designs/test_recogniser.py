@@ -9,9 +9,9 @@ from PIL import Image
 
 import faceaudit
 from faceaudit.annotations.pair_ratings import PAIR_SCALES, side_by_side
+from faceaudit.annotations.schema import hidden_names
 from faceaudit.designs.pairs import draw_pairs, open_faces
 from faceaudit.file.specification import read_specification
-from faceaudit.people.labels import hidden_names
 from faceaudit.report.page import page
 from faceaudit.run import plan_audit, run_audit
 from faceworld.pair_crowd import annotate_pairs, write_pair_export

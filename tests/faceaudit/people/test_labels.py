@@ -8,8 +8,9 @@ import pytest
 
 from faceaudit import annotations
 from faceaudit.annotations import ATTRIBUTES
+from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.specification import read_specification
-from faceaudit.people.labels import hidden_names, people_said
+from faceaudit.people.labels import people_said
 from faceaudit.people.tasks import PeopleNeeded
 from faceworld import crowd
 
