@@ -2,6 +2,4 @@
 
 import lazy_loader
 
-import helpers  # sets the pins, before numpy is imported
-
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

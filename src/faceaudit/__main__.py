@@ -20,11 +20,12 @@ exit codes, of gate:
 import argparse
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from faceaudit import run
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.report.gate import BROKEN, PASSED, STATES, gate, warnings_of
+from faceaudit.run import Folders, plan_audit, run_audit
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,7 +35,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     plan, run, gates = (commands.add_parser(name, **form) for name in ("plan", "run", "gate"))
     for own in (plan, run):
-        own.add_argument("file", help="the audit file, for example audits/example.yml")
+        own.add_argument("file", help="the audit file, for example audits/table.yml")
+        own.add_argument("--out", type=Path, help="the folder of the report; else beside the file")
     run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
     gates.add_argument("report", help="a report.json")
     gates.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
@@ -42,10 +44,16 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Run a command; gives the exit code."""
+def main(arguments: Sequence[str], plan: Callable = plan_audit, run: Callable = run_audit) -> int:
+    """Run a command; gives the exit code.
+
+    Args:
+        arguments: of the command line.
+        plan: what writes a plan, as `faceaudit.run.plan_audit` does.
+        run: what runs an audit, as `faceaudit.run.run_audit` does.
+    """
     try:
-        code, lines = _do(parser().parse_args(arguments))
+        code, lines = _do(parser().parse_args(arguments), plan, run)
     except SystemExit as stop:  # of wrong arguments, which are no undecided comparison
         return BROKEN if stop.code else PASSED
     except PeopleNeeded as stop:
@@ -60,13 +68,14 @@ def main(arguments: Sequence[str]) -> int:
     return code
 
 
-def _do(chosen: argparse.Namespace) -> tuple[int, list[str]]:
+def _do(chosen: argparse.Namespace, plan: Callable, run: Callable) -> tuple[int, list[str]]:
     if chosen.command == "gate":
         return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
+    folders = Folders(chosen.out, chosen.out / "kept") if chosen.out else None
     if chosen.command == "plan":
-        run.plan_audit(chosen.file)
+        plan(chosen.file, folders=folders)
         return PASSED, []
-    report = run.run_audit(chosen.file, device=chosen.device)
+    report = run(chosen.file, device=chosen.device, folders=folders)
     return PASSED, [*warnings_of(report), report.answer]
 
 

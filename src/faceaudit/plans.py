@@ -19,13 +19,11 @@ from typing import Any
 from scipy.optimize import brentq
 
 from faceaudit import effects
-from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.file.parts import Export
 from faceaudit.file.specification import IMAGES, Specification
 from faceaudit.utils import files
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import write_text
-from faceworld.crowd import MEDIAN_SECONDS
 
 Plan = Mapping[str, Any]
 LEVEL, EXPECTED_ERROR = 0.05, 0.1
@@ -40,8 +38,10 @@ LEAK, SPREAD = 0.15, 0.03
 may lie apart within a level, in scores: upper limits of a calibration's gate."""
 RATERS_OF_NEUTRAL, SPARE = 30, 1.25
 """People who see each neutral face; faces that they see, for each that is needed."""
-SECONDS, PRICE = MEDIAN_SECONDS / len(ATTRIBUTES), 0.02
-"""Of an answer, for the sizes only: what the simulated crowd takes, and a fee without a source."""
+SECONDS = 3.5
+"""Of an answer, for the sizes only: what a simulated crowd takes."""
+PRICE = 0.02
+"""Of an answer, for the sizes only: a fee without a source."""
 CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
 GAPS, GAPS_BY_CELL = "differences between levels", "differences by cell"
 UNANSWERED = "differences in having no answer"

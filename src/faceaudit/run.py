@@ -1,15 +1,18 @@
 """An audit from its file to its report, in stages that leave what they finished.
 
-What was planned, rendered and answered lies in `artifacts/audits/<name>/` and is used again when
-the audit runs again; the report lies in `build/audits/<name>/`.
+What was planned, rendered and answered is kept in one folder and is used again when the audit runs
+again; the report goes to another one (`Folders`).
 """
+
+from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from faceaudit import words
@@ -41,8 +44,9 @@ from faceaudit.report.page import contact_sheet, write_card, write_html
 from faceaudit.report.schema import Report, write_json
 from faceaudit.utils import errors
 from faceaudit.utils.files import alone, write_text
-from helpers.artifacts import root
-from helpers.artifacts.lineage import ROOT
+
+if TYPE_CHECKING:  # with torch
+    from faceaudit.images.faces import Pictures
 
 WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
 REPORTED = "reported"
@@ -51,9 +55,23 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system: a full disk, a quota that is used up, a file larger than may be."""
 
 
-def folders(specification: Specification) -> tuple[Path, Path]:
-    """Where an audit keeps what it finished, and where its report goes."""
-    return root() / "audits" / specification.name, ROOT / "build" / "audits" / specification.name
+@dataclass(frozen=True)
+class Folders:
+    """Where an audit leaves its files.
+
+    Attributes:
+        report: for the report.
+        kept: for what is finished and used again.
+    """
+
+    report: Path
+    kept: Path
+
+    @classmethod
+    def beside(cls, specification: Specification) -> Folders:
+        """Folders beside the audit file, by the name of the audit."""
+        report = specification.path.parent / specification.name
+        return cls(report, report / "kept")
 
 
 @contextmanager
@@ -82,12 +100,15 @@ def room_for(what: str, folder: Path) -> Iterator[None]:
         ) from error
 
 
-def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict[str, Any]]:
+def plan_audit(
+    path: str | Path, say: Say = print, *, folders: Folders | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user.
+        folders: where files go, by default beside the audit file.
 
     Returns:
         The plan that was made first, and what it would be by the file as it is now.
@@ -97,8 +118,14 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
         OSError: the disk is full.
     """
     specification = read_specification(path)
+    return _planned(specification, say, folders or Folders.beside(specification))
+
+
+def _planned(
+    specification: Specification, say: Say, folders: Folders
+) -> tuple[dict[str, Any], dict[str, Any]]:
     now = _plan(specification)
-    place = folders(specification)[0] / "plan.json"
+    place = folders.kept / "plan.json"
     told = "kept as it was," if place.exists() else "written to"
     with room_for("the plan", place.parent):
         plan = keep_plan(now, place)
@@ -108,13 +135,22 @@ def plan_audit(path: str | Path, say: Say = print) -> tuple[dict[str, Any], dict
     return plan, now
 
 
-def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report:
+def run_audit(
+    path: str | Path,
+    say: Say = print,
+    device: str = "cpu",
+    *,
+    folders: Folders | None = None,
+    pictures: Pictures | None = None,
+) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
     Args:
         path: of the audit file.
         say: takes a sentence for the user after every stage.
         device: "cpu" or "cuda", where networks of files make images and answer.
+        folders: where files go, by default beside the audit file.
+        pictures: makes the images where the audit file names a world of faces.
 
     Returns:
         The report; `report.html`, `report.json` and `model_card.md` are written.
@@ -128,13 +164,15 @@ def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report
     specification = read_specification(path)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
         raise errors.fault("no_table", path)
-    kept, written = folders(specification)
+    folders = folders or Folders.beside(specification)
+    kept = folders.kept
+    written = folders.report
     with room_for("images, tasks and answers", kept), alone(kept / ".lock", say):
-        plan, now = plan_audit(path, say)
+        plan, now = _planned(specification, say, folders)
         for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
             (written / name).unlink(missing_ok=True)
         try:
-            report, sheet = _report(specification, plan, now, say, device)
+            report, sheet = _report(specification, plan, now, say, device, folders, pictures)
         except ValueError:
             # To mend a fault before anything was asked is no departure: the next plan is the first.
             if not ((kept / REPORTED).exists() or (kept / "answers").exists()):
@@ -150,23 +188,30 @@ def run_audit(path: str | Path, say: Say = print, device: str = "cpu") -> Report
 
 
 def _report(
-    specification: Specification, plan: dict[str, Any], now: dict[str, Any], say: Say, device: str
+    specification: Specification,
+    plan: dict[str, Any],
+    now: dict[str, Any],
+    say: Say,
+    device: str,
+    folders: Folders,
+    pictures: Pictures | None,
 ) -> tuple[Report, dict[str, Any] | None]:
     for sentence in powers(specification):
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
     asks = {"verification": ask_recogniser, "portraits": ask_about_portraits}
     if data is None and own.kind in asks:
-        data, more = asks[own.kind](own, folders(own)[0], say, device)
+        data, more = asks[own.kind](own, folders.kept, say, device)
     elif data is None:
-        data, more, sheet = _with_a_model(own, now, say, device)
+        data, more, sheet = _with_a_model(own, now, say, device, folders.kept, pictures)
     analyses = {Pairs: analyse_pairs, Portraits: analyse_portraits}
     tables = analyses.get(type(data), analyse)(data, now)
     if isinstance(data, Audited):  # which an audit of portraits can be held against
         images = in_words(data.frame, own.axes)
-        written = folders(own)[1]
-        with room_for("the table of images", written):
-            write_text(written / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n"))
+        with room_for("the table of images", folders.report):
+            write_text(
+                folders.report / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n")
+            )
     if own.target is not None:
         tables["target"] = transported(data.frame, own)
     return build_report(data, tables, plan, now, **more), sheet
@@ -183,22 +228,27 @@ def _tabled(own: Specification) -> Audited | Pairs | Portraits | None:
 
 
 def _with_a_model(
-    specification: Specification, plan: dict[str, Any], say: Say, device: str
+    specification: Specification,
+    plan: dict[str, Any],
+    say: Say,
+    device: str,
+    kept: Path,
+    pictures: Pictures | None,
 ) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     from faceaudit.images.faces import show  # with torch
 
-    kept, threshold = folders(specification)[0], plan["threshold"]
+    threshold = plan["threshold"]
     model = model_of(specification, device=device)
-    shown = show(specification, plan, kept, model, say, device)
+    shown = show(specification, plan, kept, model, say, device, pictures)
     images, labelled = shown.images, shown.labelled
     answers, told = examine(model, images, labelled["label"], kept, say, plan["seed"])
     doubts = [*shown.more.get("doubts", ()), *told["doubts"]]
     more = shown.more | told | {"doubts": doubts}
     data = judged(labelled.assign(score=answers.values), threshold, True, shown.source)
-    if shown.world is not None:
+    if shown.truth is not None:
         asked = partial(ask, model, folder=kept / "answers")
-        more["truth"] = shown.world.truth(asked, threshold, specification, kept / "truth.npy")
+        more["truth"] = shown.truth(asked, threshold)
         say(f"truth: {specification.generator.base_faces} other faces, by intervention")
     return data, more, contact_sheet(images, labelled, specification.axes)
 

@@ -1,9 +1,17 @@
-"""Audits of the face world: its faces, its truth, and the models of the example files."""
+"""Audits of the face world: its faces, its truth, and the models of the example files.
+
+python -m faceworld.audit run audits/example.yml     what `make audit` does
+
+The commands are those of `python -m faceaudit`. Two things come on top: audit files may name the face
+world (`generator: {kind: known-truth}`), and what the example files name is made before they run.
+What was finished lies in `artifacts/audits/<name>/`, the report in `build/audits/<name>/`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +21,18 @@ import torch
 from PIL import Image
 
 import facerender
-from faceaudit.file.specification import Specification
+from faceaudit import run
+from faceaudit.__main__ import main
+from faceaudit.file.parts import Export, Simulated
+from faceaudit.file.specification import Specification, read_specification
 from faceaudit.images import directions as own
+from faceaudit.images.faces import AuditImages, Score
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
+from faceaudit.models.answers import Say
 from faceaudit.people.labels import Said
+from faceaudit.report.schema import Report
+from faceaudit.run import Folders
 from faceaudit.utils.errors import fault
 from faceworld import networks, populations
 from faceworld import people as invented
@@ -26,16 +41,74 @@ from faceworld.known_truth import KnownTruthGenerator
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
-from helpers.artifacts import lineage
+from helpers.artifacts import lineage, root
 
 DOSES = (0.2, 0.8)
 """Of every axis, on its scale from 0 to 1."""
 STAGE = "audit"
-Score = Callable[[np.ndarray], np.ndarray]
-"""Images → a score of each, NaN where there is no answer."""
+
+
+# --- the commands
+
+
+def folders_of(specification: Specification) -> Folders:
+    """Where an audit of this checkout leaves its files."""
+    name = specification.name
+    return Folders(report=lineage.ROOT / "build" / "audits" / name, kept=root() / "audits" / name)
+
+
+def plan_audit(
+    path: str | Path, say: Say = print, *, folders: Folders | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Write the plan of an audit, as `faceaudit.run.plan_audit` does, into folders of this checkout."""
+    specification = read_specification(path)
+    make_examples(specification)
+    return run.plan_audit(path, say, folders=folders or folders_of(specification))
+
+
+def run_audit(
+    path: str | Path, say: Say = print, device: str = "cpu", *, folders: Folders | None = None
+) -> Report:
+    """Run an audit, as `faceaudit.run.run_audit` does, also of the face world."""
+    specification = read_specification(path)
+    make_examples(specification)
+    folders = folders or folders_of(specification)
+    return run.run_audit(path, say, device, folders=folders, pictures=pictures_of_the_world)
+
+
+def make_examples(specification: Specification) -> None:
+    """Make the files that an audit file names, if they are those of the examples."""
+    named = [specification.images, getattr(specification.model, "path", None)]
+    for path in named:
+        if path is not None and (make := EXAMPLES.get(specification.beside(path).resolve())):
+            make(specification.beside(path))
 
 
 # --- the face world
+
+
+def pictures_of_the_world(specification: Specification, units: int, folder: Path) -> AuditImages:
+    """Faces of the world, what people see of them, and the effects by intervention."""
+    world = World.of(specification)
+    people = specification.people
+    index, parameters = world.faces(units)
+
+    def seen() -> np.ndarray:
+        return render_to_store(parameters, people.size, folder / "people" / "images.npy")
+
+    return AuditImages(
+        index=index,
+        images=render_to_store(parameters, specification.size, folder / "images.npy"),
+        source="the known-truth face world",
+        shown=f"{units} faces, {specification.size} pixels wide",
+        labelled=(
+            simulated_answers(index, parameters, specification)
+            if isinstance(people, Simulated)
+            else None
+        ),
+        seen=seen if isinstance(people, Export) else None,
+        truth=partial(world.truth, specification=specification, path=folder / "truth.npy"),
+    )
 
 
 @dataclass(frozen=True)
@@ -126,12 +199,6 @@ PEOPLE, IMAGES = 60, 5
 """People of each group that the recogniser is audited on, and images of each of them."""
 
 
-def make_example(path: Path) -> None:
-    """Make a file that an audit file names, if it is one of the examples'."""
-    if make := EXAMPLES.get(path.resolve()):
-        make(path)
-
-
 def make_example_model(path: Path) -> Path:
     """Train the classifier and write it as ONNX, with weights and images beside it."""
     drawn = populations.sample("celeba-like", 2000, CLASSIFIER_SEED)
@@ -177,3 +244,7 @@ EXAMPLES = {
     lineage.ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
     lineage.ROOT / "build" / "audits" / "example-faces.csv": make_example_faces,
 }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], plan_audit, run_audit))

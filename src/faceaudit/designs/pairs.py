@@ -135,11 +135,9 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
     """
-    from faceaudit.images.pictures import pictures
-    from faceworld.audit import make_example  # with torch
+    from faceaudit.images.pictures import pictures  # with torch
 
     table, columns = specification.beside(specification.images), specification.columns
-    make_example(table)
     rows = Rows.read(table)
     own = {"image": columns.image, "identity": columns.identity, "group": columns.group}
     own["unit"] = columns.unit if "unit" in columns.model_fields_set else columns.identity

@@ -1,12 +1,8 @@
-"""The images of an audit and what people say of them, from every kind of generator.
-
-The recipe of the face world is that of chapters 05, 06 and 10, with the exact directions, which
-move nothing but the axes: base faces of adults, projected onto the axes' hyperplanes, shown at
-every combination of the doses.
-"""
+"""The images of an audit, from a folder or a generator, and the labels that people give them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.file.parts import Export, Images, KnownTruth, Simulated
+from faceaudit.file.parts import Images, KnownTruth
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows, matched
 from faceaudit.generators.image_cache import synthesize_to_store
@@ -29,65 +25,112 @@ from faceaudit.people.labels import said_of
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
 from faceaudit.words import told
-from faceworld.audit import World, simulated_answers
-from faceworld.rendering import render_to_store
 
 # --- the images of an audit
 
 
+Score = Callable[[np.ndarray], np.ndarray]
+"""Images → a score of each, NaN where there is no answer."""
+
+
 @dataclass(frozen=True)
-class Shown:
-    """Images, and what is known of them before the model is asked.
+class AuditImages:
+    """Images, and what is known of them before people and the model are asked.
+
+    Attributes:
+        index: a row per image: image_id, unit and `<axis>_level` of every axis and placebo.
+        images: uint8 (n, 3, height, width), in the order of the rows.
+        source: of the images, for the report.
+        shown: what they are, in words, such as "40 faces, 64 pixels wide".
+        labelled: the index with labels and annotated columns, where they are known without asking
+            people; else None.
+        seen: makes the images that people see, where these are others than the model's.
+        truth: gives the effects by intervention, of the scores and the threshold of a model, where
+            they can be computed (`faceworld.scorecard.truth.effects`).
+        card: of the generator, for the report.
+    """
+
+    index: pd.DataFrame
+    images: np.ndarray
+    source: str
+    shown: str
+    labelled: pd.DataFrame | None = None
+    seen: Callable[[], np.ndarray] | None = None
+    truth: Callable[[Score, float], pd.DataFrame] | None = None
+    card: Mapping[str, Any] | None = None
+
+
+Pictures = Callable[[Specification, int, Path], AuditImages]
+"""Audit file, number of matched faces and a folder to keep images in → the images."""
+
+
+@dataclass(frozen=True)
+class LabelledImages:
+    """Images of an audit with their labels.
 
     Attributes:
         labelled: a row per image: image_id, unit, levels, label, annotated columns.
         images: uint8 (n, 3, height, width), in the order of the rows.
         source: of the images, for the report.
-        world: whose truth can be computed, of the face world.
+        truth: as of `AuditImages`.
         more: what the report has of them, by arguments of `build_report`.
     """
 
     labelled: pd.DataFrame
     images: np.ndarray
     source: str
-    world: World | None = None
+    truth: Callable[[Score, float], pd.DataFrame] | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
 
 def show(
-    specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
-) -> Shown:
+    specification: Specification,
+    plan: dict,
+    folder: Path,
+    model: BlackBox,
+    say: Say,
+    device: str,
+    pictures: Pictures | None = None,
+) -> LabelledImages:
     """Make or read the images of an audit, and get the labels of them.
 
     The model under audit is tried on some of the images before people are asked; `device` is where
-    networks of files compute.
+    networks of files compute. `pictures` makes the images of the kind known-truth.
+
+    Raises:
+        ValueError: the audit file names a world of faces, and there are no `pictures` of one.
     """
-    source, people, units = specification.generator, specification.people, plan["sizes"]["units"]
-    if not isinstance(source, KnownTruth | Images):
+    source, units = specification.generator, plan["sizes"]["units"]
+    if isinstance(source, Images):
+        made = _in_a_folder(specification, folder)
+    elif not isinstance(source, KnownTruth):
         return _of_a_generator(specification, plan, folder, model, say, device)
-    if isinstance(source, KnownTruth):
-        world, name, card = World.of(specification), "the known-truth face world", None
-        index, parameters = world.faces(units)
-        images = render_to_store(parameters, specification.size, folder / "images.npy")
-        shown = f"{units} faces, {specification.size} pixels wide"
+    elif pictures is not None:
+        made = pictures(specification, units, folder)
     else:
-        index, found = open_images(specification)
-        images = synthesize_to_store(found, found.codes, folder / "images.npy")
-        world, name, card = None, source.table.name, found.card
-        shown = f"{index['unit'].nunique()} matched faces, from a folder"
-    say(f"faces: {len(index):,} images of {shown}")
-    check_model(model, images)
-    if isinstance(people, Simulated):
-        labelled = simulated_answers(index, parameters, specification)
-        say(f"people: {people.raters} simulated raters looked at every image")
-        return Shown(labelled, images, name, world)
-    seen = images
-    if world is not None and isinstance(people, Export):
-        seen = render_to_store(parameters, people.size, folder / "people" / "images.npy")
+        raise ValueError(
+            f"{specification.path}: generator.kind is known-truth, whose faces are no part of this "
+            "package; in a checkout of the book `python -m faceworld.audit run FILE` has them"
+        )
+    say(f"faces: {len(made.index):,} images of {made.shown}")
+    check_model(model, made.images)
+    if made.labelled is not None:
+        say(f"people: {specification.people.raters} simulated raters looked at every image")
+        return LabelledImages(made.labelled, made.images, made.source, made.truth)
+    seen = made.images if made.seen is None else made.seen()
     said = said_of(specification, seen, specification.asked, folder, model, say, device=device)
     about = [said.about | {"stage": "matched images"}]
-    more = {"people": about, "generator": card, "told": said.limits}
-    return Shown(said.labelled(index, specification), images, name, world, more)
+    more = {"people": about, "generator": made.card, "told": said.limits}
+    labelled = said.labelled(made.index, specification)
+    return LabelledImages(labelled, made.images, made.source, made.truth, more)
+
+
+def _in_a_folder(specification: Specification, folder: Path) -> AuditImages:
+    index, found = open_images(specification)
+    images = synthesize_to_store(found, found.codes, folder / "images.npy")
+    shown = f"{index['unit'].nunique()} matched faces, from a folder"
+    table = specification.generator.table
+    return AuditImages(index, images, table.name, shown, card=found.card)
 
 
 def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
@@ -103,7 +146,7 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
 
 def _of_a_generator(
     specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
-) -> Shown:
+) -> LabelledImages:
     source, units = specification.generator, plan["sizes"]["units"]
     generator, calibrates = rated.generator_of(specification, device), specification.calibration
     ask = partial(said_of, folder=folder, model=model, say=say, device=device)
@@ -131,7 +174,7 @@ def _of_a_generator(
     more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
     more["gate"] = gate
     labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
-    return Shown(labelled, images, name, None, more)
+    return LabelledImages(labelled, images, name, None, more)
 
 
 def _asked_directions(

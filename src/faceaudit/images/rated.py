@@ -13,7 +13,9 @@ import torch
 
 from faceaudit.file.parts import ON_CROPS, Crop, Style
 from faceaudit.file.specification import Specification
+from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator, synthesize_to_store
+from faceaudit.generators.stylegan2 import StyleGenerator
 from faceaudit.models.answers import ask_and_keep
 from faceaudit.models.local import LocalModel, imported, local_model
 from faceaudit.people.labels import Said
@@ -22,7 +24,6 @@ from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_shape
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
-from faceworld.generators import load_generator
 
 SAMPLES = "audit/samples"
 """Key of the draw of the codes of which directions are found."""
@@ -40,8 +41,10 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     source = specification.generator
     if isinstance(source, Style):
         path = specification.beside(source.weights)
-        how = {"truncation": source.truncation, "precision": source.precision}
-        found = load_generator(source.kind, device=device, weights=path, **how)
+        network = load_checkpoint(path, kind=source.kind)
+        found = StyleGenerator(
+            network, device, truncation=source.truncation, precision=source.precision
+        )
         found.card |= {"sha256": file_hash(path)}
         if source.precision != "float32":
             found.card["grey_levels_from_float32"] = found.rounding()

@@ -19,9 +19,8 @@ from faceaudit.file.parts import Onnx, PythonModel
 from faceaudit.models import answers
 from faceaudit.models.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
 from faceaudit.utils.errors import fault
-from faceaudit.utils.files import file_hash
+from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.names import paths_on_disk
-from helpers.artifacts.lineage import digest
 
 BATCH, KEPT_TOGETHER = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
@@ -233,11 +232,8 @@ def local_model(
         said = {"kind": "python", "function": given.function, "version": given.version}
         call, source = _function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
-    from faceworld.audit import make_example  # with torch
-
     name_of_file = str(given.path)
     path = paths_on_disk(folder, [name_of_file])[name_of_file]
-    make_example(path)
     network = OnnxNetwork(path, output.name, device)
     # Which fails where shapes differ, and says whether several images can be asked about at once.
     network(given.input(np.zeros((2, 3, 1, 1), np.uint8)))
@@ -248,7 +244,7 @@ def local_model(
     if len(hashes) == 1:
         (said["data_sha256"],) = hashes.values()
     elif hashes:
-        said["data_sha256"], said["data_files"] = digest(hashes), len(hashes)
+        said["data_sha256"], said["data_files"] = hash_of_hashes(hashes), len(hashes)
     if network.one_at_a_time:
         said["asked"] = "one image at a time"
     name = f"{path.name}, output {network.output!r}"

@@ -4,6 +4,7 @@ The order is that of the readers: the answer and what it does not say, then tabl
 limits, then the plan and what departed from it. The words stand in `templates`.
 """
 
+import base64
 import html
 import io
 from collections.abc import Mapping, Sequence
@@ -22,11 +23,8 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plans import UNANSWERED, cell_name
 from faceaudit.report.schema import Disparity, Effect, Gap, Report
-from faceaudit.utils import files as plans
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
-from helpers.figures import BLACK, BLUE, GREY, VERMILION
-from helpers.figures.widgets import encode
 
 
 def write_card(report: Report, path: Path) -> Path:
@@ -39,7 +37,7 @@ def write_card(report: Report, path: Path) -> Path:
     Returns:
         The path.
     """
-    return plans.write_text(path, card(report))
+    return write_text(path, card(report))
 
 
 def card(report: Report) -> str:
@@ -50,6 +48,10 @@ def card(report: Report) -> str:
     return f"---\n{head}---\n{html.escape(body, quote=False)}"
 
 
+BLACK = "#000000"
+BLUE = "#0072B2"
+GREY = "#777777"
+VERMILION = "#D55E00"
 MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
 """Verdict → colour and marker, told apart without colour."""
 WIDTH = 5.2
@@ -58,6 +60,8 @@ LOOK = dict.fromkeys((f"axes.spines.{side}" for side in ("top", "right", "left")
 LOOK |= {"font.size": 10, "svg.hashsalt": "audit", "svg.fonttype": "path"}
 ROWS, SIDE, GAP = 4, 96, 2
 """Faces of a contact sheet, and the height and width of an image and of the gaps, in pixels."""
+QUALITY = 82
+"""Of the faces in a report, from 0 to 100."""
 Row = Effect | Disparity | Gap
 
 
@@ -111,7 +115,14 @@ def contact_sheet(
     sheet = np.concatenate(np.concatenate(sheet, axis=1), axis=1)[:-GAP, :-GAP]
     columns = [cell_name(axes, dict(zip(axes, np.atleast_1d(cell), strict=True))) for cell in table]
     alt = f"{len(table)} faces, each in {len(columns)} versions: {'; '.join(columns)}."
-    return {"address": encode(sheet), "columns": columns, "alt": alt}
+    return {"address": data_address(sheet), "columns": columns, "alt": alt}
+
+
+def data_address(image: np.ndarray) -> str:
+    """One image, uint8 (h, w, 3), as the data address of a WebP file."""
+    stream = io.BytesIO()
+    Image.fromarray(image).save(stream, "webp", quality=QUALITY, method=4)
+    return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
 # --- figures

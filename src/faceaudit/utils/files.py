@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,12 @@ def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[Non
 
 
 State = tuple[int, ...]
+
+
+def hash_of_hashes(hashed: Mapping[str, str]) -> str:
+    """One SHA-256 over names and hashes."""
+    lines = "".join(f"{name} {value}\n" for name, value in hashed.items())
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def file_hash(path: Path) -> str:

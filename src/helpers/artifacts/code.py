@@ -7,6 +7,7 @@ images, trained networks and studies have `made_by` in their keys.
 from collections.abc import Iterable
 from pathlib import Path
 
+from faceaudit.utils.files import hash_of_hashes
 from helpers.artifacts import lineage, manifests
 
 PINS = lineage.PACKAGE / "__init__.py"  # on whose values all numbers hang
@@ -29,4 +30,4 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     modules = [path for path in (source, PINS, *needed.modules) if path.parent != keeping]
     names = {stub: taken for stub, taken in needed.handed_on.items() if stub.parent != keeping}
     code = lineage.hashes(modules, drawing=False) | lineage.hashes_of_names(names, drawing=False)
-    return lineage.digest(code | {name: manifests.versions()[name] for name in packages})
+    return hash_of_hashes(code | {name: manifests.versions()[name] for name in packages})

@@ -16,7 +16,6 @@ that are imported by a text (`importlib`) are not seen.
 """
 
 import ast
-import hashlib
 import os
 import re
 import threading
@@ -29,7 +28,7 @@ from types import SimpleNamespace
 
 import yaml
 
-from faceaudit.utils.files import State, file_hash, state
+from faceaudit.utils.files import State, file_hash, hash_of_hashes, state
 
 ROOT = Path(__file__).resolve().parents[3]
 NOTEBOOKS = ROOT / "notebooks"
@@ -163,15 +162,10 @@ def hashes_of_names(
 ) -> dict[str, str]:
     """One SHA-256 for every stub, of the names taken through it and of where they lead."""
     return {
-        os.path.relpath(stub, ROOT): digest(names)
+        os.path.relpath(stub, ROOT): hash_of_hashes(names)
         for stub, names in sorted(handed_on.items())
         if drawing or not _only_draws(stub)
     }
-
-
-def digest(hashed: Mapping[str, str]) -> str:
-    """One SHA-256 over names and hashes."""
-    return hashlib.sha256("".join(f"{k} {v}\n" for k, v in hashed.items()).encode()).hexdigest()
 
 
 def _only_draws(path: Path) -> bool:

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from faceaudit.utils.files import file_hash, state, write_json
+from faceaudit.utils.files import file_hash, hash_of_hashes, state, write_json
 from helpers.artifacts import lineage, manifests
 
 RECORD = "page.json"
@@ -78,5 +78,5 @@ def _shows(page: str, profile: str) -> dict[str, str]:
             files = manifests.read(stage, profile)["files"]
         except manifests.ArtifactError:
             files = {}
-        found[stage] = lineage.digest({name: files[name]["sha256"] for name in sorted(files)})
+        found[stage] = hash_of_hashes({name: files[name]["sha256"] for name in sorted(files)})
     return found
