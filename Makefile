@@ -92,7 +92,7 @@ digest: $(ENV)  ## compute a small part of every layer, and compare with the num
 # The five audits take some minutes; their reports lie in build/audits afterwards.
 EXAMPLE_AUDITS := example example-smoke portraits table verification
 golden: reproduce  ## compare every number of the run and of the example audits with those of record
-	@for audit in $(EXAMPLE_AUDITS); do $(PYTHON) -m faceaudit run audits/$$audit.yml || exit 1; done
+	@for audit in $(EXAMPLE_AUDITS); do $(PYTHON) -m faceworld.audit run audits/$$audit.yml || exit 1; done
 	@$(PYTHON) tests/golden.py $(PROFILE)
 	@$(PYTHON) tests/golden.py audits
 
@@ -115,10 +115,10 @@ reproduce: $(ENV)  ## run what changed and build the book (the main command)
 AUDIT_FILE = $(or $(AUDIT),$(error which one? for example `make $@ AUDIT=audits/example.yml`))
 
 audit: $(ENV)  ## audit a model, AUDIT=audits/example.yml, from its file to its report
-	@$(PYTHON) -m faceaudit run "$(AUDIT_FILE)" --device $(DEVICE)
+	@$(PYTHON) -m faceworld.audit run "$(AUDIT_FILE)" --device $(DEVICE)
 
 audit-plan: $(ENV)  ## write the plan of AUDIT=... and stop before any model is asked
-	@$(PYTHON) -m faceaudit plan "$(AUDIT_FILE)"
+	@$(PYTHON) -m faceworld.audit plan "$(AUDIT_FILE)"
 
 # The paper's sizes, unless another profile is asked for by name.
 SIZES = $(if $(filter file,$(origin PROFILE)),paper,$(PROFILE))

@@ -42,7 +42,6 @@ from faceaudit import (
     keep_plan,
     make_plan,
     read_specification,
-    run,
     write_card,
     write_json,
 )
@@ -62,7 +61,7 @@ from faceaudit.report.page import write_html
 from faceaudit.utils.formatting import in_points, spaced, with_minus
 from faceaudit.verification.prototypes import image_index
 from faceworld import crowd, load_generator, networks, raters
-from faceworld.audit import World, simulated_answers, write_faces
+from faceworld.audit import World, folders_of, simulated_answers, write_faces
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth as known_truth
@@ -168,7 +167,7 @@ draw_report(table_report)
 # An auditor seldom gets the model. Somebody else makes the images, asks people and the system, and sends
 # a table. It has a row per image: the face it belongs to, the levels, the raters' answers and the score.
 # That is all that the statistics need. Four lines make the report of {numref}`fig-report`, and the command
-# `python -m faceaudit run audits/table.yml` does the same.
+# `make audit AUDIT=audits/table.yml` does the same.
 
 # %%
 rows = from_table(lineage.ROOT / "audits/table.csv", of_table)
@@ -566,7 +565,7 @@ if study == EXAMPLE:
 # %% tags=["remove-input", "study"]
 own = read_specification(file)
 if study != EXAMPLE:
-    folder, _ = run.folders(own)
+    folder = folders_of(own).kept
 folder.mkdir(parents=True, exist_ok=True)
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
 require_questions(own)

@@ -6,7 +6,7 @@ import math
 import golden
 import pytest
 
-from faceaudit.run import run_audit
+from faceworld.audit import run_audit
 from helpers.artifacts import lineage
 
 TOLERATED = golden.ABSOLUTE_TOLERANCE / 2
@@ -60,7 +60,7 @@ def test_the_smoke_book_arrives_at_the_numbers_of_record():
 def test_example_audits_arrive_at_the_numbers_of_record(name, tmp_path, monkeypatch):
     """If a change is meant: `make golden` tells how to renew the record."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr("faceaudit.run.ROOT", tmp_path)
+    monkeypatch.setattr("faceworld.audit.ROOT", tmp_path)
     run_audit(lineage.ROOT / "audits" / f"{name}.yml")
     computed = golden.report_values(tmp_path / "build" / "audits" / name / "report.json")
     recorded = golden.read_record(golden.RECORDS / golden.AUDITS / f"{name}.txt")

@@ -107,7 +107,7 @@ def claims(profile: str, ran: list[str] | None = None) -> int:
 def study(asked: argparse.Namespace) -> str | None:
     """Go through the study of GENERATOR; gives its file, or None where people come first."""
     from faceaudit import PeopleNeeded
-    from faceaudit.run import run_audit
+    from faceworld.audit import run_audit
     from helpers.study import AUDITS, require_study, study_file, write_study  # with torch
 
     folder = Path(os.path.relpath(AUDITS))

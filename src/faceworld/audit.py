@@ -2,14 +2,15 @@
 
 python -m faceworld.audit run audits/example.yml     what `make audit` does
 
-The commands are those of `python -m faceaudit`. Two things come on top: audit files may name the face
-world (`generator: {kind: known-truth}`), and what the example files name is made before they run.
-What was finished lies in `artifacts/audits/<name>/`, the report in `build/audits/<name>/`.
+The commands are those of `python -m faceaudit`. Two things come on top: audit files may name the
+face world (`generator: {kind: known-truth}`), and what the example files name is made before they
+run. What was finished lies in `artifacts/audits/<name>/`, the report in `build/audits/<name>/`.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,8 +22,8 @@ import torch
 from PIL import Image
 
 import facerender
+from faceaudit import __main__ as commands
 from faceaudit import run
-from faceaudit.__main__ import main
 from faceaudit.file.parts import Export, Simulated
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.images import directions as own
@@ -41,7 +42,8 @@ from faceworld.known_truth import KnownTruthGenerator
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
-from helpers.artifacts import lineage, root
+from helpers.artifacts import root
+from helpers.artifacts.lineage import ROOT
 
 DOSES = (0.2, 0.8)
 """Of every axis, on its scale from 0 to 1."""
@@ -54,13 +56,16 @@ STAGE = "audit"
 def folders_of(specification: Specification) -> Folders:
     """Where an audit of this checkout leaves its files."""
     name = specification.name
-    return Folders(report=lineage.ROOT / "build" / "audits" / name, kept=root() / "audits" / name)
+    return Folders(report=ROOT / "build" / "audits" / name, kept=root() / "audits" / name)
 
 
 def plan_audit(
     path: str | Path, say: Say = print, *, folders: Folders | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Write the plan of an audit, as `faceaudit.run.plan_audit` does, into folders of this checkout."""
+    """Write the plan of an audit, as `faceaudit.run.plan_audit` does.
+
+    Files go to folders of this checkout, if no others are given.
+    """
     specification = read_specification(path)
     make_examples(specification)
     return run.plan_audit(path, say, folders=folders or folders_of(specification))
@@ -69,7 +74,10 @@ def plan_audit(
 def run_audit(
     path: str | Path, say: Say = print, device: str = "cpu", *, folders: Folders | None = None
 ) -> Report:
-    """Run an audit, as `faceaudit.run.run_audit` does, also of the face world."""
+    """Run an audit, as `faceaudit.run.run_audit` does, also of the face world.
+
+    Files go to folders of this checkout, if no others are given.
+    """
     specification = read_specification(path)
     make_examples(specification)
     folders = folders or folders_of(specification)
@@ -240,11 +248,16 @@ def write_faces(images: np.ndarray, frame: pd.DataFrame, path: Path) -> Path:
 
 
 EXAMPLES = {
-    lineage.ROOT / "build" / "audits" / "example.onnx": make_example_model,
-    lineage.ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
-    lineage.ROOT / "build" / "audits" / "example-faces.csv": make_example_faces,
+    ROOT / "build" / "audits" / "example.onnx": make_example_model,
+    ROOT / "build" / "audits" / "example-recogniser.onnx": make_example_recogniser,
+    ROOT / "build" / "audits" / "example-faces.csv": make_example_faces,
 }
 
 
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; gives the exit code."""
+    return commands.main(arguments, plan_audit, run_audit)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], plan_audit, run_audit))
+    sys.exit(main(sys.argv[1:]))

@@ -13,7 +13,7 @@ import faceaudit
 def home(tmp_path, monkeypatch):
     """A folder of its own for artifacts, reports and the audit file."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr("faceaudit.run.ROOT", tmp_path)
+    monkeypatch.setattr("faceworld.audit.ROOT", tmp_path)
     return tmp_path
 
 

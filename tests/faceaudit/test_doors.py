@@ -15,13 +15,13 @@ from scipy.special import logit
 
 import faceaudit
 from faceaudit import PeopleNeeded, annotations, gate
-from faceaudit.__main__ import main
 from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.specification import read_specification
 from faceaudit.generators import stylegan2
 from faceaudit.images import directions
-from faceaudit.run import plan_audit, powers, run_audit
+from faceaudit.run import powers
 from faceworld import crowd
+from faceworld.audit import main, plan_audit, run_audit
 
 MODELS = """
 import numpy as np

@@ -11,12 +11,12 @@ import pytest
 from face_endpoint import FaceEndpoint
 from PIL import Image
 
-from faceaudit.__main__ import main
 from faceaudit.models import answers
 from faceaudit.models.answers import AnswerCache
 from faceaudit.report.gate import BROKEN, PASSED
 from faceaudit.report.schema import read_json
 from faceaudit.run import room_for
+from faceworld.audit import main
 
 FILE = """\
 name: full
@@ -136,7 +136,7 @@ def test_no_room_at_any_time(audit, home, monkeypatch, capsys):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the file that is always full")
 def test_a_write_in_part_is_no_room_and_another_fault_is_left_as_it_is(tmp_path):
     said = f"{tmp_path}: no room on the disk for codes .*; what is finished is kept"
-    full = open("/dev/full", "wb", 0)  # noqa: SIM115
+    full = open("/dev/full", "wb", 0)
     with full, pytest.raises(OSError, match=said), room_for("codes", tmp_path):
         np.save(full, np.zeros(10_000))
     with pytest.raises(OSError, match=said), room_for("codes", tmp_path):

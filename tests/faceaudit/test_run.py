@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from faceaudit.run import run_audit
+from faceworld.audit import run_audit
 
 FILE = """\
 name: world
@@ -56,6 +56,9 @@ def test_from_file_to_report_with_the_truth_beside(world_file):
 
 
 def test_a_table_is_audited_without_torch(audit_file):
-    code = "import sys; from faceaudit import run; _, file, home = sys.argv; "
-    code += "run.ROOT = run.Path(home); run.run_audit(file); assert 'torch' not in sys.modules"
+    code = "import sys; from pathlib import Path; from faceaudit.run import Folders, run_audit; "
+    code += (
+        "_, file, home = sys.argv; folders = Folders(Path(home, 'report'), Path(home, 'kept')); "
+    )
+    code += "run_audit(file, folders=folders); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code, audit_file, audit_file.parent], check=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from faceaudit.report.page import page
-from faceaudit.run import run_audit
+from faceworld.audit import run_audit
 
 TARGET = ", target: {name: our users, table: users.csv, by: [skin]}}"
 

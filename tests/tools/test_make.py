@@ -55,8 +55,8 @@ def test_an_audit_runs_its_file(repository, target):
     said = make(repository, "-n", target, "AUDIT=audits/my study.yml", "DEVICE=cuda").stdout
     words = shlex.split(said.splitlines()[-1])
     command = target.removeprefix("audit-").replace("audit", "run")
-    at = words.index("faceaudit")
-    assert words[at : at + 3] == ["faceaudit", command, "audits/my study.yml"]
+    at = words.index("faceworld.audit")
+    assert words[at : at + 3] == ["faceworld.audit", command, "audits/my study.yml"]
     assert words[at + 3 :] == (["--device", "cuda"] if target == "audit" else [])
 
 

@@ -17,8 +17,8 @@ from onnx.parser import parse_model
 
 from faceaudit import annotations
 from faceaudit.generators import stylegan2
-from faceaudit.run import run_audit
 from faceworld import crowd
+from faceworld.audit import run_audit
 from helpers import study as own_generator
 from helpers.artifacts import lineage, pages
 
@@ -37,7 +37,7 @@ def brightness(path, scale=1.0):
 def home(tmp_path, monkeypatch):
     """A repository's folders with a generator and a model; what chapter 18 is run with."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr("faceaudit.run.ROOT", tmp_path)
+    monkeypatch.setattr("faceworld.audit.ROOT", tmp_path)
     monkeypatch.setattr(lineage, "ROOT", tmp_path)
     monkeypatch.setattr(own_generator, "AUDITS", tmp_path / "audits")
     monkeypatch.chdir(tmp_path)

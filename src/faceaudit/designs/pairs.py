@@ -135,7 +135,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
     """
-    from faceaudit.images.pictures import pictures  # with torch
+    from faceaudit.images.pictures import pictures_of  # with torch
 
     table, columns = specification.beside(specification.images), specification.columns
     rows = Rows.read(table)
@@ -152,7 +152,7 @@ def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
     if frame["identity"].nunique() == frame["group"].nunique():
         raise ValueError(f"{table}: no group has two identities, so that nobody can be mixed up")
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
-    found = pictures(specification, table, columns.image)
+    found = pictures_of(specification, table, columns.image)
     return frame.iloc[order].reset_index(drop=True), found, found.codes[order]
 
 

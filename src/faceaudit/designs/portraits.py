@@ -160,10 +160,10 @@ def ask_about_portraits(
     Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
     """
     from faceaudit.generators.image_cache import synthesize_to_store
-    from faceaudit.images.pictures import pictures  # with torch
+    from faceaudit.images.pictures import pictures_of  # with torch
 
     own, table = specification, specification.beside(specification.images)
-    found, images = from_portraits(table, own), pictures(own, table, own.columns.image)
+    found, images = from_portraits(table, own), pictures_of(own, table, own.columns.image)
     chosen = pd.Index(images.index["image_id"]).get_indexer(found.frame["image_id"])
     pixels = synthesize_to_store(images, images.codes[chosen], folder / "images.npy")
     say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")

@@ -17,7 +17,7 @@ from faceaudit.frames import Rows, matched
 from faceaudit.generators.image_cache import synthesize_to_store
 from faceaudit.images import directions as own
 from faceaudit.images import rated
-from faceaudit.images.pictures import FILE, ImageSet, pictures
+from faceaudit.images.pictures import FILE, ImageSet, pictures_of
 from faceaudit.models.answers import BlackBox, Say
 from faceaudit.models.asking import check_model
 from faceaudit.models.local import TRIED
@@ -141,7 +141,7 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     """
     table = specification.beside(specification.generator.table)
     index = matched(Rows.read(table), FILE, specification).reset_index(drop=True)
-    return index, pictures(specification, table, FILE)
+    return index, pictures_of(specification, table, FILE)
 
 
 def _of_a_generator(

@@ -20,7 +20,7 @@ from PIL import Image
 from torch import Tensor
 
 from faceaudit.file.specification import Specification
-from faceaudit.utils import arguments, seeding
+from faceaudit.utils import arguments, pictures, seeding
 from faceaudit.utils.names import composed, paths_on_disk
 
 FILE = "file"
@@ -184,7 +184,7 @@ def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, wh
     return index.reset_index(drop=True)
 
 
-def pictures(specification: Specification, table: Path, file: str) -> ImageSet:
+def pictures_of(specification: Specification, table: Path, file: str) -> ImageSet:
     """The pictures of a table, which names their files in a column; all else is read elsewhere."""
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)

@@ -16,9 +16,8 @@ from faceaudit.file.specification import read_specification
 from faceaudit.plans import GAPS, GAPS_BY_CELL, UNANSWERED
 from faceaudit.report.page import card as report_card
 from faceaudit.report.page import page
-from faceaudit.run import run_audit
 from faceworld import populations
-from faceworld.audit import write_faces
+from faceworld.audit import run_audit, write_faces
 from faceworld.rendering import render_to_store
 
 FILE = {

@@ -13,7 +13,7 @@ from faceaudit.annotations.schema import hidden_names
 from faceaudit.designs.pairs import draw_pairs, open_faces
 from faceaudit.file.specification import read_specification
 from faceaudit.report.page import page
-from faceaudit.run import plan_audit, run_audit
+from faceworld.audit import plan_audit, run_audit
 from faceworld.pair_crowd import annotate_pairs, write_pair_export
 
 SIZE, PEOPLE, PICTURES = 8, 24, 4

@@ -6,10 +6,10 @@ import pytest
 from pretended_audits import pretend
 
 import faceaudit
-from faceaudit.__main__ import main
 from faceaudit.report.gate import gate
 from faceaudit.report.page import card, page
 from faceaudit.report.schema import Disparity, read_json, write_json
+from faceworld.audit import main
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
 
