@@ -25,7 +25,7 @@ import yaml
 from record import write_rows
 
 from faceaudit.effects.verdicts import Z
-from faceaudit.utils.files import file_hash
+from faceaudit.utils.files import file_hash, hash_of_hashes
 from helpers.artifacts import RESULTS, lineage, manifests
 from helpers.claims import of_page
 
@@ -138,7 +138,7 @@ def copied(into: str, settings: dict) -> Path:
     names = {path.relative_to(lineage.ROOT): file_hash(path) for path in files}
     told = {name for name in names if name.stem == PAGE or name.parts[0] == "benchmarks"}
     audits = {str(name): content for name, content in names.items() if name not in told}
-    folder = lineage.ROOT / "build" / into / lineage.digest(audits | settings)[:16]
+    folder = lineage.ROOT / "build" / into / hash_of_hashes(audits | settings)[:16]
     for name in names:
         if not (folder / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -137,7 +137,7 @@ def of_seed(seed: int) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def cells_of(shown: faces.Shown, plan: dict, folder: Path) -> pd.DataFrame:
+def cells_of(shown: faces.LabelledImages, plan: dict, folder: Path) -> pd.DataFrame:
     """What each network's audit finds in each cell, and the truth at the medians of the doses."""
     codes = torch.from_numpy(np.load(folder / "transects_codes.npy"))
     real = facerender.to_frame(GENERATOR.parameters(codes)).astype(float)

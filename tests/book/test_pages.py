@@ -63,7 +63,7 @@ widgets.side_by_side({"raw normal": noise, "dual basis": noise}, labels, "hair l
 ends = {"skin": ("light", "dark"), "hair": ("short", "long")}
 shown = {"sheet": widgets.sheet(noise.reshape(2, 2, 3, 24, 24)), "sliders": ends, "alt": "Noise"}
 widgets.explorable("face", "Noise", heads=["model", "score"], answers={"a": [[1, 0], [0, 1]]}, **shown)
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="session")

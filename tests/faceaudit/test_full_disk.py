@@ -136,7 +136,7 @@ def test_no_room_at_any_time(audit, home, monkeypatch, capsys):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the file that is always full")
 def test_a_write_in_part_is_no_room_and_another_fault_is_left_as_it_is(tmp_path):
     said = f"{tmp_path}: no room on the disk for codes .*; what is finished is kept"
-    full = open("/dev/full", "wb", 0)
+    full = open("/dev/full", "wb", 0)  # noqa: SIM115
     with full, pytest.raises(OSError, match=said), room_for("codes", tmp_path):
         np.save(full, np.zeros(10_000))
     with pytest.raises(OSError, match=said), room_for("codes", tmp_path):

@@ -307,7 +307,7 @@ def test_the_package_has_no_way_to_a_network():
 
 # --- what is damaged
 
-A, P, I = CELEBA.keys()
+A, P, I = CELEBA.keys()  # noqa: E741
 J = "CasualConversationsV2.json"
 R = "African_pairs.txt"
 FF, PP, FH, BW, CF, CP = "labels.csv", "p.csv", "f.csv", "bfw.csv", "gender.csv", "pairs.csv"

@@ -103,7 +103,7 @@ def test_a_cell_counts_its_pairs():
 
 
 def test_the_average_is_close_to_the_t_test_of_transect_means():
-    risk = lambda skin, hair, gender: 0.15 + 0.1 * skin
+    risk = lambda skin, hair, gender: 0.15 + 0.1 * skin  # noqa: E731
     frame = transect_frame(300, risk, seed=2, dependence=0.4)
     row = matched_effects(frame, "error", "skin_level", [], "transect").loc["all"]
     means = frame.pivot_table(index="transect", columns="skin_level", values="error")

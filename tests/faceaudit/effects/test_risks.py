@@ -146,7 +146,7 @@ def test_images_of_one_cluster_are_not_independent():
 def test_with_many_errors_intervals_are_those_of_t_tests():
     frame = transect_frame(400, lambda skin, hair, gender: 0.4 + 0.1 * skin, 1, dependence=0.5)
     frame["senior"] = frame["transect"] % 3 == 0
-    means = frame.groupby(["transect", "skin_level"])["error"].mean().unstack()
+    means = frame.groupby(["transect", "skin_level"])["error"].mean().unstack()  # noqa: PD010
     row = risk_differences(frame, "error", "skin_level", cluster="transect").iloc[0]
     paired = ttest_rel(means[1], means[0]).confidence_interval()
     np.testing.assert_allclose([row["low"], row["high"]], paired, atol=0.002)
