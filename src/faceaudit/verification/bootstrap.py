@@ -458,11 +458,11 @@ def disparities(
           at one FMR that of `faceaudit.effects.risks.hybrid_score_interval` with the effective
           sizes of the vertex bootstrap, since the sample sets the threshold. Both count what the
           groups share through identities, which cancels;
-        - low90, high90: the 90 % interval, by which the verdict "within" is given; - p: at which
-        the interval would end in zero; p_holm: Holm over the groups of a measure; - n: pairs of the
-        group that the rate counts; identities: in these; - verdict: against ±`tolerance`, see
-        `faceaudit.effects.verdict`; mde: the minimum detectable
-          effect at the standard error that the interval implies;
+        - low90, high90: the 90 % interval, by which the verdict "within" is given;
+        - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
+        - n: pairs of the group that the rate counts; identities: in these;
+        - verdict: against ±`tolerance`, see `faceaudit.effects.verdict`; mde: the minimum
+          detectable effect at the standard error that the interval implies;
         - reason: why something is not estimable (NaN), else empty.
 
     Raises:
