@@ -24,8 +24,9 @@ import time
 
 import numpy as np
 
-from helpers.artifacts import Stage, kept
+from faceaudit.generators.image_cache import fill
 from faceaudit.utils import noise
+from helpers.artifacts import Stage
 
 stage = Stage("01_first", profile=profile, device=device, seed=seed)
 
@@ -38,7 +39,7 @@ def make(rows):
 
 
 rows = np.linspace(0, 1, 40, dtype=np.float32)
-images = kept.fill(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
+images = fill(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
 
 # %%
 stage.save("numbers.npy", noise.AMOUNT * images.mean(axis=(1, 2, 3)))
@@ -149,7 +150,7 @@ def tiny(tmp_path):
     (folder / "notebooks").mkdir()
     (folder / "notebooks" / "01_first.py").write_text(FIRST)
     (folder / "notebooks" / "02_second.py").write_text(SECOND)
-    (folder / "src/helpers/utils/noise.py").write_text("AMOUNT = 1.0\n")
+    (folder / "src/faceaudit/utils/noise.py").write_text("AMOUNT = 1.0\n")
     (folder / "src/helpers/figures/shades.py").write_text("GREY = 0.5\n")
     repository = Repository(folder)
     yield repository

@@ -22,7 +22,7 @@ IMAGES = 20_000 if "FAULTS" in os.environ else 600
 CLIENT = f"""
 import sys
 import numpy as np
-from faceaudit import model_http
+from faceaudit.models import http as model_http
 from faceaudit.models.answers import Reading, ask_and_keep
 from faceaudit.file.parts import Http
 

@@ -139,11 +139,11 @@ def test_nothing_to_do_takes_no_library_that_is_long_to_import(finished):
 
 
 def test_an_edit_with_its_old_time_is_seen_and_later_stages_follow(finished):
-    path = finished.folder / "src/helpers/utils/noise.py"
+    path = finished.folder / "src/faceaudit/utils/noise.py"
     state = path.stat()
     edit(path, "1.0", "2.0", (state.st_atime_ns, state.st_mtime_ns))
     why = finished.run("--why", "01_first")
-    assert "made by other code: src/helpers/utils/noise.py" in why
+    assert "made by other code: src/faceaudit/utils/noise.py" in why
     assert ran(finished.run()) == ["01_first", "02_second"]
     assert np.load(finished.artifacts / "02_second/double.npy").max() > 500
 
@@ -159,7 +159,7 @@ def test_restyling_a_figure_draws_again_and_computes_nothing_else(finished):
 def test_code_edited_while_it_runs_is_not_blessed(tiny):
     process = tiny.start()
     tiny.kernel()
-    edit(tiny.folder / "src/helpers/utils/noise.py", "1.0", "3.0")
+    edit(tiny.folder / "src/faceaudit/utils/noise.py", "1.0", "3.0")
     words, _ = process.communicate(timeout=60)
     assert process.returncode == 1 and "noise.py while it ran" in words
     assert ran(tiny.run()) == ["01_first", "02_second"]
