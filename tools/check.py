@@ -32,6 +32,15 @@ SECTIONS = ["question", "design contract", "what would change our mind", "exerci
 MOST = {"words of prose": 2200, "figures": 5, "visible cells of code": 20}  # of a chapter
 HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input", "solution"}
 
+MAY_IMPORT = {
+    "facerender": (),
+    "faceaudit": (),
+    "helpers": ("faceaudit",),
+    "faceworld": ("faceaudit", "helpers", "facerender"),
+    "course": ("faceaudit", "helpers", "faceworld", "facerender"),
+}
+"""Package of ours → the others that it may import."""
+
 UNITS = (
     r"%|per\s?cent|percent|(?:percentage )?points?\b|pp\b|px\b|pixels?|images?\b|faces?\b|"
     r"transects?\b|raters?\b|annotators?\b|annotations?\b|samples?\b|epochs?\b|"
@@ -220,11 +229,30 @@ def images(place: str, markdown: str) -> Iterator[str]:
             yield f"{place}: the image {target} needs an alt text"
 
 
+def arrows(root: Path) -> Iterator[str]:
+    """Packages import each other in one direction, anywhere in a file."""
+    for path in sorted(root.glob("src/*/**/*.py")):
+        package = path.relative_to(root / "src").parts[0]
+        allowed = MAY_IMPORT[package]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module]
+            for name in names:
+                first = name.partition(".")[0]
+                if first in MAY_IMPORT and first not in (package, *allowed):
+                    told = ", ".join(allowed) or "no other package of ours"
+                    place = f"{path.relative_to(root)}, line {node.lineno}"
+                    yield f"{place}: imports {name}, and {package} may import {told}"
+
+
 def check(root: Path) -> list[str]:
-    """All problems in the notebooks and pages of a book; that links lead somewhere, Sphinx says."""
+    """All problems of a book: packages, notebooks, pages; where links lead, Sphinx says."""
     rules = (pairing, opening, cell_sizes, balance, lengths, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
-    found = []
+    found = list(arrows(root))
     for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):
         found += [problem for rule in rules for problem in rule(notebook)]
         texts += [(cell.place, cell.source) for cell in notebook.markdown]

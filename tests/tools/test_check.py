@@ -2,7 +2,7 @@
 
 import jupytext
 import pytest
-from check import check, typed_numbers
+from check import arrows, check, typed_numbers
 
 WORDS = "The reader learns here what the next line does and why anybody would want it. "
 METADATA = (
@@ -84,6 +84,23 @@ def book(tmp_path):
     return problems
 
 
+def test_an_import_against_the_order_of_the_packages_is_named(tmp_path):
+    for name, text in {
+        "faceaudit/run.py": "def late():\n    from faceworld.audit import World\n",
+        "faceworld/audit.py": "import numpy\nfrom faceaudit import run\nimport helpers.figures\n",
+        "helpers/figures/charts.py": "import faceworld.audit\n",
+    }.items():
+        path = tmp_path / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert list(arrows(tmp_path)) == [
+        "src/faceaudit/run.py, line 2: imports faceworld.audit, and faceaudit may import no other "
+        "package of ours",
+        "src/helpers/figures/charts.py, line 1: imports faceworld.audit, and helpers may import "
+        "faceaudit",
+    ]
+
+
 def code(lines: int, tag: str = "") -> str:
     return f"\n# %%{tag}\n" + "n = 1\n" * lines
 
@@ -93,6 +110,7 @@ def after_parameters(*text: str) -> tuple[str, str]:
 
 
 HIDDEN = ' tags=["remove-input"]'
+FOLDED = ' tags=["hide-cell"]'
 
 
 @pytest.mark.parametrize(
@@ -101,7 +119,7 @@ HIDDEN = ' tags=["remove-input"]'
         ([], ""),
         ([("n = 4", "n = -4")], ""),
         ([after_parameters(code(6, HIDDEN) * 5)], ""),
-        ([after_parameters(code(15, ' tags=["hide-cell"]'))], ""),
+        ([after_parameters(code(15, FOLDED), code(1, FOLDED))], ""),
         ([(' tags=["parameters"]', "")], "one cell tagged parameters must follow"),
         ([("# %% tags", "# %%\nn = 1\n\n# %% tags")], "parameters must follow the one of imports"),
         ([("n = 4", "n = 2 * 2")], "`n = 2 * 2` is no `name = plain scalar`"),

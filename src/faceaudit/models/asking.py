@@ -8,7 +8,6 @@ from faceaudit.file.parts import Http, Model
 from faceaudit.file.specification import Specification
 from faceaudit.models import answers
 from faceaudit.models.answers import BlackBox, Reading
-from faceaudit.models.http import RemoteModel
 from faceaudit.models.local import SAME, TRIED, LocalModel, local_model
 from faceaudit.utils.errors import fault
 
@@ -22,6 +21,8 @@ def model_of(
     recogniser = given is None and specification.kind == "verification"
     given, gives = given or specification.model, "embedding" if recogniser else "probability"
     if isinstance(given, Http):
+        from faceaudit.models.http import RemoteModel  # with requests
+
         return RemoteModel(given, Reading(gives), specification.design.seed)
     return local_model(given, specification.beside(Path()), gives, device)
 
