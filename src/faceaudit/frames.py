@@ -69,9 +69,11 @@ class Rows:
             source = str(table)
             path = paths_on_disk(Path(), [source])[source]
             if not path.is_file():
-                raise ValueError(f"{source}: no such table; the path is relative to the audit file")
+                raise ValueError(
+                    f"{source}: no such table; paths in an audit file are relative to that file"
+                )
             if path.suffix == ".parquet":
-                frame = pd.read_parquet(path)
+                frame = _read_parquet(path, source)
             else:
                 frame = read_table(path, "a comma-separated table")
         given = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
@@ -206,6 +208,13 @@ class Rows:
         for name, values in found.items():
             self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
         return found
+
+
+def _read_parquet(path: Path, source: str) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except ValueError as error:  # those of pyarrow are, and they do not name the file
+        raise ValueError(f"{source}: a Parquet file was expected ({error})") from None
 
 
 def _composed_header(name: object) -> object:

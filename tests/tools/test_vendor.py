@@ -71,3 +71,15 @@ def test_another_tarball_is_refused_and_npm_that_fails_is_quoted(tmp_path, npm, 
     with pytest.raises(SystemExit, match=r"could not fetch mathjax@3.*network\?\nENOTFOUND 1 7"):
         vendor.vendor(tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("first_line", ["#!/etc/hostname", "no program of this system"])
+def test_the_bundled_npm_takes_over_where_the_one_on_the_path_cannot_be_run(
+    tmp_path, npm, monkeypatch, first_line
+):
+    bundled = f"""import sys, shutil
+name = "mathjax" if "mathjax" in sys.argv[-1] else "html-manager"
+shutil.copy(f"{tmp_path}/{{name}}.tar", "package.tgz")"""
+    monkeypatch.setattr(vendor, "BUNDLED", bundled)
+    (tmp_path / "bin" / "npm").write_text(f"{first_line}\n")
+    assert (vendor.vendor(tmp_path / "out") / "complete").is_file()

@@ -31,6 +31,10 @@ from faceaudit.verdicts import settle_together, with_p_values
 PARTS = 5
 """Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
 Biometrics 24 (1968) 295-313)."""
+MOST_CODES = 20
+"""Whole numbers with at most so many different values are taken for the codes of categories, such
+as of seven races; fifths of codes would mix categories whose numbers are neighbours. Years of age
+and counts have more values as a rule. Each category costs a coefficient of the regression."""
 WRONG = ("False", "True"), "1 (an error), 0, or an empty cell without an answer"
 
 
@@ -53,12 +57,14 @@ class Portraits:
             empty cell) and their count.
         transects: matched images of another audit, if the file names some: unit, error (0 or 1),
             and the levels of some of the axes, by the same names.
+        in_fifths: the covariates of numbers that are cut into fifths.
     """
 
     frame: pd.DataFrame
     source: str
     left_out: pd.DataFrame
     transects: pd.DataFrame | None = None
+    in_fifths: tuple[str, ...] = ()
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """The parts of a report that found portraits have, and its limits."""
@@ -79,14 +85,16 @@ class Portraits:
             name: rows_of(name, tables.get(name)) for name in ("rates", "adjusted", "carried")
         }
         parts["left_out"] = rows_of("left_out", self.left_out)
-        return parts, wording.told("limits_of_portraits", parts, counts, plan)
+        return parts, wording.told("limits_of_portraits", parts, counts, plan, self.in_fifths)
 
 
 def from_portraits(table: str | Path | pd.DataFrame, specification: Specification) -> Portraits:
     """Read a table of portraits, as the audit file describes it.
 
     Rows without a covariate, an identity, a label or one of the two levels of an axis are left out.
-    Where most cells of a covariate are numbers, rows with other cells are left out as well.
+    Where most cells of a covariate are numbers, rows with other cells are left out as well. Numbers
+    are cut into fifths of the portraits. At most five different numbers, and whole numbers with at
+    most `MOST_CODES` different values, are categories instead.
 
     Args:
         table: a `.csv` or `.parquet` file, or a frame.
@@ -139,16 +147,25 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
         for name in {*two} - {*np.take(two, level)}:
             raise ValueError(f"{rows.source}: column {axis!r} has no {name!r} in a row of use")
         frame[axis] = pd.Categorical.from_codes(level, [*two], ordered=True)
+    in_fifths = []
     for name, number in numbers.items():
-        words = rows.frame[name]
-        frame[name] = words.astype(str) if number is None else _parts(number.drop(at.index))
+        if number is None:
+            frame[name] = rows.frame[name].astype(str)
+            continue
+        number = number.drop(at.index)
+        if _are_categories(number):
+            frame[name] = comparable(number)
+        else:
+            frame[name] = pd.qcut(number, PARTS, labels=False, duplicates="drop").astype(str)
+            in_fifths.append(name)
     if columns.error:
         frame["error"] = rows.coded(columns.error, *WRONG)
         frame["no_answer"] = frame["error"].isna().astype(float)
     else:
         frame["label"] = rows.labels(labels, own.classes)
     matched = _read_transects(own) if own.transects else None
-    found = Portraits(frame.reset_index(drop=True), rows.source, left_out, matched)
+    frame = frame.reset_index(drop=True)
+    found = Portraits(frame, rows.source, left_out, matched, tuple(in_fifths))
     return found if asked or columns.error else _answered(found, scores(rows, own).to_numpy(), own)
 
 
@@ -181,11 +198,12 @@ def _read_transects(own: Specification) -> pd.DataFrame:
     return pd.DataFrame({"unit": rows.texts("unit"), "error": wrong} | words).dropna()
 
 
-def _parts(number: pd.Series) -> pd.Series:
-    """In which fifth of the portraits a number lies, as text; of five numbers or fewer, itself."""
-    if number.nunique() > PARTS:
-        return pd.qcut(number, PARTS, labels=False, duplicates="drop").astype(str)
-    return comparable(number)
+def _are_categories(number: pd.Series) -> bool:
+    """Whether each different number is a category: they are few, or codes in whole numbers."""
+    different = number.unique()
+    if len(different) <= PARTS:
+        return True
+    return len(different) <= MOST_CODES and bool((different % 1 == 0).all())
 
 
 def _answered(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:

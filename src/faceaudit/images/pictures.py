@@ -20,8 +20,9 @@ from PIL import Image
 from torch import Tensor
 
 from faceaudit.file.specification import Specification
+from faceaudit.frames import Rows
 from faceaudit.utils import arguments, pictures, seeding
-from faceaudit.utils.names import composed, paths_on_disk
+from faceaudit.utils.names import comparable, composed, paths_on_disk
 
 FILE = "file"
 
@@ -32,10 +33,11 @@ class ImageSet:
     Files are read when they are asked for, turned as their camera says, and made RGB.
 
     Args:
-        table: `.csv` or `.parquet` with a column `file` (a path within the table's folder), the
-            column of the units and one column per attribute; more columns are ignored. Names of
-            files are compared after Unicode's NFC.
+        table: `.csv` (cells parted by commas or tabs) or `.parquet` with a column `file` (a path
+            within the table's folder), the column of the units and one column per attribute; more
+            columns are ignored. Names of files are compared after Unicode's NFC.
         levels: attribute → its levels as they stand in the table, from the lowest to the highest.
+            The cells 2, 2.0 and "2" are the same level.
         unit: the column that says which images belong together.
         size: height and width to which all images are scaled, those that are not square after they
             are cut to the square in their middle; by default images stay as they are.
@@ -51,9 +53,10 @@ class ImageSet:
         size: height and width if both are equal, else None.
 
     Raises:
-        ValueError: one sentence that names the table, and the row, the file or the unit: a column
-            or a file that is missing, a path that leaves the folder, a file or a place in a unit
-            that occurs twice, a level that was not named, or a unit that lacks a combination.
+        ValueError: one sentence that names the table, and the row (the header is row 1), the file
+            or the unit: a table that cannot be read, a column or a file that is missing, a path
+            that leaves the folder, a file or a place in a unit that occurs twice, a level that was
+            not named, or a unit that lacks a combination.
     """
 
     latent_dim = 1
@@ -70,16 +73,16 @@ class ImageSet:
         whole: bool = True,
     ) -> None:
         self.device, self._table, self._scaled = arguments.resolve_device(device), Path(table), None
+        frame = Rows.read(self._table).frame
+        columns = [*dict.fromkeys([file, unit, *levels])]
         try:
-            frame = _read(self._table, file)
-            arguments.require_columns(frame, [file, unit, *levels])
-            arguments.require_rows(frame)
-            for column in (file, unit, *levels):
+            arguments.require_columns(frame, columns)
+            for column in columns:
                 arguments.require_present(frame[column], "a value")
             names = frame[file].astype(str).str.strip().map(composed)
             self._files = _files(names, self._table.parent)
             self.index = _index(frame, names, levels, unit, whole)
-        except (OSError, ValueError) as error:  # those of pandas and pyarrow are ValueErrors
+        except (OSError, ValueError) as error:
             raise ValueError(f"{table}: {error}") from None
         self._native = self._opened(names.iloc[0]).size
         width, height = self._native
@@ -145,15 +148,6 @@ class ImageSet:
         return square.resize((self._scaled, self._scaled), Image.Resampling.LANCZOS)
 
 
-def _read(table: Path, file: str) -> pd.DataFrame:
-    """The rows of a table; those without any value, which spreadsheets leave at the end, go."""
-    if table.suffix == ".parquet":
-        frame = pd.read_parquet(table)
-    else:
-        frame = pd.read_csv(table, dtype={file: str})  # "0010" is a name, and no number
-    return frame.dropna(how="all")
-
-
 def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
     """Name in the table → path; names are those of files below the folder."""
     found = paths_on_disk(folder, names)
@@ -172,8 +166,10 @@ def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, wh
     """Places of the images in their units."""
     index = pd.DataFrame({"image_id": names, "transect": frame[unit]})
     for name, known in levels.items():
-        arguments.require_members(frame[name].unique(), known, f"level of {name}")
-        index[f"{name}_level"] = frame[name].map({level: k for k, level in enumerate(known)})
+        cells = comparable(frame[name])
+        texts = comparable(pd.Series([*known], dtype=object)).tolist()
+        arguments.require_members(cells.unique(), texts, f"level of {name}")
+        index[f"{name}_level"] = cells.map({text: k for k, text in enumerate(texts)})
     arguments.require_distinct(index, index.columns[1:], "place of a unit")
     expected = int(np.prod([len(known) for known in levels.values()]))
     counts = index["transect"].value_counts(sort=False)

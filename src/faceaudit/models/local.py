@@ -138,9 +138,7 @@ class OnnxNetwork:
             filled = np.concatenate([ready, np.repeat(ready[-1:], -len(ready) % fixed, 0)])
             batches = np.split(filled, range(fixed, len(filled), fixed))
             return np.concatenate([self._run(batch) for batch in batches])[: len(ready)]
-        if len(ready) == 1:
-            return self._run(ready)
-        if not self.one_at_a_time:
+        if len(ready) > 1 and not self.one_at_a_time:
             try:
                 raw = self._run(ready)
             except ValueError:
@@ -149,14 +147,10 @@ class OnnxNetwork:
                 if raw.shape[:1] == (len(ready),):
                     return raw
                 self.one_at_a_time = True
-        return np.concatenate([self._of_one(ready[row : row + 1]) for row in range(len(ready))])
-
-    def _of_one(self, image: np.ndarray) -> np.ndarray:
-        """The output about an image (1, …), all of which is about this image."""
-        raw = self._run(image)
-        return raw if raw.shape[:1] == (1,) else raw[None]
+        return np.concatenate([self._run(ready[row : row + 1]) for row in range(len(ready))])
 
     def _run(self, batch: np.ndarray) -> np.ndarray:
+        """The output about a batch (n, …), with the axis of the images where n is 1."""
         try:
             (raw,) = self._session.run([self.output], {self.input.name: batch})
         except Exception as error:  # as above
@@ -167,7 +161,12 @@ class OnnxNetwork:
                 f"({_first_line(error)}); where these differ, change input.size (one number, or "
                 "height and width as [112, 96]) or input.layout"
             ) from None
-        return np.asarray(raw)
+        raw = np.asarray(raw)
+        # Exports that squeeze or flatten their answer drop the axis of the images for a lone image.
+        # Two axes or more are left as they are: (2, 1) may be a table that is turned round.
+        if len(batch) == 1 and raw.ndim < 2 and raw.shape != (1,):
+            return raw[None]
+        return raw
 
 
 def _first_line(error: Exception) -> str:

@@ -143,6 +143,43 @@ def test_covariates_of_many_numbers_become_fifths_and_others_stay(portraits):
     assert means["size"].min() > 0.19 * len(frame)
 
 
+def coded_table(codes: int) -> pd.DataFrame:
+    """Portraits with errors that depend on a code, whose odd values go with dark skin."""
+    random = np.random.default_rng(5)
+    code = random.integers(0, codes, 4000)
+    dark = random.random(len(code)) < np.where(code % 2, 0.8, 0.2)
+    wrong = random.random(len(code)) < np.where(code % 2, 0.4, 0.1)
+    columns = {"image_id": [f"{n}.png" for n in range(len(code))], "person": np.arange(len(code))}
+    columns |= {"skin": np.where(dark, "dark", "light"), "code": code}
+    return pd.DataFrame(columns | {"said": "male", "p_male": np.where(wrong, 0.1, 0.9)})
+
+
+@pytest.mark.parametrize(("codes", "in_fifths"), [(7, ()), (20, ()), (21, ("code",))])
+def test_codes_in_whole_numbers_are_categories_and_fifths_are_told(codes, in_fifths):
+    table = coded_table(codes)
+    file = own(axes={"skin": ("light", "dark")}, covariates=["code"])
+    data = from_portraits(table, file)
+    assert data.in_fifths == in_fifths
+    assert data.frame["code"].nunique() == (5 if in_fifths else codes)
+    plan = make_plan(file)
+    tables = analyse_portraits(data, plan)
+    told = [one for one in build_report(data, tables, plan, plan).limits if "fifths" in one]
+    assert [one.split(" is a column")[0] for one in told] == ["The covariate code"] * len(in_fifths)
+    if not in_fifths:
+        words = from_portraits(table.assign(code="code " + table["code"].astype(str)), file)
+        expected = analyse_portraits(words, plan)["adjusted"]["estimate"]
+        np.testing.assert_allclose(tables["adjusted"]["estimate"], expected, atol=1e-9)
+
+
+def test_few_whole_numbers_are_one_category_each_however_they_are_written(portraits):
+    years = 20 + portraits.index % 9
+    for cells in (years, years.astype(float), years.astype(str), years.astype(str) + ".0"):
+        frame = from_portraits(portraits.assign(age=cells), own()).frame
+        assert frame["age"].tolist() == years.astype(str).tolist()
+    halves = from_portraits(portraits.assign(age=years + 0.5), own())
+    assert halves.frame["age"].nunique() <= 5 and halves.in_fifths == ("age",)
+
+
 def test_other_codes_than_the_two_levels_are_left_out_and_counted(portraits):
     """Five categories are coded 0 to 4, and the file asks about 2 and 3."""
     code = np.arange(len(portraits)) % 5

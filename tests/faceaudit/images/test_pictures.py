@@ -69,16 +69,16 @@ DEFECTS = {
     "dark0.png is no readable image": lambda at: (at / "bob/dark0.png").write_text("hello"),
     "dark0.png is 8×9 pixels and the first image 12×12": put(Image.new("RGB", (8, 9))),
     "is transparent in places": put(Image.new("RGBA", (SIZE, SIZE), (9, 9, 9, 100))),
-    "row 3: '../x.png' lies outside": lambda at: change(at, 3, file="../x.png"),
+    "row 5: '../x.png' lies outside": lambda at: change(at, 3, file="../x.png"),
     "file './ann/light0.png' stands in an": lambda at: change(at, 3, file="./ann/light0.png"),
-    "column 'file', row 3 is .*a value was": lambda at: change(at, 3, file=None),
+    "column 'file', row 5 is .*a value was": lambda at: change(at, 3, file=None),
     "no level of skin of medium among light, dark": lambda at: change(at, 3, skin="medium"),
     "two images in one place of a unit": lambda at: change(at, 3, skin="light"),
     "unit ann has 5 of 6 combinations of levels": lambda at: change(at, 3, person="cy"),
     "the frame has no column \\['pose'\\]": lambda at: (at / "faces.csv").write_text(
         "file,person,skin\nann/light0.png,ann,light\n"
     ),
-    "No such file": lambda at: (at / "faces.csv").unlink(),
+    "no such table": lambda at: (at / "faces.csv").unlink(),
 }
 
 
@@ -119,6 +119,25 @@ def test_empty_rows_and_blanks_of_a_spreadsheet_are_no_faults(folder):
     table = folder / "faces.csv"
     table.write_text(table.read_text() + ",,,,\n,,,,\n")
     pd.testing.assert_frame_equal(opened(folder).index, expected)
+
+
+def test_tabs_and_the_mark_of_a_byte_order_are_read_as_in_other_tables(folder):
+    expected = opened(folder).index
+    table = folder / "faces.csv"
+    pd.read_csv(table).to_csv(table, sep="\t", index=False, encoding="utf-8-sig")
+    pd.testing.assert_frame_equal(opened(folder).index, expected)
+
+
+def test_a_column_with_two_parts_is_named_once(folder):
+    with pytest.raises(ValueError, match=r"no column \['picture'\]; it has \['file', 'person'"):
+        opened(folder, levels={}, unit="picture", file="picture")
+
+
+def test_a_damaged_table_is_named(folder):
+    damaged = folder / "faces.parquet"
+    damaged.write_text("hello")
+    with pytest.raises(ValueError, match=r"faces\.parquet: .*Parquet"):
+        ImageSet(damaged, LEVELS)
 
 
 def test_a_name_of_figures_is_a_name(folder):

@@ -245,6 +245,40 @@ def test_a_file_that_takes_one_image_inside_is_asked_one_at_a_time(tmp_path, sha
     check_model(model, IMAGES)
 
 
+SQUEEZED = ("Squeeze", ["answer"], "squeezed", {})
+FLAT = ("Reshape", ["answer", "shape"], "squeezed", {})
+
+
+@pytest.mark.parametrize("images", ["n", 1])
+@pytest.mark.parametrize(("matrix", "last"), [(RED, SQUEEZED), (THREE, SQUEEZED), (THREE, FLAT)])
+def test_a_file_that_squeezes_its_answer_is_asked_about_a_lone_image(
+    tmp_path, images, matrix, last
+):
+    nodes = [
+        ("ReduceMean", ["images"], "means", {"axes": [2, 3], "keepdims": 0}),
+        ("MatMul", ["means", "matrix"], "answer", {}),
+        last,
+    ]
+    numbers = {"matrix": np.array(matrix, np.float32), "shape": np.array([-1])}
+    shape = (images, 3, "h", "w")
+    path = save(tmp_path / "m.onnx", nodes, ["squeezed"], numbers, shape=shape)
+    column = len(matrix[0]) - 1
+    model = onnx_model(path, activation="sigmoid", index=column)
+    expected = expit(SHARES @ np.array(matrix)[:, column])
+    np.testing.assert_allclose(model.ask(IMAGES).values, expected, atol=1e-6)
+    np.testing.assert_allclose(model.ask(IMAGES[:1]).values, expected[:1], atol=1e-6)
+    check_model(model, IMAGES)
+
+
+@pytest.mark.parametrize("count", [24, 1])
+def test_a_table_that_is_turned_round_is_refused(tmp_path, count):
+    turned = [("Transpose", ["answer"], "turned", {})]
+    path = means(tmp_path / "m.onnx", THREE, more=turned, outputs=("turned",))
+    model = onnx_model(path, activation="softmax", index=1)
+    with pytest.raises(ValueError, match=rf"\({2 * count}, 1\) for {count} images, {count} rows"):
+        model.ask(IMAGES[:count])
+
+
 def test_a_file_that_takes_many_images_is_not_slowed(tmp_path):
     model = onnx_model(means(tmp_path / "m.onnx", RED))
     assert "asked" not in model.card() and not model.compute.one_at_a_time
