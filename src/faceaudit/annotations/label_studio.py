@@ -118,7 +118,8 @@ def read_label_studio(
 
     A question may be asked separately about regions that people draw. Where somebody drew several
     regions in an image, no answer about them is kept: they may be several people. They are counted
-    as "several regions".
+    as "several regions". So are answers of a task about upright rectangles that do not overlap, of
+    whichever annotators; only the full JSON export says which rectangle an answer is about.
 
     Args:
         path: the export, or several, which are read as one: answers that stand in two of them are
@@ -366,6 +367,37 @@ def _about_several_regions(results: Sequence[Result]) -> set[str | None]:
     }
 
 
+def _rectangle(value: Mapping[str, Any]) -> tuple[float, float, float, float] | None:
+    """Left, top, right and bottom of an upright rectangle, in percent of the image."""
+    sides = [value.get(name) for name in ("x", "y", "width", "height")]
+    if value.get("rotation") or not all(isinstance(side, int | float) for side in sides):
+        return None
+    left, top, width, height = sides
+    return left, top, left + width, top + height
+
+
+def _about_places_apart(annotations: Sequence[Annotation]) -> set[str | None]:
+    """Names of the questions that people answered about rectangles of which two do not overlap."""
+    asked: dict[str | None, list[tuple[float, float, float, float]]] = {}
+    for annotation in annotations:
+        if annotation.was_cancelled:
+            continue
+        placed = [(result, _rectangle(result.value)) for result in annotation.result]
+        # An answer may have the id of its region alone.
+        drawn = {str(result.id): where for result, where in placed if where and result.id}
+        for result, where in placed:
+            rectangle = where or drawn.get(str(result.id))
+            if rectangle and ("choices" in result.value or "rating" in result.value):
+                asked.setdefault(result.from_name, []).append(rectangle)
+    apart = set()
+    for question, rectangles in asked.items():
+        left, top, right, bottom = zip(*rectangles, strict=True)
+        # Upright rectangles of which every two overlap have a point in common.
+        if max(left) >= min(right) or max(top) >= min(bottom):
+            apart.add(question)
+    return apart
+
+
 def _add(export: Export, place: str, task: Task, item: str, image_key: str) -> None:
     if not task.annotations:
         export.note("task without annotation", place)
@@ -378,6 +410,7 @@ def _add(export: Export, place: str, task: Task, item: str, image_key: str) -> N
     address = next((task.data[name] for name in addresses if name in task.data), None)
     if task.annotations and not any(name in task.data for name in wanted):
         export.lacks_image(wanted, task.data)
+    apart = _about_places_apart(task.annotations)
     for number, annotation in enumerate(task.annotations, start=1):
         here = f"{place}, annotation {annotation.id or f'{number} of it'}"
         here = place if place.startswith("row") else here
@@ -390,7 +423,7 @@ def _add(export: Export, place: str, task: Task, item: str, image_key: str) -> N
         if isinstance(person, dict):
             email = person.get("email")
             person = person.get("id") or email
-        unclear = _about_several_regions(annotation.result)
+        unclear = _about_several_regions(annotation.result) | apart
         answers = []
         for one in annotation.result:
             level = _level(one.value)

@@ -290,6 +290,36 @@ def test_answers_about_several_regions_of_an_image_are_left_out(tmp_path):
     assert "duplicate" not in counts(report)
 
 
+@pytest.mark.parametrize("with_place", [True, False])
+def test_answers_of_two_people_about_places_apart_are_left_out(tmp_path, with_place):
+    """Each drew one rectangle, and an answer has its place or the id of its region alone."""
+
+    def one_region(region: dict, label: str, person: int, **about) -> dict:
+        answer = of_box(region, label)
+        if not with_place:
+            answer["value"] = {"choices": [label]}
+        return annotation([region, answer], completed_by=person, **about)
+
+    left = one_region(LEFT, "Female", 1)
+    near, turned = box("N", 15), box("T", 60)
+    turned["value"]["rotation"] = 30
+    tasks = {
+        "apart": [left, one_region(RIGHT, "Male", 2)],
+        "overlap": [left, one_region(near, "Male", 2)],
+        "cancelled": [left, one_region(RIGHT, "Male", 2, was_cancelled=True)],
+        "turned": [left, one_region(turned, "Male", 2)],
+        "whole image": [left, annotation([choice("Male")], completed_by=2)],
+    }
+    records = [
+        export(*annotations, data={"image_id": name}) | {"id": number}
+        for number, (name, annotations) in enumerate(tasks.items(), start=1)
+    ]
+    frame, report = read_label_studio(write(tmp_path, json.dumps(records)))
+    kept = frame.groupby("image_id", observed=True).size().to_dict()
+    assert kept == {"overlap": 2, "cancelled": 1, "turned": 2, "whole image": 2}
+    assert counts(report)["several regions"] == 2
+
+
 @pytest.mark.parametrize("place", [{"imageDataURL": "data:image/png;base64,{}"}, {}])
 def test_regions_of_any_kind_are_told_apart(tmp_path, place):
     """A bit mask says where it lies as no other region does, and an answer has its id alone."""
