@@ -87,7 +87,7 @@ def build(executed: Path, out: Path, pages: Path) -> None:
 def small_pages(folder: Path) -> Path:
     """The book's own text pages with a table of contents of one chapter."""
     shutil.copytree(book.BOOK, folder)
-    texts = ("glossary", "data-and-ethics", "references", "api/figures")
+    texts = ("glossary", "data-and-ethics", "references", "api/helpers.figures")
     chapters = [{"file": page} for page in texts]
     contents = {"format": "jb-book", "root": "01_chapter", "chapters": chapters}
     (folder / "_toc.yml").write_text(yaml.safe_dump(contents, sort_keys=False))
@@ -117,10 +117,10 @@ def test_parameters_are_those_of_the_profile_and_shown_once(executed):
 def test_names_in_code_lead_to_the_reference(small):
     chapter = (small / "html" / "01_chapter.html").read_text()
     assert links_to_api(chapter) >= {
-        "api/figures.html#module-helpers.figures.widgets",
-        "api/figures.html#helpers.figures.charts.style",
-        "api/figures.html#helpers.figures.charts.gallery",
-        "api/figures.html#helpers.figures.widgets.side_by_side",
+        "api/helpers.figures.html#module-helpers.figures.widgets",
+        "api/helpers.figures.html#helpers.figures.charts.style",
+        "api/helpers.figures.html#helpers.figures.charts.gallery",
+        "api/helpers.figures.html#helpers.figures.widgets.side_by_side",
     }
     assert lost_links(small / "html") == []
 

@@ -134,7 +134,7 @@ def edit(path, old, new, times=None):
 def test_nothing_to_do_takes_no_library_that_is_long_to_import(finished):
     words = finished.run(PYTHONPROFILEIMPORTTIME="1")
     imported = {line.rpartition("|")[2].strip() for line in words.splitlines()}
-    assert "nothing to do" in words and "helpers.artifacts.stage" in imported
+    assert "nothing to do" in words and "helpers.artifacts.lineage" in imported
     assert not imported & {"numpy", "pandas", "torch", "jupytext", "papermill", "jupyter_client"}
 
 

@@ -66,7 +66,7 @@ def test_a_worker_of_the_tests_has_them():
     [
         "import helpers, numpy",
         "from faceworld.networks import predict",
-        "from faceaudit import run",
+        "from faceworld import audit",
         "from course import editions",
     ],
 )

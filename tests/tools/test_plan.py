@@ -22,7 +22,8 @@ def test_the_stages_that_train_are_those_whose_networks_ship():
     sources = {
         stage: path.read_text(encoding="utf-8") for stage, path in lineage.notebooks().items()
     }
-    training = [stage for stage, code in sources.items() if re.search(r"models\.train\w*\(", code)]
+    call = re.compile(r"(?:models|networks)\.train\w*\(")
+    training = [stage for stage, code in sources.items() if call.search(code)]
     assert sorted(training) == plan.TRAINS
 
 

@@ -188,7 +188,7 @@ def test_impostors_are_drawn_evenly():
     [
         (lambda t: t.drop(columns="identity"), "no column 'identity'; it has file, group"),
         (lambda t: t.assign(file=t["file"].replace("pictures/a0-0.png", "gone.png")), "no file 'g"),
-        (lambda t: t.assign(file="pictures/a0-0.png"), "row 1: the file .* stands in an earlier"),
+        (lambda t: t.assign(file="pictures/a0-0.png"), "row 3: the file .* stands in an earlier"),
         (lambda t: t.assign(identity=t["identity"].replace("a0", None)), "row 2 is empty, a value"),
         (lambda t: t.assign(group=["b", *t["group"][1:]]), "row 3 is 'a', one group for each ide"),
         (lambda t: t[t["group"] == "a"], "groups are a; the reference .a. and another"),

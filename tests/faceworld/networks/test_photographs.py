@@ -14,9 +14,8 @@ import pytest
 import torch
 from PIL import Image
 
-from faceaudit import run
 from faceaudit.models.local import OnnxNetwork
-from faceworld import celeba, populations
+from faceworld import audit, celeba, populations
 from faceworld.networks import AuditedModel, classifiers, photographs, predict, training
 from faceworld.rendering import render_to_store
 
@@ -268,7 +267,7 @@ def test_a_killed_command_goes_on_and_its_model_is_audited(faces, tmp_path, monk
     assert "epoch 1 of 10" not in progress
 
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr(run, "ROOT", tmp_path)
+    monkeypatch.setattr(audit, "ROOT", tmp_path)
     shown = np.load(other.with_name("gender-celeba.validation.npy"))
     logits = OnnxNetwork(other.with_suffix(".onnx"))(shown / np.float32(255))[:, 0]
     answers = predict(AuditedModel.read(other), shown)
@@ -286,6 +285,6 @@ classes: [female, male]
 {described}
 design: {{tolerance: 0.05, transects: 30}}
 """)
-    report = run.run_audit(file)
+    report = audit.run_audit(file)
     assert report.data["images"] == 120 and report.effects
     assert report.provenance["model"]["file"] == "gender-celeba.onnx"

@@ -197,7 +197,7 @@ def test_modules_that_an_audit_file_names_count_for_the_page_that_shows_it():
     named = 0
     for page, source in lineage.notebooks().items():
         for path in pages.named(source):
-            for module in re.findall(r"\bobject: (helpers[.\w]+):", path.read_text("utf-8")):
+            for module in re.findall(r"\bobject: (faceworld[.\w]+):", path.read_text("utf-8")):
                 assert f"src/{module.replace('.', '/')}.py" in lineage.sources(page)
                 named += 1
     assert named > 0
@@ -212,7 +212,7 @@ from types import ModuleType
 executed = {}
 for source in sys.argv[1:]:
     for name in [*sys.modules]:
-        if name.partition(".")[0] in ("helpers", "facerender", "faceaudit", "course"):
+        if name.partition(".")[0] in ("helpers", "facerender", "faceaudit", "faceworld", "course"):
             del sys.modules[name]
     tree, names = ast.parse(Path(source).read_text(encoding="utf-8")), {}
     for node in ast.walk(tree):
