@@ -1,8 +1,8 @@
-"""The API reference: pages for the rooms of the package, and links to them from code cells.
+"""The API reference: pages for the packages, and links to them from code cells.
 
-The pages only name modules and what rooms hand on; autodoc fills them from the docstrings when the
-book is built. They are made from the files that are there, so a new module appears by itself, and
-by reading rather than importing them, which takes seconds.
+The pages only name modules and what packages hand on; autodoc fills them from the docstrings when
+the book is built. They are made from the files that are there, so a new module appears by itself,
+and by reading rather than importing them, which takes seconds.
 
 This module is also the Sphinx extension (`setup`) that reads docstrings as plain text, says which
 chapters use a name, and links names in the chapters' code to these pages.
@@ -27,39 +27,39 @@ MARKUP = re.compile(r"(?<!\\)([|*]|_(?!\w))")
 
 
 def write(source: Path) -> None:
-    """Write `api/<room>.rst` for every room."""
+    """Write `api/<package>.rst` for every package."""
     (source / "api").mkdir()
-    for room in rooms():
-        name = dotted(room)
-        (source / "api" / f"{name}.rst").write_text(room_page(room), encoding="utf-8")
+    for package in packages():
+        name = dotted(package)
+        (source / "api" / f"{name}.rst").write_text(package_page(package), encoding="utf-8")
 
 
-def rooms() -> list[Path]:
-    """The folders of the packages and of the rooms in them."""
+def packages() -> list[Path]:
+    """The folders of the packages and of those in them."""
     return [init.parent for init in sorted(SOURCE.rglob("__init__.py"))]
 
 
 def dotted(path: Path) -> str:
-    """The full name of a package, a room or a module: "faceworld.networks.training"."""
+    """The full name of a package or a module: "faceworld.networks.training"."""
     return ".".join(path.relative_to(SOURCE).with_suffix("").parts)
 
 
-def room_page(room: Path) -> str:
-    """A room: what its `__init__` says, what it hands on, then module after module."""
-    module = dotted(room)
+def package_page(package: Path) -> str:
+    """A package: what its `__init__` says, what it hands on, then module after module."""
+    module = dotted(package)
     lines = section(module, "=", module)
-    if names := [full for _, full in exports(room)]:
+    if names := [full for _, full in exports(package)]:
         # Names are full ones, so no module may be the current one.
         lines += ["What it hands on:", "", ".. currentmodule:: None", ""]
         lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{n}" for n in names), ""]
-    for path in sorted(room.glob("[!_]*.py")):
+    for path in sorted(package.glob("[!_]*.py")):
         lines += section(path.stem, "-", dotted(path))
     return "\n".join(lines)
 
 
-def exports(room: Path) -> Iterator[tuple[str, str]]:
-    """What a room hands on: the name there, and the name where it is defined."""
-    module, init = dotted(room), room / "__init__.py"
+def exports(package: Path) -> Iterator[tuple[str, str]]:
+    """What a package hands on: the name there, and the name where it is defined."""
+    module, init = dotted(package), package / "__init__.py"
     for name, full in handed_on(init).items():
         yield f"{module}.{name}", full
     for statement in ast.parse(init.read_text(encoding="utf-8")).body:
@@ -69,7 +69,7 @@ def exports(room: Path) -> Iterator[tuple[str, str]]:
 
 def section(title: str, line: str, module: str) -> list[str]:
     heading = [title, line * len(title), ""]
-    # What a room hands on, its `__all__`, is described where it is defined, and not a second time.
+    # What a package hands on, its `__all__`, is described where it is defined and not once more.
     return [*heading, f".. automodule:: {module}", "   :members:", "   :ignore-module-all:", ""]
 
 
@@ -108,7 +108,7 @@ def names_of_chapters() -> dict[str, set[str]]:
 
 def taken(code: str) -> dict[str, str]:
     """What a chapter's code takes from modules, as it is written there → full name."""
-    defined = {full: there for room in rooms() for full, there in exports(room)}
+    defined = {full: there for package in packages() for full, there in exports(package)}
     tree, known, found = ast.parse(code), {}, {}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):

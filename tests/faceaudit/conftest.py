@@ -1,4 +1,4 @@
-"""An audit of a small table, for all tests of the room."""
+"""An audit of a small table, for all tests of the audit."""
 
 import json
 import sys

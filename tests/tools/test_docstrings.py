@@ -1,4 +1,4 @@
-"""Every name that a room hands on, and all of some modules, is documented for the API reference."""
+"""Every name that a package hands on, and all of some modules, is documented."""
 
 import inspect
 import re
@@ -24,8 +24,8 @@ SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples?):$", re
 
 def names() -> Iterator[str]:
     """Full names of the functions and classes that have to be documented."""
-    for room in api_reference.rooms():
-        yield from (name for _, name in api_reference.exports(room))
+    for package in api_reference.packages():
+        yield from (name for _, name in api_reference.exports(package))
     for module in MODULES:
         here = vars(import_module(module)).items()
         yield from (

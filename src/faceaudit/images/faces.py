@@ -26,9 +26,6 @@ from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
 from faceaudit.words import told
 
-# --- the images of an audit
-
-
 Score = Callable[[np.ndarray], np.ndarray]
 """Images → a score of each, NaN where there is no answer."""
 

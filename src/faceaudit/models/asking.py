@@ -11,8 +11,6 @@ from faceaudit.models.answers import BlackBox, Reading
 from faceaudit.models.local import SAME, TRIED, LocalModel, local_model
 from faceaudit.utils.errors import fault
 
-# --- the model of an audit
-
 
 def model_of(
     specification: Specification, given: Model | None = None, device: str = "cpu"

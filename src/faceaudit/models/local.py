@@ -1,4 +1,4 @@
-"""The model of an audit file, and its answers: an ONNX file, a function of Python or an address.
+"""Models that compute here, and their answers: an ONNX file or a function of Python.
 
 A model that computes here is called with uint8 RGB images (n, 3, height, width) and answers float64
 probabilities (n,) or vectors (n, d), NaN where it found no face. It tells its card, and a hash that

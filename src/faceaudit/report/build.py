@@ -33,9 +33,6 @@ class Analysed(Protocol):
         """Parts of the report by their names in `Report`, and what the report does not say."""
 
 
-# --- from tables to a report
-
-
 def build_report(
     data: Analysed,
     tables: Tables,

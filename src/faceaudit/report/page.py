@@ -1,7 +1,10 @@
-"""`report.html`: one file that needs no other, for a manager, an analyst and a printer.
+"""`report.html`, one file that needs no other, and the model card.
 
-The order is that of the readers: the answer and what it does not say, then tables and figures, then
-limits, then the plan and what departed from it. The words stand in `templates`.
+The page is for a manager, an analyst and a printer. Its order is that of the readers: the answer
+and what it does not say, then tables and figures, then limits, then the plan and what departed from
+it. The card has the sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019,
+section 4. What only the makers of the model can know is left open, in so many words. Its head is
+the `model-index` that model hubs read. The words of both stand in `templates`.
 """
 
 import base64

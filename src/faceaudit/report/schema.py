@@ -1,9 +1,6 @@
-"""What a report holds and says: `report.json`, its schema, the gate and the model card.
+"""What a report holds: `report.json` and its schema.
 
-All rates and differences are fractions; null is what could not be estimated. The card has the
-sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4. What only the
-makers of the model can know is left open, in so many words. Its head is the `model-index` that
-model hubs read.
+All rates and differences are fractions; null is what could not be estimated.
 """
 
 import json

@@ -18,7 +18,7 @@ from faceaudit.effects.resampling import as_resamples, draw_weights
 from faceaudit.utils.arguments import as_probabilities, check_range, require_alike
 
 CONFIDENCE = 0.95
-"""Level of every interval of the room."""
+"""Level of every interval of this package."""
 INTERVAL = ["estimate", "low", "high"]
 
 Interval = tuple[float, float, float]

@@ -1,4 +1,4 @@
-"""What callers may pass: checks of arguments that rooms share.
+"""What callers may pass: checks of arguments that modules share.
 
 `as_*` converts and checks; `require_*` checks a frame or an array, and `check_*` one number,
 without a change. All raise a ValueError of one wording: the place, what stands there, and what was

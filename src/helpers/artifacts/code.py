@@ -18,7 +18,7 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
 
     Of our packages those modules count that the source needs (`lineage.dependencies`), and the pins
     of the processor.
-    What only draws, and this room, which keeps what others compute, do not change it.
+    What only draws, and `helpers.artifacts`, which keeps what others compute, do not change it.
 
     Args:
         source: the module that computes.

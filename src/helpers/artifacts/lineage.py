@@ -9,9 +9,9 @@ names that laptop.yml has. A notebook's parameters cell declares those that it u
 values; the executor passes it those of the chosen profile. Nothing else in the code depends on a
 profile's name.
 
-Modules are found by names. A room's `__init__.py` imports none of its modules: it hands names on
+Modules are found by names. A package's `__init__.py` imports none of its modules: it hands names on
 when they are asked for, and the stub `__init__.pyi` beside it says which module defines a name. So
-`effects.power` needs the module that defines `power`, and no other module of that room. Modules
+`effects.power` needs the module that defines `power`, and no other module of that package. Modules
 that are imported by a text (`importlib`) are not seen.
 """
 
@@ -43,7 +43,7 @@ _PARSING = threading.Lock()
 _NOTEBOOK = re.compile(r"^n?\d\d_\w+$")  # of a chapter or a note
 # Ends of files that are made from the source beside them, and of stubs, which count by their names.
 _NOT_CONTENT = (".ipynb", ".pyc", "~", ".pyi")
-# The `__init__.py` of a room that only hands names on consists of a docstring and of this.
+# The `__init__.py` of a package that only hands names on consists of a docstring and of this.
 _HANDS_ON = """
 import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
