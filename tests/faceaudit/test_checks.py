@@ -48,14 +48,30 @@ def test_errors_of_guessing_and_of_exchanged_classes(base, name):
     assert gate(taken)[0] == 0 and f"doubt (accepted), {name}: " in gate(taken)[1][0]
 
 
+def with_clothes():
+    """A table with a placebo axis that changes nothing."""
+    tables = [
+        pretended_table(80, 0.0, seed=k).assign(clothes=k, image_id=range(k, 640, 2))
+        for k in (0, 1)
+    ]
+    return pd.concat(tables)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.001, 0.5])
+def test_a_limit_names_the_placebos_that_matter(p):
+    one = Specification(**(TABLE | {"placebos": {"clothes": ("0", "1")}}))
+    data = faceaudit.from_table(with_clothes(), one)
+    plan = faceaudit.make_plan(one, 80)
+    tables = faceaudit.analyse(data, plan)
+    tables["placebo axes"]["p_holm"] = p
+    limits = faceaudit.build_report(data, tables, plan, plan).limits
+    named = any("reacts to the placebo clothes" in limit for limit in limits)
+    assert named == (p < plan["level"])
+
+
 @pytest.mark.parametrize("outcome", ["error", "no answer"])
 def test_a_placebo_that_matters_is_doubted(outcome):
-    table = pd.concat(
-        [
-            pretended_table(80, 0.0, seed=k).assign(clothes=k, image_id=range(k, 640, 2))
-            for k in (0, 1)
-        ]
-    )
+    table = with_clothes()
     blue = (table["clothes"] == 1) & (table["unit"] % 2 == 0)
     score = (1 - table["score"]) if outcome == "error" else np.nan
     table["score"] = table["score"].where(~blue, score)

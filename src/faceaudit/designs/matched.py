@@ -77,7 +77,13 @@ class Audited:
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
         one_class = self.frame["label"].nunique() < 2
-        return parts, words.told("limits_of_images", parts, counts, plan, one_class)
+        placebos_that_move = [
+            row
+            for row in parts["placebos"]
+            if row.p_holm is not None and row.p_holm < plan["level"]
+        ]
+        limits = words.told("limits_of_images", parts, counts, plan, one_class, placebos_that_move)
+        return parts, limits
 
 
 def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:
