@@ -1,4 +1,4 @@
-"""Audit a model of one's own: one file in, one report out."""
+"""Causal audits of face-analysis models: the method by subject, and the audit of one file."""
 
 import lazy_loader
 
