@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Callable
 from pathlib import Path
 
 import vendor
@@ -24,12 +25,15 @@ ACCEPTED: dict[str, str] = {}
 """Advisories that do not stop the build, and why each does not concern the book."""
 
 
-def ask(*command: str | Path, folder: Path) -> dict:
-    """What a command prints as JSON; nothing if it prints anything else or never ends."""
-    environment = dict(vendor.IMPATIENT)
-    options = {"cwd": folder, "env": environment | os.environ, "timeout": 300}
+def ask(run: Callable, arguments: list, folder: Path) -> dict:
+    """What a command prints as JSON; nothing if it prints anything else or never ends.
+
+    `run` starts it: `subprocess.run`, or `vendor.run_npm` for npm's arguments.
+    """
+    environment = vendor.IMPATIENT | os.environ
+    options = {"cwd": folder, "env": environment, "timeout": 300}
     try:
-        return json.loads(subprocess.run(command, capture_output=True, text=True, **options).stdout)
+        return json.loads(run(arguments, capture_output=True, text=True, **options).stdout)
     except (OSError, subprocess.TimeoutExpired, json.JSONDecodeError):
         return {}
 
@@ -41,16 +45,15 @@ def ask_pip_audit(folder: Path) -> dict:
     subprocess.run(install, capture_output=True)
     options = ["--format", "json", "--progress-spinner", "off", "--disable-pip", "--no-deps"]
     locked = ["--requirement", ROOT / "constraints.txt"]
-    return ask(python, "-m", "pip_audit", *options, *locked, folder=folder)
+    return ask(subprocess.run, [python, "-m", "pip_audit", *options, *locked], folder)
 
 
 def ask_npm(folder: Path) -> dict:
     pins = dict(package.rsplit("@", 1) for package in vendor.PACKAGES)
     package = {"name": "assets", "version": "1.0.0", "dependencies": pins}
     (folder / "package.json").write_text(json.dumps(package), encoding="utf-8")
-    npm = vendor.npm_command()
-    ask(*npm, "install", "--package-lock-only", "--ignore-scripts", folder=folder)
-    return ask(*npm, "audit", "--json", folder=folder)
+    ask(vendor.run_npm, ["install", "--package-lock-only", "--ignore-scripts"], folder)
+    return ask(vendor.run_npm, ["audit", "--json"], folder)
 
 
 def in_python(report: dict) -> list[str] | None:

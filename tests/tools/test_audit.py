@@ -1,6 +1,8 @@
 """The audit fails on a known vulnerability, and never for lack of data."""
 
 import importlib.util
+import json
+import subprocess
 
 import pytest
 
@@ -46,3 +48,21 @@ def test_only_what_is_known_and_not_accepted_stops_the_build(
     with pytest.raises(SystemExit) as ended:
         audit.main()
     assert not ended.value.code
+
+
+def test_npm_is_asked_about_the_pinned_assets(audit, monkeypatch, tmp_path):
+    npm = tmp_path / "npm"
+    npm.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = audit ]; then echo \'{"vulnerabilities": {}}\'; else cat package.json; fi\n'
+    )
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    assert audit.ask_npm(tmp_path) == {"vulnerabilities": {}}
+    asked = json.loads((tmp_path / "package.json").read_text())
+    assert set(asked["dependencies"]) == {"mathjax", "@jupyter-widgets/html-manager"}
+
+
+def test_a_command_that_prints_no_report_tells_of_no_advisory(audit, tmp_path):
+    assert audit.ask(subprocess.run, ["echo", "no report"], tmp_path) == {}
+    assert audit.ask(subprocess.run, [tmp_path / "missing"], tmp_path) == {}
