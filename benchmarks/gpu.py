@@ -54,7 +54,7 @@ def generation(size: int) -> list[dict]:
     """Rows of one resolution."""
     rows, wanted = [], None
     for device, precision in (("cpu", "float32"), *product(["cuda"], stylegan2.PRECISIONS)):
-        network = stylegan2.draw_weights(stylegan2.StyleGAN2(CONFIGS[size]), seed=0)
+        network = stylegan2.draw_network_weights(stylegan2.StyleGAN2(CONFIGS[size]), seed=0)
         made = StyleGenerator(network, device, precision=precision)
         n = CODES[size][device == "cuda"]
         codes = made.sample(n, seed=1)

@@ -110,17 +110,17 @@ def calibrated(
     base = transects.base_latents(GENERATOR, planes, AXES, N * 5 // 4, **recipe)
     base = base[observers.loose_hair(parameters_of(base))]
     scores, error = of_neutral(base, seed, "neutral")
-    first = np.flatnonzero(calibration.ordinary(scores))[:N]
-    base = base[first] + calibration.centring(scores.iloc[first], error).to_numpy() @ axes
-    base = base + calibration.centring(*of_neutral(base, seed, "again")).to_numpy() @ axes
+    first = np.flatnonzero(calibration.is_inlier(scores))[:N]
+    base = base[first] + calibration.center_neutral(scores.iloc[first], error).to_numpy() @ axes
+    base = base + calibration.center_neutral(*of_neutral(base, seed, "again")).to_numpy() @ axes
     steps = np.stack([special.logit(aims[name]) for name in AXES], axis=1) @ axes
     # Every round shows the raters the next transects, of which no model has been asked yet.
     for turn, gain in enumerate(GAINS):
         rows = np.arange(turn * a_round, (turn + 1) * a_round) % N
         some, stage = parameters_of(base[rows, None] + steps), f"round {turn}"
         seen = rated(some, seed, stage, raters).join(measured(some, seed, stage))
-        seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
-        more = calibration.closing(seen, 8, aims, gain, observers.MEASURED)
+        seen = seen[np.repeat(calibration.is_inlier(seen[AXES], 8), 8)]
+        more = calibration.step_to_targets(seen, 8, aims, gain, observers.MEASURED)
         steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
     return base[:, None] + steps
 

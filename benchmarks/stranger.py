@@ -89,7 +89,7 @@ def audited(images: np.ndarray) -> np.ndarray:
     return networks.predict(network(NETWORKS[0]), images.round().astype(np.uint8))
 
 
-def answered(audit, images, attributes, *, folder, stage, **rest) -> labels.Said:
+def answered(audit, images, attributes, *, folder, stage, **rest) -> labels.Labels:
     """Leave an export of simulated people for a part of an audit, and go on as it does."""
     parameters = remember(folder, stage.removesuffix("-crops"))
     seen_as = raters.on_crops if stage.endswith("-crops") else crowd.perceived
@@ -100,7 +100,7 @@ def answered(audit, images, attributes, *, folder, stage, **rest) -> labels.Said
     place = folder / "people" / stage / "answers"
     place.mkdir(parents=True, exist_ok=True)
     annotations.write_label_studio(said, place / "export.json")
-    return labels.said_of(audit, images, attributes, folder=folder, stage=stage, **rest)
+    return labels.ask_for_labels(audit, images, attributes, folder=folder, stage=stage, **rest)
 
 
 # --- one seed
@@ -129,7 +129,7 @@ def of_seed(seed: int) -> pd.DataFrame:
         SHOWN.clear()
         audit = read_specification(audit_file(seed, folder))
         plan, model = make_plan(audit), model_of(audit)
-        with mock.patch.object(faces, "said_of", answered):
+        with mock.patch.object(faces, "ask_for_labels", answered):
             shown = faces.show(audit, plan, folder, model, print, "cpu")
         rows = cells_of(shown, plan, folder)
         rows.assign(passed=shown.more["gate"]["passed"]).to_csv(path, index=False)

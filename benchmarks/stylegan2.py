@@ -99,7 +99,7 @@ def elapsed(run: Callable[[], Tensor]) -> float:
 
 def measure(size: int, n: int) -> list[dict[str, str | float]]:
     """Rows of the table, for n images of one resolution at a time."""
-    network = stylegan2.draw_weights(stylegan2.StyleGAN2(CONFIGS[size]), seed=0)
+    network = stylegan2.draw_network_weights(stylegan2.StyleGAN2(CONFIGS[size]), seed=0)
     ws = network.mapping(torch.randn(n, 512, generator=torch.Generator().manual_seed(1)))
 
     # Its weights lie as they are read, channels first; the package's as it keeps them.

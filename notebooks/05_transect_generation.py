@@ -543,11 +543,11 @@ start = base_of(calibrated, grown, in_logits, 5 * n_transects)
 loose = np.flatnonzero(raters.loose_hair(parameters_of(start)))
 start = start[loose]
 seen, error = of_neutral(start, 0)
-ordinary = np.flatnonzero(calibration.ordinary(seen))[:n_transects]
+ordinary = np.flatnonzero(calibration.is_inlier(seen))[:n_transects]
 
-main = start[ordinary] + calibration.centring(seen.iloc[ordinary], error).to_numpy() @ along
+main = start[ordinary] + calibration.center_neutral(seen.iloc[ordinary], error).to_numpy() @ along
 again, error = of_neutral(main, 1)
-main = main + calibration.centring(again, error).to_numpy() @ along
+main = main + calibration.center_neutral(again, error).to_numpy() @ along
 
 # %% [markdown]
 # ### Eight cells, in rounds
@@ -595,8 +595,8 @@ steps, moved = np.stack([logit(goals[name]) for name in AXES], axis=1) @ along, 
 for turn, gain in enumerate(GAINS):
     some = main[:, None] + steps
     seen = rated(some, f"round {turn}").join(measured(some, f"round {turn}"))
-    seen = seen[np.repeat(calibration.ordinary(seen[AXES], 8), 8)]
-    more = calibration.closing(seen, 8, goals | LITTLE, gain, raters.MEASURED)
+    seen = seen[np.repeat(calibration.is_inlier(seen[AXES], 8), 8)]
+    more = calibration.step_to_targets(seen, 8, goals | LITTLE, gain, raters.MEASURED)
     steps = steps + more.to_numpy() @ dual_of_all.loc[[*more]].to_numpy()
     moved.append(more.abs().max())
 

@@ -733,7 +733,7 @@ known_effects = true_effects[true_effects["model"].isin(MODELS)]
 
 # %% tags=["remove-cell"]
 rungs = error_sources.compare(estimates, known_effects)
-rungs = rungs.assign(points=lambda table: display_names.points(table))
+rungs = rungs.assign(points=lambda table: display_names.estimates_in_points(table))
 _ = stage.save("estimates.parquet", rungs)
 
 # %% tags=["remove-cell"]

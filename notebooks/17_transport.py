@@ -143,7 +143,7 @@ def carry(frame, target, cluster="transect", strata=STRATA, labelled=None) -> pd
     table = pd.concat(tables, names=["model", "row"]).reset_index("model")
     sides = zip(table["group"], table["reference"], strict=True)
     table["quantity"] = [QUANTITIES.get(side) for side in sides]
-    table["points"] = display_names.points(table)
+    table["points"] = display_names.estimates_in_points(table)
     return table.dropna(subset="quantity").set_index(["model", "quantity"])
 
 

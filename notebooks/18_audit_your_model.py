@@ -43,7 +43,7 @@ from faceaudit import (
     make_plan,
     read_specification,
     write_card,
-    write_json,
+    write_report,
 )
 from faceaudit.annotations import ATTRIBUTES
 from faceaudit.annotations.schema import hidden_names
@@ -56,7 +56,7 @@ from faceaudit.images import directions as own_generator, rated
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
 from faceaudit.models.asking import ask, check_model, model_of
-from faceaudit.people.labels import Said, said_of
+from faceaudit.people.labels import Labels, ask_for_labels
 from faceaudit.report.page import write_html
 from faceaudit.utils.formatting import in_points, spaced, with_minus
 from faceaudit.verification.prototypes import image_index
@@ -310,7 +310,7 @@ now = make_plan(spec, inputs=[spec.path])
 
 # %%
 report = build_report(data, tables, plan, now, truth=truth, model=model.card())
-write_json(report, stage.path("report.json"))
+write_report(report, stage.path("report.json"))
 write_html(report, stage.path("report.html"))
 _ = write_card(report, stage.path("model_card.md"))
 
@@ -592,11 +592,11 @@ def play_the_crowd(audit: Specification, images: np.ndarray, asked: list[str], p
 
 
 # %% tags=["hide-cell", "study"]
-def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage: str) -> Said:
+def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage: str) -> Labels:
     """What people say of a part of the study."""
     if study == EXAMPLE:
         play_the_crowd(audit, images, asked, stage)
-    return said_of(audit, images, asked, folder, model, lambda _: None, stage)
+    return ask_for_labels(audit, images, asked, folder, model, lambda _: None, stage)
 
 
 # %% [markdown]
@@ -608,7 +608,7 @@ def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage
 
 # %% tags=["study"]
 generator, model = rated.generator_of(own, device), model_of(own)
-views = rated.Views(own, generator, folder, ask_people)
+views = rated.RatedImages(own, generator, folder, ask_people)
 codes = rated.sampled_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES)
 samples = views.made(codes, "samples")
 _, first = views.look(samples, "samples", own.asked_of_samples)
@@ -695,7 +695,7 @@ _ = draw_transects(3, across)
 
 # %% tags=["remove-input", "study"]
 closed = {"leaks": [], "doses": []}
-checked = own_generator.gate(found, views, steps, seen) if own.calibration else closed
+checked = own_generator.calibration_gate(found, views, steps, seen) if own.calibration else closed
 leaks = pd.DataFrame(checked["leaks"], columns=["attribute", "axis", "change", "upper"])
 doses = pd.DataFrame(checked["doses"], columns=["axis", "level", "sd", "upper"])
 for_your_study(leaks.head(6), doses, moved.rename(spaced, axis=0).rename(spaced, axis=1).T)

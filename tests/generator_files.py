@@ -159,7 +159,7 @@ def persistent(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 def drawn(network: torch.nn.Module) -> dict[str, Tensor]:
     """Random weights, in quarters, which half precision has as well, and the filters of a file."""
-    state = stylegan2.draw_weights(network, seed=0).state_dict()
+    state = stylegan2.draw_network_weights(network, seed=0).state_dict()
     weights = {name: (4 * values).round() / 4 for name, values in state.items()}
     for name in state:
         layer = name.removesuffix(".noise_const").removesuffix(".torgb.weight")

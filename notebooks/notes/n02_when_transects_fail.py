@@ -369,7 +369,7 @@ def on_women(name: str) -> pd.DataFrame:
 
 
 women = pd.concat([on_women(name) for name in TRAINED])
-women = women.assign(points=display_names.points(women)).rename(columns={"cues": "cues times"})
+women = women.assign(points=display_names.estimates_in_points(women)).rename(columns={"cues": "cues times"})
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
 # %% tags=["remove-input"]
@@ -808,7 +808,7 @@ passed = ~alone.groupby("candidate")["clear"].any()
 PLACEBOS = [name for name in placebos if passed.get(name, True)]
 
 # %% tags=["remove-cell"]
-alone["points"] = display_names.points(alone)
+alone["points"] = display_names.estimates_in_points(alone)
 
 # %% tags=["remove-input"]
 by_do = alone.pivot_table("points", "candidate", "model", "first").loc[list(CANDIDATES)]
@@ -972,7 +972,7 @@ claims["Γ"] = effects.rosenbaum_gamma(claims["worse"], claims["better"])
 
 # %% tags=["remove-cell"]
 MEASURES = ["tipping γ", "E-value", "E of limit", "Γ"]
-claims["points"] = display_names.points(claims)
+claims["points"] = display_names.estimates_in_points(claims)
 main = claims.loc[claims["estimate"].abs().groupby([claims["model"], claims["attribute"]]).idxmax()]
 
 # %% tags=["remove-input"]

@@ -491,7 +491,7 @@ def in_words(table: pd.DataFrame):
 
 # %%
 slopes = dosed.loc["per step"].droplevel("step")
-slopes = slopes.assign(points=display_names.points(slopes), true=100 * slopes["truth"])
+slopes = slopes.assign(points=display_names.estimates_in_points(slopes), true=100 * slopes["truth"])
 largest = slopes[slopes["clear"]].sort_values("estimate", key=np.abs, ascending=False)
 in_words(largest.head(8)[["points", "true", "agrees"]])
 
@@ -501,7 +501,7 @@ in_words(largest.head(8)[["points", "true", "agrees"]])
 
 # %%
 bends = dosed.loc["bend"].droplevel("step")
-bends = bends.assign(points=display_names.points(bends), true=100 * bends["truth"])
+bends = bends.assign(points=display_names.estimates_in_points(bends), true=100 * bends["truth"])
 bent = bends[bends["clear"]].sort_values("estimate", key=np.abs, ascending=False)
 in_words(bent.head(8)[["points", "true", "agrees"]])
 
@@ -744,7 +744,7 @@ def too_sure(score: np.ndarray, label: np.ndarray) -> pd.DataFrame:
 found = pd.concat({m: too_sure(score_found[m], label_found) for m in TRAINED}, axis=1)
 true = pd.concat({m: too_sure(score_true[m], label_true) for m in TRAINED}, axis=1)
 sure = beside_truth(together(found, 1 / 2 ** (len(AXES) - 1)), true)
-sure = sure.assign(points=display_names.points(sure), true=100 * sure["truth"])
+sure = sure.assign(points=display_names.estimates_in_points(sure), true=100 * sure["truth"])
 in_words(sure[["points", "true", "agrees"]])
 
 # %% tags=["remove-input"]
@@ -908,7 +908,7 @@ rows = {}
 for model, threshold in product(TRAINED[:2], CHOSEN):
     gap, found = counted_gap(model, threshold), found_effect(model, threshold)
     both = {"counted gap": gap, "found effect": found}
-    words = dict(zip(both, display_names.points(pd.DataFrame(both, INTERVAL).T), strict=True))
+    words = dict(zip(both, display_names.estimates_in_points(pd.DataFrame(both, INTERVAL).T), strict=True))
     rows[model, threshold] = words | {"blame on skin": weigh_blame(widened(found), gap)}
 
 # %%
@@ -950,7 +950,7 @@ def true_effect(model: str, threshold: float) -> tuple[float, ...]:
 
 
 truly = pd.DataFrame([true_effect(*key) for key in verdicts.index], columns=INTERVAL)
-beside = verdicts[["found effect"]].assign(truth=display_names.points(truly))
+beside = verdicts[["found effect"]].assign(truth=display_names.estimates_in_points(truly))
 beside.style.format_index(precision=2, level="threshold")
 
 # %% [markdown]

@@ -60,7 +60,7 @@ from PIL import Image
 
 from faceaudit import effects
 from faceaudit.effects import display_names
-from faceaudit.generators import draw_weights, load_checkpoint, realism, stylegan2
+from faceaudit.generators import draw_network_weights, load_checkpoint, realism, stylegan2
 from faceaudit.generators.checkpoints import rosinality_names
 from faceaudit.generators.convert import write_converted
 from faceaudit.generators.image_cache import synthesize_to_store
@@ -96,7 +96,7 @@ pd.options.display.float_format = "{:.3f}".format
 # %%
 SIZES = {"resolution": 64, "channel_base": 1024, "channel_max": 64}
 config = stylegan2.Config(z_dim=32, c_dim=0, w_dim=32, **SIZES)
-drawn = draw_weights(stylegan2.StyleGAN2(config), seed)
+drawn = draw_network_weights(stylegan2.StyleGAN2(config), seed)
 for block in drawn.synthesis.children():  # most of its colours would be out of range
     block.torgb.weight /= 3
 

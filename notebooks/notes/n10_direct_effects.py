@@ -140,8 +140,8 @@ wider = ranked[["estimate"]].assign(**dict(zip(("low", "high"), np.transpose(end
 # %% tags=["hide-input"]
 shown = ranked.assign(
     contrast=ranked["attribute"].map(CONTRASTS),
-    points=display_names.points(ranked),
-    simultaneous=display_names.points(wider),
+    points=display_names.estimates_in_points(ranked),
+    simultaneous=display_names.estimates_in_points(wider),
 )
 shown.set_index(["model", "contrast"])[["cell", "points", "n", "simultaneous"]]
 
@@ -179,7 +179,7 @@ crossed["p, Holm"] = crossed.groupby(together)["p"].transform(effects.holm)
 
 # %% tags=["hide-input"]
 shown = pd.DataFrame(
-    {"men minus women, simultaneous": display_names.points(crossed)}, crossed.index
+    {"men minus women, simultaneous": display_names.estimates_in_points(crossed)}, crossed.index
 )
 shown["p, Holm"] = ["< 0.001" if p < 0.001 else f"{p:.3f}" for p in crossed["p, Holm"]]
 shown.rename(CONTRASTS, level="attribute")
@@ -234,7 +234,7 @@ direct = {
 direct = pd.concat(direct, names=["model", "attribute"])
 
 # %% tags=["hide-input"]
-rows = direct.assign(points=display_names.points(direct))
+rows = direct.assign(points=display_names.estimates_in_points(direct))
 rows = rows.rename({"total - direct": "portion eliminated"}, level="effect").reset_index()
 rows["attribute"] = rows["attribute"].map(CONTRASTS)
 rows.pivot_table("points", ["model", "attribute"], "effect", "first", sort=False)
@@ -258,7 +258,7 @@ p_holm = eliminated.groupby(together)["p"].transform(effects.holm)
 carried_off = eliminated[p_holm < plan.level]
 
 # %% tags=["remove-input"]
-rows = zip(carried_off.index, display_names.points(carried_off), strict=True)
+rows = zip(carried_off.index, display_names.estimates_in_points(carried_off), strict=True)
 named = [f"{CONTRASTS[axis]} in {model}: {text}" for (model, axis), text in rows]
 Markdown(
     f"The portion eliminated is clear of zero for {'; '.join(named)} points."
@@ -394,10 +394,10 @@ arm = {name: both[both["arm"] == name] for name in ("A3 doses", "C crowd")}
 
 # %% tags=["hide-input"]
 beside = {
-    "found (C)": display_names.points(arm["C crowd"]),
+    "found (C)": display_names.estimates_in_points(arm["C crowd"]),
     "T₁": (100 * arm["C crowd"]["truth"]).map("{:+.1f}".format),
     "T₂": (100 * arm["A3 doses"]["estimate"]).map("{:+.1f}".format),
-    "bias, B − T₂": display_names.points(left),
+    "bias, B − T₂": display_names.estimates_in_points(left),
 }
 pd.DataFrame(beside, left.index).xs("skin_colour", level="attribute")
 
@@ -589,7 +589,7 @@ Markdown(
 # %%
 averages = rungs[rungs["scope"] == "average"]
 skin_averages = averages.query("attribute == 'skin_colour' and arm > 'C'")
-skin_averages = skin_averages.assign(points=display_names.points(skin_averages))
+skin_averages = skin_averages.assign(points=display_names.estimates_in_points(skin_averages))
 
 # %%
 headline = skin_averages.pivot_table("points", "model", "arm", "first", sort=False)
@@ -653,7 +653,7 @@ shaved = rungs[rungs["arm"] == "B fitted"].assign(faces="shaved, little makeup")
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
 both = both[both["model"].isin(AUDITED)]
 both = both.assign(
-    points=display_names.points(both), **{"effect on women": both["attribute"].map(CONTRASTS)}
+    points=display_names.estimates_in_points(both), **{"effect on women": both["attribute"].map(CONTRASTS)}
 )
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 
@@ -894,7 +894,7 @@ for model in AUDITED:
     row = everybody.loc[model]
     lines.append(
         f"- **{model}**: averaged over everybody the experiment finds "
-        f"{display_names.points(everybody.loc[[model]])[0]} points, and the truth is "
+        f"{display_names.estimates_in_points(everybody.loc[[model]])[0]} points, and the truth is "
         f"{in_points(row['truth'])} ± "
         f"{100 * verdicts.Z * row['truth_se']:.1f}."
     )

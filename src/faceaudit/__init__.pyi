@@ -17,6 +17,6 @@ from .report.build import build_report as build_report
 from .report.gate import gate as gate
 from .report.page import write_card as write_card
 from .report.schema import Report as Report
-from .report.schema import read_json as read_json
+from .report.schema import read_report as read_report
 from .report.schema import schema as schema
-from .report.schema import write_json as write_json
+from .report.schema import write_report as write_report

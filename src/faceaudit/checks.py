@@ -16,15 +16,15 @@ from scipy.stats import norm, rankdata
 
 from faceaudit.file.parts import Preparation
 from faceaudit.models import answers
-from faceaudit.models.answers import Answers, BlackBox, Say
+from faceaudit.models.answers import BlackBox, ModelAnswers, Say
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
-from faceaudit.words import told
+from faceaudit.words import render_sentences
 
 
 def examine(
     model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
-) -> tuple[Answers, dict[str, Any]]:
+) -> tuple[ModelAnswers, dict[str, Any]]:
     """Answers of the model under audit about all images, and what the report says of it.
 
     Args:
@@ -116,7 +116,7 @@ def doubts_of_preparation(
 
 
 def _doubt(name: str, *values: Any) -> tuple[str, str]:
-    return name, told("doubt", name, *values)[0]
+    return name, render_sentences("doubt", name, *values)[0]
 
 
 # --- other preparations of images
@@ -163,7 +163,7 @@ def better_preparation(table: pd.DataFrame) -> str:
     if better.empty:
         return ""
     best = better.loc[better["separation"].idxmax()]
-    return told("better_preparation", best, table.iloc[0])[0]
+    return render_sentences("better_preparation", best, table.iloc[0])[0]
 
 
 def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:

@@ -236,7 +236,7 @@ def _are_truth_values(names: Sequence[str]) -> bool:
     return {name.casefold() for name in names} == {*TRUTH_VALUES}
 
 
-def matched(
+def read_matched_images(
     rows: Rows, image: str, specification: Specification, more: Iterable[str] = ()
 ) -> pd.DataFrame:
     """Matched images of a table that has more columns: image_id, unit and `<axis>_level`."""
@@ -248,7 +248,7 @@ def matched(
     return images
 
 
-def scores(rows: Rows, specification: Specification) -> pd.Series:
+def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
     columns = specification.columns
     if columns.decision is not None:
@@ -309,6 +309,6 @@ def level_names(levels: Mapping, axes: Mapping[str, Sequence[str]]) -> dict[str,
     return {axis: np.take(names, levels[f"{axis}_level"]) for axis, names in axes.items()}
 
 
-def in_words(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def with_level_names(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Image, unit, error, and the levels of the axes by their names, of images with answers."""
     return frame[["image_id", "unit", "error"]].assign(**level_names(frame, axes))

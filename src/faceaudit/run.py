@@ -34,14 +34,14 @@ from faceaudit.designs.portraits import (
 )
 from faceaudit.file.parts import Http, Images
 from faceaudit.file.specification import Specification, read_specification
-from faceaudit.frames import in_words
+from faceaudit.frames import with_level_names
 from faceaudit.models.answers import Say
 from faceaudit.models.asking import ask, model_of
 from faceaudit.models.http import FROM_ENVIRONMENT
 from faceaudit.plans import keep_plan, make_plan
 from faceaudit.report.build import build_report
 from faceaudit.report.page import contact_sheet, write_card, write_html
-from faceaudit.report.schema import Report, write_json
+from faceaudit.report.schema import Report, write_report
 from faceaudit.utils import errors
 from faceaudit.utils.files import alone, write_text
 
@@ -130,7 +130,7 @@ def _planned(
     with room_for("the plan", place.parent):
         plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
-    for sentence in words.told("answers", now.get("sizes", {})):
+    for sentence in words.render_sentences("answers", now.get("sizes", {})):
         say(sentence)
     return plan, now
 
@@ -180,7 +180,7 @@ def run_audit(
             raise
         (kept / REPORTED).touch()
         with room_for("the report", written):
-            write_json(report, written / "report.json")
+            write_report(report, written / "report.json")
             write_card(report, written / "model_card.md")
             page = write_html(report, written / "report.html", sheet)
         say(f"report: {page}")
@@ -207,7 +207,7 @@ def _report(
     analyses = {Pairs: analyse_pairs, Portraits: analyse_portraits}
     tables = analyses.get(type(data), analyse)(data, now)
     if isinstance(data, Audited):  # which an audit of portraits can be held against
-        images = in_words(data.frame, own.axes)
+        images = with_level_names(data.frame, own.axes)
         with room_for("the table of images", folders.report):
             write_text(
                 folders.report / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n")
@@ -265,7 +265,7 @@ def powers(specification: Specification) -> Iterator[str]:
             yield f"code: this audit file imports {name}, which runs with all your rights"
         if isinstance(one, Http):
             secret = [f"{k} ({v})" for k, v in one.headers.items() if FROM_ENVIRONMENT in v]
-            yield from words.told("network", urlsplit(one.url).hostname, secret)
+            yield from words.render_sentences("network", urlsplit(one.url).hostname, secret)
 
 
 def _plan(own: Specification) -> dict[str, Any]:

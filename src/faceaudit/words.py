@@ -25,12 +25,12 @@ ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""
 
 
-def rendered(name: str, **values: Any) -> str:
+def render_template(name: str, **values: Any) -> str:
     """A template of the folder `templates`, filled in; one of HTML escapes what it is given."""
     return _environment(".html." in name).get_template(name).render(values)
 
 
-def told(macro: str, *values: Any, of: str = "sentences.j2") -> list[str]:
+def render_sentences(macro: str, *values: Any, of: str = "sentences.j2") -> list[str]:
     """What a macro of a template says: an item for each of its paragraphs, on one line."""
     text = getattr(_environment(False).get_template(of).module, macro)(*values)
     items = [re.sub(r"\s*\n\s*", " ", item.strip()) for item in re.split(r"\n\s*\n", text)]
@@ -53,5 +53,5 @@ def _environment(autoescape: bool) -> Environment:
     for function in (capital, heading, listed, spaced, *_NUMBERS, with_minus):
         environment.filters[function.__name__] = function
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
-    environment.globals |= {"ORDER": ORDER, "told": told}
+    environment.globals |= {"ORDER": ORDER, "render_sentences": render_sentences}
     return environment

@@ -31,7 +31,7 @@ from faceaudit.images.faces import AuditImages, Score
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.models.answers import Say
-from faceaudit.people.labels import Said
+from faceaudit.people.labels import Labels
 from faceaudit.report.schema import Report
 from faceaudit.run import Folders
 from faceaudit.utils.errors import fault
@@ -197,7 +197,7 @@ def simulated_answers(
     wanted, seed = specification.asked, specification.design.seed
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
-    return Said(scores).labelled(index, specification)
+    return Labels(scores).labelled(index, specification)
 
 
 CLASSIFIER_SIZE, CLASSIFIER_SEED = 48, 20

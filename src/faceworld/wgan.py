@@ -25,7 +25,7 @@ import torch
 import torch.nn.functional as functional
 from torch import Tensor, nn
 
-from faceaudit.generators.weights import fill, read_weights
+from faceaudit.generators.weights import fill_network, read_weights
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_whole, resolve_device
 from faceworld.networks import training
@@ -74,7 +74,7 @@ class WGANGenerator:
         with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
             networks = nn.ModuleList([Generator(), Encoder()])
         stored, self.card = read_weights(weights, "generator")
-        fill(networks, safetensors.torch.load(stored), weights, "generator")
+        fill_network(networks, safetensors.torch.load(stored), weights, "generator")
         self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
 
     def sample(self, n: int, seed: int) -> Tensor:

@@ -14,7 +14,7 @@ from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.models.local import OnnxNetwork
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import write_text
-from faceaudit.words import rendered
+from faceaudit.words import render_template
 from helpers.artifacts.lineage import ROOT, load_profile
 
 AUDITS = ROOT / "audits"
@@ -63,7 +63,7 @@ def write_study(
     content["design"]["transects"] = sizes.n_transects
     form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
     values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
-    text = rendered("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
+    text = render_template("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
     return write_text(path, text)
 
 

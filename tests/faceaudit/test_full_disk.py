@@ -14,7 +14,7 @@ from PIL import Image
 from faceaudit.models import answers
 from faceaudit.models.answers import AnswerCache
 from faceaudit.report.gate import BROKEN, PASSED
-from faceaudit.report.schema import read_json
+from faceaudit.report.schema import read_report
 from faceaudit.run import room_for
 from faceworld.audit import main
 
@@ -66,10 +66,10 @@ def stopped(capsys, folder):
 def same_report(home, path, monkeypatch):
     """Whether the report is that of a run that was not disturbed, but for its dates."""
     place = home / "build" / "audits" / "full" / "report.json"
-    reports = [read_json(place)]
+    reports = [read_report(place)]
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(home / "undisturbed"))
     assert main(["run", path]) == PASSED
-    reports.append(read_json(place))
+    reports.append(read_report(place))
     one, other = (report.model_dump(exclude={"made", "plan"}) for report in reports)
     plans = [report.plan.content for report in reports]
     for plan in plans:

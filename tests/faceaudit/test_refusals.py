@@ -12,7 +12,7 @@ from faceaudit.designs.matched import from_table
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.frames import require_decided
 from faceaudit.report.gate import gate
-from faceaudit.report.schema import read_json
+from faceaudit.report.schema import read_report
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
 OF_A_CALIBRATION = """{name: a, axes: [gender], question: '?', design: {tolerance: 0.05},
@@ -135,8 +135,8 @@ def written(path, content):
         (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
         (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
         (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
-        (lambda at: read_json(at), "no such report"),
-        (lambda at: read_json(written(at, '{"name": 1}')), "the report is damaged or of another"),
+        (lambda at: read_report(at), "no such report"),
+        (lambda at: read_report(written(at, '{"name": 1}')), "the report is damaged or of another"),
         (lambda at: gate(at, "nothing"), "fail-on is 'nothing', one of exceeds, inconclusive was"),
         (
             lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),

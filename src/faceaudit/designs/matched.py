@@ -19,7 +19,14 @@ from statsmodels.stats.weightstats import DescrStatsW
 from faceaudit import effects, plans, words
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, in_words, level_names, matched, scores, with_errors
+from faceaudit.frames import (
+    Rows,
+    level_names,
+    read_matched_images,
+    read_scores,
+    with_errors,
+    with_level_names,
+)
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.verdicts import judge, settle_together
@@ -82,7 +89,9 @@ class Audited:
             for row in parts["placebos"]
             if row.p_holm is not None and row.p_holm < plan["level"]
         ]
-        limits = words.told("limits_of_images", parts, counts, plan, one_class, placebos_that_move)
+        limits = words.render_sentences(
+            "limits_of_images", parts, counts, plan, one_class, placebos_that_move
+        )
         return parts, limits
 
 
@@ -113,9 +122,9 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     """
     rows, own, columns = Rows.read(table), specification, specification.columns
     labelled, answered = columns.answers or [columns.label], columns.decision or columns.score
-    images = matched(rows, columns.image, own, [*labelled, answered, *own.annotated])
+    images = read_matched_images(rows, columns.image, own, [*labelled, answered, *own.annotated])
     images["label"] = rows.labels(labelled, own.classes)
-    images = images.assign(score=scores(rows, own), **rows.shares(own.annotated))
+    images = images.assign(score=read_scores(rows, own), **rows.shares(own.annotated))
     return judged(images, own.model.cut, columns.decision is None, rows.source)
 
 
@@ -142,7 +151,7 @@ def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFra
     and matters for errors. Rows are those of `faceaudit.effects.transport`.
     """
     people, axes = target_population(specification), specification.axes
-    images = in_words(frame[frame["error"].notna()], axes)
+    images = with_level_names(frame[frame["error"].notna()], axes)
     return effects.transport(images, "error", [*axes], people, "unit", specification.target.by)
 
 

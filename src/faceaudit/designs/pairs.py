@@ -16,9 +16,9 @@ from faceaudit import plans, words
 from faceaudit.checks import DISTANCE, examine, separation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
-from faceaudit.models.answers import NO_FACE, Answers, Say, require_answers
+from faceaudit.models.answers import NO_FACE, ModelAnswers, Say, require_answers
 from faceaudit.models.asking import check_model, model_of
-from faceaudit.people.labels import people_compared
+from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.plans import Plan
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
 from faceaudit.utils import seeding
@@ -76,7 +76,9 @@ class Pairs:
             parts["failures_to_enrol"] = rows_with_sentences(
                 "disparities", "disparity", differ, plan
             )
-        return parts, words.told("limits_of_pairs", parts, counts, plan, int(failed_calls))
+        return parts, words.render_sentences(
+            "limits_of_pairs", parts, counts, plan, int(failed_calls)
+        )
 
 
 def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -> Pairs:
@@ -181,7 +183,7 @@ def ask_recogniser(
     drawn = draw_pairs(frame, design.impostors, design.seed, few=asked)  # people have little time
     check_model(model, pixels)
     if asked:
-        drawn["same"], said = people_compared(pixels, drawn, specification, folder)
+        drawn["same"], said = pair_labels_by_people(pixels, drawn, specification, folder)
         drawn = drawn.dropna().astype({"same": int})
         say(f"people: {said['people']} people gave {said['answers']:,} answers about pairs")
         more["people"] = [said]
@@ -192,7 +194,7 @@ def ask_recogniser(
 
 
 def from_embeddings(
-    answers: Answers, images: pd.DataFrame, drawn: pd.DataFrame, specification: Specification
+    answers: ModelAnswers, images: pd.DataFrame, drawn: pd.DataFrame, specification: Specification
 ) -> Pairs:
     """Drawn pairs of images (rows as of `open_faces`) with the cosine similarity of embeddings.
 

@@ -19,7 +19,7 @@ from faceaudit import words as wording
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, level_names, scores, with_errors
+from faceaudit.frames import Rows, level_names, read_scores, with_errors
 from faceaudit.models.answers import Say
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
@@ -85,7 +85,9 @@ class Portraits:
             name: rows_of(name, tables.get(name)) for name in ("rates", "adjusted", "carried")
         }
         parts["left_out"] = rows_of("left_out", self.left_out)
-        return parts, wording.told("limits_of_portraits", parts, counts, plan, self.in_fifths)
+        return parts, wording.render_sentences(
+            "limits_of_portraits", parts, counts, plan, self.in_fifths
+        )
 
 
 def from_portraits(table: str | Path | pd.DataFrame, specification: Specification) -> Portraits:
@@ -166,7 +168,11 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     matched = _read_transects(own) if own.transects else None
     frame = frame.reset_index(drop=True)
     found = Portraits(frame, rows.source, left_out, matched, tuple(in_fifths))
-    return found if asked or columns.error else _answered(found, scores(rows, own).to_numpy(), own)
+    return (
+        found
+        if asked or columns.error
+        else _answered(found, read_scores(rows, own).to_numpy(), own)
+    )
 
 
 def ask_about_portraits(

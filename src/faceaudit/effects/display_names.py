@@ -30,7 +30,7 @@ def held_in_words(levels: Mapping[str, int | None]) -> str:
     return ", ".join(names) or "average"
 
 
-def points(table: pd.DataFrame) -> list[str]:
+def estimates_in_points(table: pd.DataFrame) -> list[str]:
     """Estimates with their intervals in words, in points.
 
     Args:

@@ -27,7 +27,7 @@ from faceaudit.utils.pictures import middle
 class Strict(BaseModel):
     """A part of the file: unknown keys are errors, and nothing changes after reading.
 
-    Messages of faults begin with the key; what stands before it is added by `in_words`.
+    Messages of faults begin with the key; `specification.describe_validation_error` adds the file.
     """
 
     model_config = ConfigDict(frozen=True, protected_namespaces=())

@@ -263,12 +263,12 @@ def read_specification(path: str | Path) -> Specification:
     try:
         found = Specification.model_validate(content)
     except ValidationError as error:
-        raise ValueError(f"{path}: {in_words(error)}") from None
+        raise ValueError(f"{path}: {describe_validation_error(error)}") from None
     found._path = path
     return found
 
 
-def in_words(error: ValidationError) -> str:
+def describe_validation_error(error: ValidationError) -> str:
     """The first fault of a file in one sentence: the field, what stood there, what is allowed."""
     fault = error.errors()[0]
     kind, more, loc = fault["type"], fault.get("ctx", {}), fault["loc"]

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from faceaudit.generators import eg3d, stylegan2
-from faceaudit.generators.weights import fill, read_weights
+from faceaudit.generators.weights import fill_network, read_weights
 from faceaudit.utils import seeding
 
 NETWORKS = {"stylegan2": (stylegan2.Config, stylegan2.StyleGAN2), "eg3d": (eg3d.Config, eg3d.EG3D)}
@@ -111,7 +111,7 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
         words = (str(error).splitlines() or [type(error).__name__])[0][:300]
         words = f"expected a trained generator, found {of_others}{words}"
         raise ValueError(f"{path}: {words}") from None
-    fill(network, state, path, "generator")
+    fill_network(network, state, path, "generator")
     if estimated:
         z = seeding.normals(0, "mean style", range(CODES), network.z_dim)
         w = network.mapping(torch.from_numpy(z).float())[:, 0]

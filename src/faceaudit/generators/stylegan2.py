@@ -271,7 +271,7 @@ class Synthesis(nn.Module):
         return image.contiguous()
 
 
-def draw_weights(network: nn.Module, seed: int) -> nn.Module:
+def draw_network_weights(network: nn.Module, seed: int) -> nn.Module:
     """The network with weights drawn at random, about as before a training.
 
     It stands in for a real one where only the way through it matters. Each weight depends on the

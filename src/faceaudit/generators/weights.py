@@ -55,7 +55,7 @@ def read_weights(path: Path, kind: str) -> tuple[bytes, Card]:
     return weights, card
 
 
-def fill(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str) -> None:
+def fill_network(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str) -> None:
     """Give a network its weights; one that was made on the device "meta" comes to the CPU.
 
     Raises:

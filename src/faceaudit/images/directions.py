@@ -26,17 +26,17 @@ from sklearn.linear_model import Ridge
 
 from faceaudit.file.specification import Specification
 from faceaudit.generators.image_cache import Generator
-from faceaudit.images.rated import Views, sampled_codes
+from faceaudit.images.rated import RatedImages, sampled_codes
 from faceaudit.latents import calibration, directions, transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import VIF_CAP, dual_basis, variance_inflation
-from faceaudit.people.labels import Said
+from faceaudit.people.labels import Labels
 from faceaudit.plans import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_shape
 from faceaudit.utils.errors import fault
 from faceaudit.utils.parallel import on_one_thread
-from faceaudit.words import told
+from faceaudit.words import render_sentences
 
 AGE = "age"
 BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
@@ -69,7 +69,7 @@ def indexed(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Found:
+class FittedDirections:
     """What was found in a generator's codes.
 
     Attributes:
@@ -115,7 +115,7 @@ def find_directions(
     scores: pd.DataFrame,
     specification: Specification,
     measures: pd.DataFrame | None = None,
-) -> Found:
+) -> FittedDirections:
     """Hyperplanes and levels from answers about sampled images.
 
     A placebo is a direction at random, at right angles to the normals of all attributes: it changes
@@ -152,7 +152,7 @@ def find_directions(
     return replace(found, skill=skill, unit=unit)
 
 
-def given_directions(codes: np.ndarray, specification: Specification) -> Found:
+def given_directions(codes: np.ndarray, specification: Specification) -> FittedDirections:
     """Hyperplanes of the file that `generator.hyperplanes` names, whose skill is not known.
 
     An `.npz` has all of them, as `Hyperplanes.save` writes it. An `.npy` has the normal of the one
@@ -232,7 +232,7 @@ def _boundary(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperpl
 
 def _with_levels(
     codes: np.ndarray, known: Hyperplanes, specification: Specification, *said: Any
-) -> Found:
+) -> FittedDirections:
     """Planes and placebos, levels of the axes and of what is held; `said` names what is told."""
     source, axes = specification.generator, [*specification.axes, *specification.placebos]
     inflation = zip(known.names, variance_inflation(known.normals), strict=True)
@@ -243,8 +243,8 @@ def _with_levels(
     levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
     free = [name for name in source.held if name in known.names and name not in axes]
     held = {name: float(values[name].quantile(source.held[name])) for name in free}
-    limits = told(*said, AGE in known.names, close, free)
-    return Found(planes, levels | source.levels, held, limits)
+    limits = render_sentences(*said, AGE in known.names, close, free)
+    return FittedDirections(planes, levels | source.levels, held, limits)
 
 
 def _logit_planes(codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFrame) -> Hyperplanes:
@@ -273,7 +273,11 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
 
 @on_one_thread
 def base_codes(
-    generator: Generator, found: Found, units: int, specification: Specification, stage: str = BASES
+    generator: Generator,
+    found: FittedDirections,
+    units: int,
+    specification: Specification,
+    stage: str = BASES,
 ) -> np.ndarray:
     """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
 
@@ -302,7 +306,9 @@ def base_codes(
 # --- calibration
 
 
-def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray, np.ndarray]:
+def faces_and_steps(
+    found: FittedDirections, views: RatedImages, units: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Codes of neutral faces (units, D), and steps (cells, D) from them to all levels.
 
     In a calibration, neutral faces are rated on the axes and brought to the middle, twice. Then
@@ -324,7 +330,7 @@ def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray,
         away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
         rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
         scores, noise = _filled(seen.scores.iloc[rows]), seen.error[axes]
-        base = base[rows] + found.along(calibration.centring(scores, noise))
+        base = base[rows] + found.along(calibration.center_neutral(scores, noise))
     steps = found.along(cells)
     goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
     for turn in range(given.rounds):
@@ -333,14 +339,16 @@ def faces_and_steps(found: Found, views: Views, units: int) -> tuple[np.ndarray,
         images = views.made(some, part)
         measures = found.in_units(views.measured(images))
         seen = views.look(images, part, asked)[1].scores.join(measures)
-        seen = seen[np.repeat(calibration.ordinary(seen[axes], len(cells)), len(cells))]
+        seen = seen[np.repeat(calibration.is_inlier(seen[axes], len(cells)), len(cells))]
         gain = GAINS[min(turn, len(GAINS) - 1)]
-        more = calibration.closing(seen, len(cells), goals, gain, [*measures])
+        more = calibration.step_to_targets(seen, len(cells), goals, gain, [*measures])
         steps = steps + found.along(more)
     return base, steps
 
 
-def gate(found: Found, views: Views, steps: np.ndarray, seen: Said) -> dict[str, Any]:
+def calibration_gate(
+    found: FittedDirections, views: RatedImages, steps: np.ndarray, seen: Labels
+) -> dict[str, Any]:
     """Whether faces and levels are where they are meant to be, as the report has it.
 
     Leaks of what was asked and doses are told by people's answers about the transects of the audit,

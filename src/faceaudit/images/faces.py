@@ -13,7 +13,7 @@ import pandas as pd
 
 from faceaudit.file.parts import Images, KnownTruth
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, matched
+from faceaudit.frames import Rows, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
 from faceaudit.images import directions as own
 from faceaudit.images import rated
@@ -21,10 +21,10 @@ from faceaudit.images.pictures import FILE, ImageSet, pictures_of
 from faceaudit.models.answers import BlackBox, Say
 from faceaudit.models.asking import check_model
 from faceaudit.models.local import TRIED
-from faceaudit.people.labels import said_of
+from faceaudit.people.labels import ask_for_labels
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
-from faceaudit.words import told
+from faceaudit.words import render_sentences
 
 Score = Callable[[np.ndarray], np.ndarray]
 """Images → a score of each, NaN where there is no answer."""
@@ -115,7 +115,9 @@ def show(
         say(f"people: {specification.people.raters} simulated raters looked at every image")
         return LabelledImages(made.labelled, made.images, made.source, made.truth)
     seen = made.images if made.seen is None else made.seen()
-    said = said_of(specification, seen, specification.asked, folder, model, say, device=device)
+    said = ask_for_labels(
+        specification, seen, specification.asked, folder, model, say, device=device
+    )
     about = [said.about | {"stage": "matched images"}]
     more = {"people": about, "generator": made.card, "told": said.limits}
     labelled = said.labelled(made.index, specification)
@@ -137,7 +139,7 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     placebo, with its levels by name.
     """
     table = specification.beside(specification.generator.table)
-    index = matched(Rows.read(table), FILE, specification).reset_index(drop=True)
+    index = read_matched_images(Rows.read(table), FILE, specification).reset_index(drop=True)
     return index, pictures_of(specification, table, FILE)
 
 
@@ -146,8 +148,8 @@ def _of_a_generator(
 ) -> LabelledImages:
     source, units = specification.generator, plan["sizes"]["units"]
     generator, calibrates = rated.generator_of(specification, device), specification.calibration
-    ask = partial(said_of, folder=folder, model=model, say=say, device=device)
-    views = rated.Views(specification, generator, folder, ask, device=device)
+    ask = partial(ask_for_labels, folder=folder, model=model, say=say, device=device)
+    views = rated.RatedImages(specification, generator, folder, ask, device=device)
     codes = rated.sampled_codes(generator, source.samples, specification.design.seed, rated.SAMPLES)
     if source.hyperplanes:
         found, doubts = own.given_directions(codes, specification), []
@@ -161,13 +163,13 @@ def _of_a_generator(
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     asked = specification.asked_of_samples if calibrates else specification.asked
     whole, seen = views.look(images, rated.LAST, asked)
-    gate = own.gate(found, views, steps, seen) if calibrates else None
+    gate = own.calibration_gate(found, views, steps, seen) if calibrates else None
     if gate and not gate["passed"]:
-        doubts.append(("gate", told("gate_failed")[0]))
+        doubts.append(("gate", render_sentences("gate_failed")[0]))
         if "gate" not in specification.accept:
             raise fault("gate_closed", gate, specification.path)
-    limits = told("truncation", getattr(source, "truncation", None)) + found.limits
-    limits = [*limits, *told("calibrated", calibrates, gate), *views.limits]
+    limits = render_sentences("truncation", getattr(source, "truncation", None)) + found.limits
+    limits = [*limits, *render_sentences("calibrated", calibrates, gate), *views.limits]
     more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
     more["gate"] = gate
     labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
@@ -175,8 +177,8 @@ def _of_a_generator(
 
 
 def _asked_directions(
-    views: rated.Views, codes: np.ndarray, model: BlackBox, floor: float, say: Say
-) -> tuple[own.Found, list[tuple[str, str]]]:
+    views: rated.RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Say
+) -> tuple[own.FittedDirections, list[tuple[str, str]]]:
     """Directions from answers about the images of codes, and what is to be doubted of them."""
     specification, samples = views.specification, views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
@@ -187,9 +189,9 @@ def _asked_directions(
     _, first = views.look(samples, "samples", specification.asked_of_samples)
     views.about[0].setdefault("readers", {one.name: one.hash for one in views.readers})
     found = own.find_directions(codes, first.scores, specification, measures)
-    (listed,) = told("skills", found.skill)
+    (listed,) = render_sentences("skills", found.skill)
     say(f"directions: held-out R² (or informedness, of two classes): {listed}")
     weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < floor}
     if weak and "direction" not in specification.accept:
         raise fault("too_weak", specification.path, weak, floor)
-    return found, [("direction", told("weak_directions", weak)[0])] if weak else []
+    return found, [("direction", render_sentences("weak_directions", weak)[0])] if weak else []

@@ -18,7 +18,7 @@ from faceaudit.generators.image_cache import Generator, synthesize_to_store
 from faceaudit.generators.stylegan2 import StyleGenerator
 from faceaudit.models.answers import ask_and_keep
 from faceaudit.models.local import LocalModel, imported, local_model
-from faceaudit.people.labels import Said
+from faceaudit.people.labels import Labels
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_shape
@@ -83,14 +83,14 @@ def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.nda
 
 
 @dataclass
-class Views:
+class RatedImages:
     """Images of a generator's codes, with what people say of them and what readers measure.
 
     Attributes:
         specification: of the audit.
         generator: of the images.
         folder: that keeps the images of every part of the audit, and their codes.
-        ask: the audit, images, attributes and `stage` → what people say, see `people.said_of`.
+        ask: the audit, images, attributes and `stage` → labels, see `people.ask_for_labels`.
         about: of the part `people` of the report, a row for each time that people were asked.
         limits: of the report, that people brought.
         device: on which a reader's file computes.
@@ -99,7 +99,7 @@ class Views:
     specification: Specification
     generator: Generator
     folder: Path
-    ask: Callable[..., Said]
+    ask: Callable[..., Labels]
     about: list[dict[str, Any]] = field(default_factory=list)
     limits: dict[str, None] = field(default_factory=dict)
     device: str = "cpu"
@@ -113,7 +113,7 @@ class Views:
 
     def look(
         self, images: np.ndarray, part: str, names: list[str], raters: int | None = None
-    ) -> tuple[Said, Said]:
+    ) -> tuple[Labels, Labels]:
         """What people say of a part's images: of whole pictures, and with crops where there are.
 
         Gender is asked on crops alone, but in the last part, whose labels are of whole pictures.
@@ -138,7 +138,7 @@ class Views:
             called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
             self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
             self.limits |= dict.fromkeys(said.limits)
-        return found[0][1], Said(pd.DataFrame(scores)[names], error=pd.DataFrame(error))
+        return found[0][1], Labels(pd.DataFrame(scores)[names], error=pd.DataFrame(error))
 
     @cached_property
     def readers(self) -> list[LocalModel]:

@@ -24,7 +24,7 @@ _FLATTEST, _LONGEST = 0.02, 0.6  # of slopes that are divided by, and of steps
 _Z = 1.645  # of one-sided limits of 95 %
 
 
-def centring(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
+def center_neutral(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
     """Steps that bring neutral faces to where most of them are, on the axes of the grid.
 
     A face's deviation from the median is shrunk by its reliability, τ² / (τ² + σ²), with τ² the
@@ -39,7 +39,7 @@ def centring(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
 
     Example:
         >>> scores = pd.DataFrame({"gender": [0.4, 0.5, 0.6]})
-        >>> centring(scores, 0 * scores)["gender"].round(2).tolist()
+        >>> center_neutral(scores, 0 * scores)["gender"].round(2).tolist()
         [0.28, -0.0, -0.28]
     """
     away = scores - scores.median()
@@ -48,7 +48,7 @@ def centring(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
     return -GAIN * true / (true + noise).clip(lower=1e-9) * away / _STEEPEST
 
 
-def ordinary(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
+def is_inlier(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
     """Find the transects that are, on average over their images, where the others are.
 
     Args:
@@ -63,7 +63,7 @@ def ordinary(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
     return (by_transect.abs() <= FARTHEST).all(axis=1).to_numpy()
 
 
-def closing(
+def step_to_targets(
     values: pd.DataFrame,
     cells: int,
     goals: Mapping[str, ArrayLike],
@@ -87,7 +87,7 @@ def closing(
 
     Example:
         >>> seen = pd.DataFrame({"age": [0.5, 0.6], "gender": [0.2, 0.9]})
-        >>> closing(seen, 2, {"gender": [0.1, 0.9]}).round(2).to_dict("list")
+        >>> step_to_targets(seen, 2, {"gender": [0.1, 0.9]}).round(2).to_dict("list")
         {'age': [0.14, -0.15], 'gender': [-0.44, 0.0]}
     """
     cell = np.arange(len(values)) % cells

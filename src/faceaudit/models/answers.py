@@ -35,7 +35,7 @@ ROUNDING = 1e-5
 tqdm.set_lock(threading.RLock())
 
 
-class Answers(NamedTuple):
+class ModelAnswers(NamedTuple):
     """What a model answered, with a reason where it did not.
 
     Attributes:
@@ -245,13 +245,13 @@ class AnswerCache:
         """Whether the model ever answered about an image."""
         return any(map(self.has, self._found))
 
-    def answers(self, keys: Sequence[str]) -> Answers:
+    def answers(self, keys: Sequence[str]) -> ModelAnswers:
         """What is kept of images, in their order."""
         values = [np.frombuffer(self._found[key][0] or b"", "<f8") for key in keys]
         width = max([1, *map(len, values)])
         filled = np.array([value if len(value) else [np.nan] * width for value in values])
         reasons = np.array([self._found[key][1] for key in keys], str)
-        return Answers(filled if width > 1 else filled[:, 0], reasons)
+        return ModelAnswers(filled if width > 1 else filled[:, 0], reasons)
 
     def _take(self, rows: Iterable[tuple[str, bytes | None, str]]) -> None:
         for key, value, reason in rows:
@@ -269,7 +269,7 @@ def require_answers(values: np.ndarray, where: str) -> None:
         raise fault("constant", where, found[0] if found.ndim == 1 else None)
 
 
-def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Answers:
+def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> ModelAnswers:
     """Ask a model about images (n, 3, height, width) that it has not answered yet, and keep all.
 
     The same image is asked about once, and what the model does not see of an image is no part of

@@ -17,7 +17,15 @@ import numpy as np
 
 from faceaudit.file.parts import Onnx, PythonModel
 from faceaudit.models import answers
-from faceaudit.models.answers import NO_FACE, AnswerCache, Answers, BlackBox, Done, Reading, Wanted
+from faceaudit.models.answers import (
+    NO_FACE,
+    AnswerCache,
+    BlackBox,
+    Done,
+    ModelAnswers,
+    Reading,
+    Wanted,
+)
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.names import paths_on_disk
@@ -191,7 +199,7 @@ class LocalModel(BlackBox):
     def __post_init__(self) -> None:
         self.said = self.said | {"preparation": self.preparation.model_dump(mode="json")}
 
-    def ask(self, images: np.ndarray) -> Answers:
+    def ask(self, images: np.ndarray) -> ModelAnswers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
         from faceaudit.utils.arguments import check_images  # with torch
 
@@ -203,7 +211,7 @@ class LocalModel(BlackBox):
             parts.append(self.reading(raw, len(some), self.name, self.missing))
         values = np.concatenate(parts)
         silent = np.isnan(values.reshape(len(values), -1)).any(1)
-        return Answers(values, np.where(silent, NO_FACE, ""))
+        return ModelAnswers(values, np.where(silent, NO_FACE, ""))
 
     def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
         """Put answers about the wanted images into a cache, many at a time."""

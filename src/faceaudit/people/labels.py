@@ -23,7 +23,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.models.answers import BlackBox, Say
 from faceaudit.models.asking import ask, model_of
-from faceaudit.people.tasks import PROJECT, Asked
+from faceaudit.people.tasks import PROJECT, Questionnaire
 from faceaudit.utils import errors
 from faceaudit.utils.files import file_hash
 from faceaudit.verification.prototypes import is_match
@@ -34,7 +34,7 @@ READ = {"ground-truth": annotations.read_ground_truth, "mturk": annotations.read
 
 
 @dataclass(frozen=True)
-class Said:
+class Labels:
     """What people, or a classifier in their place, said of images.
 
     Attributes:
@@ -58,7 +58,7 @@ class Said:
         return index.assign(label=label, **more)
 
 
-def said_of(
+def ask_for_labels(
     specification: Specification,
     images: np.ndarray,
     attributes: Sequence[str],
@@ -67,7 +67,7 @@ def said_of(
     say: Say,
     stage: str = "",
     device: str = "cpu",
-) -> Said:
+) -> Labels:
     """What people, a reader or the table of an audit say of images.
 
     Args:
@@ -95,37 +95,37 @@ def said_of(
         said = _read_off(images, readers, specification, folder / "answers")
         who = "a classifier read the images in their place"
     else:
-        said = people_said(images, attributes, specification, folder, stage)
+        said = labels_by_people(images, attributes, specification, folder, stage)
         who = f"{said.about['people']} people gave {said.about['answers']:,} answers"
     say(f"people: {who}")
     return said
 
 
-def _in_table(specification: Specification) -> Said:
+def _in_table(specification: Specification) -> Labels:
     """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
     rows = Rows.read(specification.beside(specification.generator.table))
     labelled = specification.columns.answers or [specification.columns.label]
     rows.require([*labelled, *specification.annotated])
     scores = rows.shares(specification.annotated)
     scores[specification.attribute] = rows.labels(labelled, specification.classes)
-    return Said(pd.DataFrame(scores).reset_index(drop=True), {"kind": "table"})
+    return Labels(pd.DataFrame(scores).reset_index(drop=True), {"kind": "table"})
 
 
 def _read_off(
     images: np.ndarray, readers: dict[str, BlackBox], specification: Specification, kept: Path
-) -> Said:
+) -> Labels:
     """What classifiers read off images; their own threshold becomes the middle of the scale."""
     scores = {}
     for name, reader in readers.items():
         scale = [0, specification.people.models[name].cut, 1]
         scores[name] = np.interp(ask(reader, images, kept), scale, [0, 0.5, 1])
     about = {"kind": "reader", "readers": {name: one.hash for name, one in readers.items()}}
-    return Said(pd.DataFrame(scores), about, words.told("read_off", [*readers]))
+    return Labels(pd.DataFrame(scores), about, words.render_sentences("read_off", [*readers]))
 
 
-def people_said(
+def labels_by_people(
     images: np.ndarray, attributes: Sequence[str], audit: Specification, folder: Path, stage=""
-) -> Said:
+) -> Labels:
     """Answers of people who work in a tool; where they lack, tasks and a sentence on what to do.
 
     Images that are in no task, since they were made anew, get tasks of their own.
@@ -135,7 +135,7 @@ def people_said(
         ValueError: an export that is none, in one sentence.
     """
     questions = {one: ATTRIBUTES[one] for one in attributes}
-    asked = Asked(images, questions, audit, folder, stage)
+    asked = Questionnaire(images, questions, audit, folder, stage)
     kind, names, files = audit.people.kind, asked.names, asked.files
     scores = pd.DataFrame(index=names, columns=[*attributes])
     if files:
@@ -146,7 +146,7 @@ def people_said(
     silent = scores.isna()
     worst = silent.mean().idxmax()
     asked.require(silent[worst].to_numpy(), "images", worst)
-    limits = words.told("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
+    limits = words.render_sentences("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
     answered, counts = annotations.count_tensor(frame)
     squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
     error = pd.DataFrame(squared, answered).reindex(names)
@@ -154,10 +154,10 @@ def people_said(
     agreement = annotations.agreement_table(counts)[columns].reset_index().to_dict("records")
     number = frame["annotator_id"].nunique()
     about = _about(audit.people, ingest.report, number, len(frame), files)
-    return Said(scores, about | {"agreement": agreement}, limits, error)
+    return Labels(scores, about | {"agreement": agreement}, limits, error)
 
 
-def people_compared(
+def pair_labels_by_people(
     images: np.ndarray, drawn: pd.DataFrame, audit: Specification, folder: Path
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Whether people take the two faces of a pair for one person, by the HCIC of Liang et al. 2023.
@@ -185,7 +185,10 @@ def people_compared(
         side_by_side,
     )
 
-    people, asked = audit.people, Asked(side_by_side(images, drawn), PAIR_SCALES, audit, folder, "")
+    people, asked = (
+        audit.people,
+        Questionnaire(side_by_side(images, drawn), PAIR_SCALES, audit, folder, ""),
+    )
     names, files = asked.names, asked.files
     meant = pd.Series(np.where(drawn["same"] == 1, "positive", "negative"), names)
     same, about = np.full(len(names), np.nan), {}

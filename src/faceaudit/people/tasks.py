@@ -26,7 +26,7 @@ SERVED = "/data/local-files/?d=faces/"
 Questions = Mapping[str, Sequence[str]]
 ENDINGS = {"label-studio": "*.json", "page": "*.json", "mturk": "*.csv"}
 PROJECT = {"title": "What do you see?", "sampling": "Uniform sampling"}
-UNANSWERED = 0.1
+MOST_UNANSWERED = 0.1
 """Share of images that may stay without an answer ("cannot say"); with more, people are missing."""
 
 
@@ -37,7 +37,7 @@ class PeopleNeeded(Exception):
 # --- people's answers
 
 
-class Asked:
+class Questionnaire:
     """What people are asked about images (n, 3, height, width), and the place of their answers.
 
     Attributes:
@@ -60,7 +60,7 @@ class Asked:
 
         `what` says what they are, and what is asked about.
         """
-        if silent.mean() <= UNANSWERED:
+        if silent.mean() <= MOST_UNANSWERED:
             return
         people, place, tasks = self.people, self._place, self._own / "tasks"
         if people.export is None:
@@ -72,7 +72,9 @@ class Asked:
         todo = write_tasks(self._images[rows], names, self._questions, people, tasks)
         counts = int(silent.sum()), len(silent), *what
         old = single and self.files
-        raise PeopleNeeded(*words.told("people_needed", counts, tasks, todo, place, old))
+        raise PeopleNeeded(
+            *words.render_sentences("people_needed", counts, tasks, todo, place, old)
+        )
 
 
 def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
@@ -114,14 +116,14 @@ def write_tasks(
         for name, text in _task_files([*shown], questions, people, width).items():
             write_text(folder / name, text)
     root = shlex.quote(str((folder / "served").resolve()))
-    return words.told("tasks", people, root, pages)[0]
+    return words.render_sentences("tasks", people, root, pages)[0]
 
 
 def _task_files(
     names: list[str], questions: Questions, people: Export, width: int
 ) -> dict[str, str]:
     """The files of a tool besides images: name → text."""
-    form = partial(words.rendered, "form.html.j2", questions=questions)
+    form = partial(words.render_template, "form.html.j2", questions=questions)
     if people.kind == "label-studio":
         tasks = [{"data": {"image": f"{SERVED}{name}.png", "image_id": name}} for name in names]
         config = labelling_config(questions, width)

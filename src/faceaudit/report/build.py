@@ -55,11 +55,11 @@ def build_report(
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `faceworld.scorecard.truth.effects`, in the known-truth world.
         model: the card of the model that was asked.
-        people: of `Said.about`, for every stage that asked people, with the key `stage`.
+        people: of `Labels.about`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.
         told: limits that the images and the people brought.
         doubts: name and sentence of each that the run brought, of `faceaudit.checks`.
-        gate: of a calibration, of `faceaudit.images.directions.gate`.
+        gate: of a calibration, of `faceaudit.images.directions.calibration_gate`.
 
     Returns:
         The report.
@@ -109,7 +109,7 @@ def rows_with_sentences(
     for row in found:
         # Of how many comparisons that are adjusted together this is one.
         n = int(table["together"].iloc[0]) if "together" in table else len(table)
-        row.sentence = words.told(macro, row, plan["tolerance"], n, *more)[0]
+        row.sentence = words.render_sentences(macro, row, plan["tolerance"], n, *more)[0]
     return found
 
 
@@ -138,7 +138,7 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     rest = "within" if counts["within"] == len(rows) else "inconclusive"
     verdict = "exceeds" if beyond else rest
     said = averages, beyond, counts, len(rows), tolerance, parts.get("carried", ())
-    lines = words.told("answer", verdict, *said)
+    lines = words.render_sentences("answer", verdict, *said)
     return {"verdict": verdict, "answer": "\n".join(lines)}
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from faceaudit import words
-from faceaudit.report.schema import Report, read_json
+from faceaudit.report.schema import Report, read_report
 
 PASSED, FAILED, UNDECIDED, BROKEN = 0, 1, 2, 3
 """Exit codes of the gate; the last where a run or a report is none."""
@@ -41,7 +41,7 @@ def gate(
     if fail_on not in STATES:
         raise ValueError(f"fail-on is {fail_on!r}, one of {', '.join(STATES)} was expected")
     try:
-        report = report if isinstance(report, Report) else read_json(report)
+        report = report if isinstance(report, Report) else read_report(report)
     except ValueError as error:
         return BROKEN, [str(error)]
     judged, asked = report.judged, fail_on == "inconclusive"
@@ -56,10 +56,14 @@ def gate(
         return FAILED, lines
     if asked and undecided:
         return UNDECIDED, lines
-    told = words.told("undecided", Counter(row.verdict for row in undecided), len(judged))
+    told = words.render_sentences(
+        "undecided", Counter(row.verdict for row in undecided), len(judged)
+    )
     return PASSED, [*lines, f"passed ({told[0]})" if told else "passed"]
 
 
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
     """A line for each doubt, and for each departure from the plan."""
-    return words.told("warnings", report.doubts, report.plan.departures, allow_departures)
+    return words.render_sentences(
+        "warnings", report.doubts, report.plan.departures, allow_departures
+    )

@@ -45,7 +45,7 @@ def write_card(report: Report, path: Path) -> Path:
 
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    text = words.rendered("model_card.md.j2", report=report)
+    text = words.render_template("model_card.md.j2", report=report)
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
     return f"---\n{head}---\n{html.escape(body, quote=False)}"
@@ -81,7 +81,7 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
     ranks = {id(row): n for n, row in enumerate(row for rows in axes.values() for row in rows)}
     ordered = partial(sorted, key=lambda row: ranks[id(row)])
     effects = report.disparities or report.effects or _gaps(report, of_answers=False)
-    return words.rendered(
+    return words.render_template(
         "report.html.j2",
         report=report,
         axes=axes,

@@ -282,7 +282,7 @@ class Report(Part):
         return [row for name in JUDGED for row in getattr(self, name)]
 
 
-def write_json(report: Report, path: Path) -> Path:
+def write_report(report: Report, path: Path) -> Path:
     """Write `report.json`.
 
     Args:
@@ -295,7 +295,7 @@ def write_json(report: Report, path: Path) -> Path:
     return plans.write_text(path, report.model_dump_json(indent=1) + "\n")
 
 
-def read_json(path: str | Path) -> Report:
+def read_report(path: str | Path) -> Report:
     """Read a `report.json`, after checking that it is one.
 
     Args:

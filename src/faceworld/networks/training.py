@@ -26,7 +26,7 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from faceaudit.generators.weights import Card, copy, fill, read_weights, write_weights
+from faceaudit.generators.weights import Card, copy, fill_network, read_weights, write_weights
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_images, resolve_device
 from faceaudit.utils.files import atomic
@@ -209,7 +209,7 @@ class Trained:
         said = {k: tuple(v) if isinstance(v, list) else v for k, v in card["training"].items()}
         training = cls.settings(**said)
         network = cls.fresh(training)
-        fill(network, safetensors.torch.load(weights), path, cls.kind)
+        fill_network(network, safetensors.torch.load(weights), path, cls.kind)
         curve, shipped = pd.DataFrame(card["curve"]), card.get("shipped", False)
         return cls(network.to(resolve_device(device)).eval(), training, curve, shipped)
 

@@ -420,7 +420,7 @@ def test_the_word_follows_from_the_share(portraits):
 
 def test_a_file_becomes_a_report_that_speaks_of_association(files, home):
     report = run_audit(files(transects="matched.csv"))
-    read = faceaudit.read_json(home / "build" / "audits" / "found" / "report.json")
+    read = faceaudit.read_report(home / "build" / "audits" / "found" / "report.json")
     assert read == report and report.plan.kept and report.verdict == "exceeds"
     assert {row.axis for row in report.carried} == {"skin", "hair"}
     html, card = page(report), report_card(report)

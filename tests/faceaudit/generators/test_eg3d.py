@@ -33,7 +33,7 @@ def network(blocks, rays=4, **options) -> EG3D:
     config = Config(
         16, 25, 16, blocks[1], 3, 128, 12, neural_resolution=rays, rendering=OPTIONS | options
     )
-    return stylegan2.draw_weights(EG3D(config), seed=1)
+    return stylegan2.draw_network_weights(EG3D(config), seed=1)
 
 
 def normal(*shape, seed=3):

@@ -17,14 +17,14 @@ def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
     codes = np.array([[-1.0, 0.4], [1.5, -0.4]])  # the second attribute leaks along the first
     for _ in range(8):
         seen = pd.DataFrame(expit(own + codes).reshape(-1, 2), columns=["axis", "other"])
-        codes = codes + calibration.closing(seen, 2, {"axis": [0.2, 0.9]}).to_numpy()
+        codes = codes + calibration.step_to_targets(seen, 2, {"axis": [0.2, 0.9]}).to_numpy()
     axis, other = expit(own + codes).mean(axis=0).T
     np.testing.assert_allclose([*axis, other[0]], [0.2, 0.9, other[1]], atol=1e-3)
 
 
 def test_measures_move_by_what_they_lack_and_steps_have_a_limit():
     seen = pd.DataFrame({"jaw": [0.1, -0.1, 0.1, -0.1], "nose": [5.0, -5.0, 5.0, -5.0]})
-    step = calibration.closing(seen, 2, {}, gain=0.5, measures=["jaw", "nose"])
+    step = calibration.step_to_targets(seen, 2, {}, gain=0.5, measures=["jaw", "nose"])
     np.testing.assert_allclose(step["jaw"], [-0.05, 0.05])
     np.testing.assert_allclose(step["nose"].abs(), 0.6)
 
@@ -33,23 +33,25 @@ def test_neutral_faces_move_by_what_is_not_noise():
     rng = np.random.default_rng(1)
     true, error = rng.normal(0, 0.06, 50_000), 0.08**2
     scores = pd.DataFrame({"gender": 0.5 + true + rng.normal(0, 0.08, len(true))})
-    step = calibration.centring(scores, pd.DataFrame({"gender": [error]}))["gender"]
+    step = calibration.center_neutral(scores, pd.DataFrame({"gender": [error]}))["gender"]
     slope = np.polyfit(scores["gender"], step, 1)[0]
     reliability = 0.06**2 / (0.06**2 + error)
     np.testing.assert_allclose(slope, -calibration.GAIN * reliability / 0.25, rtol=0.03)
-    none = calibration.centring(scores, pd.DataFrame({"gender": [1.0]}))["gender"]
+    none = calibration.center_neutral(scores, pd.DataFrame({"gender": [1.0]}))["gender"]
     assert (none == 0).all()  # all that is seen is noise
 
 
 def test_a_transect_whose_hair_shows_no_length_is_not_ordinary():
     scores = pd.DataFrame({"hair_length": np.tile([0.2, 0.8], 20), "gender": 0.5})
     scores.loc[7, "hair_length"] = 0.1
-    assert calibration.ordinary(scores, 2).tolist() == [k != 3 for k in range(20)]
-    assert calibration.ordinary(scores[scores.index % 2 == 1]).sum() == 19
+    assert calibration.is_inlier(scores, 2).tolist() == [k != 3 for k in range(20)]
+    assert calibration.is_inlier(scores[scores.index % 2 == 1]).sum() == 19
 
 
 def test_a_logit_of_one_is_a_step_of_one():
-    step = calibration.closing(pd.DataFrame({"age": [0.5, 0.52]}), 2, {"age": 0.51}, gain=1.0)
+    step = calibration.step_to_targets(
+        pd.DataFrame({"age": [0.5, 0.52]}), 2, {"age": 0.51}, gain=1.0
+    )
     np.testing.assert_allclose(step["age"].iloc[0], logit(0.51) - logit(0.5), rtol=0.02)
 
 

@@ -10,7 +10,7 @@ from faceaudit import annotations
 from faceaudit.annotations import ATTRIBUTES
 from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.specification import read_specification
-from faceaudit.people.labels import people_said
+from faceaudit.people.labels import labels_by_people
 from faceaudit.people.tasks import PeopleNeeded
 from faceworld import crowd
 
@@ -92,7 +92,7 @@ LEFT = {
 def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     one = read_specification(asked(kind))
     with pytest.raises(PeopleNeeded) as stop:
-        people_said(IMAGES, ["gender", "makeup"], one, home)
+        labels_by_people(IMAGES, ["gender", "makeup"], one, home)
     told = str(stop.value)
     assert "\n" not in told and told.endswith("then run the same command again")
     tasks = home / "people" / "tasks"
@@ -103,7 +103,7 @@ def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     assert "Showy" in text and "Broad smile" not in text, "only what the audit needs is asked"
     answers = answers_about(names)
     WRITE[kind](answers, names, home / "people" / "answers")
-    said = people_said(IMAGES, ["gender", "makeup"], one, home)
+    said = labels_by_people(IMAGES, ["gender", "makeup"], one, home)
     good = answers[answers["status"] == "accepted"]
     expected = crowd.mean_scores(answers).loc[names, "gender"]
     assert np.allclose(said.scores["gender"], expected)
@@ -119,8 +119,8 @@ def test_images_without_an_answer_get_tasks_of_their_own(asked, home):
     place.mkdir(parents=True)
     annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
     with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
-        people_said(IMAGES, ["gender", "makeup"], one, home)
+        labels_by_people(IMAGES, ["gender", "makeup"], one, home)
     text = (home / "people" / "tasks" / "page-1.html").read_text()
     assert [name in text for name in names] == [False] * 3 + [True] * 3
     annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
-    assert people_said(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
+    assert labels_by_people(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)

@@ -8,7 +8,7 @@ from pretended_audits import pretend
 import faceaudit
 from faceaudit.report.gate import gate
 from faceaudit.report.page import card, page
-from faceaudit.report.schema import Disparity, read_json, write_json
+from faceaudit.report.schema import Disparity, read_report, write_report
 from faceworld.audit import main
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
@@ -44,7 +44,7 @@ def test_codes_and_a_line_for_each_comparison_of_any_family(
     changed = with_verdicts(report, verdicts, family)
     found, told = gate(changed, fail_on)
     assert found == code and (told if isinstance(lines, list) else len(told)) == lines
-    path = write_json(changed, tmp_path / "report.json")
+    path = write_report(changed, tmp_path / "report.json")
     assert main(["gate", str(path), "--fail-on", fail_on]) == code
     assert capsys.readouterr().out.splitlines() == told
 
@@ -91,4 +91,4 @@ def test_departures_close_the_gate_unless_they_are_allowed(audit_file, capsys):
     assert main(["gate", place, "--allow-departures"]) == 0
     first, last = capsys.readouterr().out.splitlines()
     assert first == told.replace(":", " (allowed):", 1) and last == "passed"
-    assert "0.8 was used" in page(read_json(place)).partition("<nav")[0]
+    assert "0.8 was used" in page(read_report(place)).partition("<nav")[0]

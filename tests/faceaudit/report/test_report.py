@@ -8,7 +8,7 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from jsonschema import Draft202012Validator
 
-from faceaudit import read_json, schema, write_json
+from faceaudit import read_report, schema, write_report
 from faceaudit.report.page import card, page, write_html
 from helpers.artifacts.lineage import ROOT
 
@@ -16,10 +16,10 @@ from helpers.artifacts.lineage import ROOT
 def test_a_report_obeys_the_published_schema_and_reads_back(report, tmp_path):
     published = (ROOT / "audits" / "report.schema.json").read_text(encoding="utf-8")
     assert published == schema(), "write faceaudit.schema() to audits/report.schema.json"
-    path = write_json(report, tmp_path / "report.json")
+    path = write_report(report, tmp_path / "report.json")
     content = json.loads(path.read_text(encoding="utf-8"))
     Draft202012Validator(json.loads(published)).validate(content)
-    assert read_json(path) == report
+    assert read_report(path) == report
     assert content["plan"]["kept"] and content["plan"]["departures"] == []
 
 
