@@ -41,6 +41,37 @@ MAY_IMPORT = {
 }
 """Package of ours → the others that it may import."""
 
+FLOORS = (
+    ("utils",),
+    ("annotations", "generators"),
+    ("effects", "latents", "datasets", "file"),
+    ("verification", "sensitivity", "models", "plans", "words"),
+    ("frames", "checks", "verdicts"),
+    ("report", "people"),
+    ("images",),
+    ("designs",),
+    ("run",),
+    ("__main__",),
+)
+"""Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""
+
+CORE = (
+    "utils",
+    "annotations/schema.py",
+    "effects",
+    "verification",
+    "frames.py",
+    "plans.py",
+    "verdicts.py",
+    "checks.py",
+    "designs",
+    "report",
+)
+"""What stands behind tables, pairs, portraits and reports, below faceaudit."""
+
+NOT_IN_CORE = {"torch", "onnxruntime", "IPython", "pyarrow", "requests", "sklearn"}
+"""Libraries that an audit of a table does not install: no core module imports them at its top."""
+
 UNITS = (
     r"%|per\s?cent|percent|(?:percentage )?points?\b|pp\b|px\b|pixels?|images?\b|faces?\b|"
     r"transects?\b|raters?\b|annotators?\b|annotations?\b|samples?\b|epochs?\b|"
@@ -229,30 +260,70 @@ def images(place: str, markdown: str) -> Iterator[str]:
             yield f"{place}: the image {target} needs an alt text"
 
 
+def imported_modules(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every module that a file imports by its full name, anywhere, with the line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, node.lineno
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module, node.lineno
+            if node.module == "faceaudit":  # its subpackages are imported as names
+                for alias in node.names:
+                    yield f"faceaudit.{alias.name}", node.lineno
+
+
 def arrows(root: Path) -> Iterator[str]:
     """Packages import each other in one direction, anywhere in a file."""
     for path in sorted(root.glob("src/*/**/*.py")):
         package = path.relative_to(root / "src").parts[0]
         allowed = MAY_IMPORT[package]
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom) and node.level == 0:
-                names = [node.module]
-            for name in names:
-                first = name.partition(".")[0]
-                if first in MAY_IMPORT and first not in (package, *allowed):
-                    told = ", ".join(allowed) or "no other package of ours"
-                    place = f"{path.relative_to(root)}, line {node.lineno}"
-                    yield f"{place}: imports {name}, and {package} may import {told}"
+        for name, line in imported_modules(ast.parse(path.read_text(encoding="utf-8"))):
+            imported = name.partition(".")[0]
+            if imported in MAY_IMPORT and imported not in (package, *allowed):
+                others = ", ".join(allowed) or "no other package of ours"
+                place = f"{path.relative_to(root)}, line {line}"
+                yield f"{place}: imports {name}, and {package} may import {others}"
+
+
+def floors(root: Path) -> Iterator[str]:
+    """A subpackage of faceaudit imports from lower floors only, anywhere in a file."""
+    floor_of = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+    folder = root / "src" / "faceaudit"
+    for path in sorted(folder.glob("**/*.py")):
+        part = path.relative_to(folder).with_suffix("").parts[0]
+        if part == "__init__":
+            continue
+        if part not in floor_of:
+            yield f"{path.relative_to(root)}: {part} has no floor in tools/check.py"
+            continue
+        for name, line in imported_modules(ast.parse(path.read_text(encoding="utf-8"))):
+            _, _, below = name.partition("faceaudit.")
+            imported = below.partition(".")[0]
+            if imported in floor_of and imported != part and floor_of[imported] >= floor_of[part]:
+                place = f"{path.relative_to(root)}, line {line}"
+                yield f"{place}: {part} imports {imported}, which does not stand on a lower floor"
+
+
+def core_imports(root: Path) -> Iterator[str]:
+    """Core modules of faceaudit do without some libraries at their top."""
+    folder = root / "src" / "faceaudit"
+    for core in CORE:
+        place = folder / core
+        paths = [place] if place.is_file() else sorted(place.glob("**/*.py"))
+        for path in paths:
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            at_top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+            for name, line in imported_modules(ast.Module(at_top, [])):
+                if name.partition(".")[0] in NOT_IN_CORE:
+                    yield f"{path.relative_to(root)}, line {line}: imports {name} at its top"
 
 
 def check(root: Path) -> list[str]:
     """All problems of a book: packages, notebooks, pages; where links lead, Sphinx says."""
     rules = (pairing, opening, cell_sizes, balance, lengths, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
-    found = list(arrows(root))
+    found = [*arrows(root), *floors(root), *core_imports(root)]
     for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):
         found += [problem for rule in rules for problem in rule(notebook)]
         texts += [(cell.place, cell.source) for cell in notebook.markdown]

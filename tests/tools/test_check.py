@@ -2,7 +2,7 @@
 
 import jupytext
 import pytest
-from check import arrows, check, typed_numbers
+from check import arrows, check, core_imports, floors, typed_numbers
 
 WORDS = "The reader learns here what the next line does and why anybody would want it. "
 METADATA = (
@@ -98,6 +98,40 @@ def test_an_import_against_the_order_of_the_packages_is_named(tmp_path):
         "package of ours",
         "src/helpers/figures/charts.py, line 1: imports faceworld.audit, and helpers may import "
         "faceaudit",
+    ]
+
+
+def test_an_import_of_a_higher_floor_is_named(tmp_path):
+    for name, text in {
+        "utils/files.py": "from faceaudit import words\n",
+        "effects/risks.py": "from faceaudit.utils.files import atomic\n",
+        "designs/pairs.py": "from faceaudit.report.build import Tables\n",
+        "report/build.py": "def late():\n    from faceaudit.designs.pairs import Pairs\n",
+        "attic/box.py": "",
+    }.items():
+        path = tmp_path / "src" / "faceaudit" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert list(floors(tmp_path)) == [
+        "src/faceaudit/attic/box.py: attic has no floor in tools/check.py",
+        "src/faceaudit/report/build.py, line 2: report imports designs, which does not stand on a "
+        "lower floor",
+        "src/faceaudit/utils/files.py, line 1: utils imports words, which does not stand on a lower "
+        "floor",
+    ]
+
+
+def test_a_library_at_the_top_of_a_core_module_is_named(tmp_path):
+    for name, text in {
+        "frames.py": "import pyarrow.csv\n",
+        "effects/risks.py": "import numpy\n\n\ndef late():\n    import sklearn\n",
+        "models/local.py": "import onnxruntime\n",
+    }.items():
+        path = tmp_path / "src" / "faceaudit" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert list(core_imports(tmp_path)) == [
+        "src/faceaudit/frames.py, line 1: imports pyarrow.csv at its top"
     ]
 
 
