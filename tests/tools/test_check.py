@@ -116,8 +116,8 @@ def test_an_import_of_a_higher_floor_is_named(tmp_path):
         "src/faceaudit/attic/box.py: attic has no floor in tools/check.py",
         "src/faceaudit/report/build.py, line 2: report imports designs, which does not stand on a "
         "lower floor",
-        "src/faceaudit/utils/files.py, line 1: utils imports words, which does not stand on a lower "
-        "floor",
+        "src/faceaudit/utils/files.py, line 1: utils imports words, which does not stand on a "
+        "lower floor",
     ]
 
 
