@@ -596,9 +596,11 @@ print(report.answer)
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95 % intervals and the number of portraits. They are associations."}}
 gaps = pd.DataFrame([gap.model_dump() for gap in report.gaps if gap.family.startswith("diff")])
 gaps = gaps[~gaps["family"].str.contains("answer")]
-gaps.index = gaps["group"] + " minus " + gaps["reference"] + ",\n" + gaps["cell"]
+gaps.index = gaps["group"] + " minus " + gaps["reference"] + ", " + gaps["cell"]
 axis = figures.forest(
-    100 * gaps[["estimate", "low", "high"]], None, "difference of error rates (points)"
+    100 * gaps[["estimate", "low", "high"]].rename(lambda name: name.replace(", ", ",\n")),
+    None,
+    "difference of error rates (points)",
 )
 beyond = int((gaps["verdict"] == "exceeds").sum())
 _ = axis.set_title(f"{beyond} of {len(gaps)} differences are shown to be\nbeyond the tolerance")
