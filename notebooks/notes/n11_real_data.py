@@ -21,10 +21,12 @@
 # %% tags=["hide-cell"]
 import json
 import pickle
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import torch
 from IPython.display import Markdown
 from PIL import Image
 from sklearn.linear_model import Ridge
@@ -63,29 +65,30 @@ figures.style()
 random = seeding.rng(seed, "n11_real_data")
 
 # %% [markdown]
-# The book runs on drawn faces. You may have photographs of people on your own disk. `faceaudit.datasets` reads
-# the tables of eight published collections, and what two groups of authors published of their studies. It downloads no file and ships
-# none: get a collection from its authors, under their terms.
+# The book runs on drawn faces. You may have photographs of people on your own disk. `faceaudit.datasets` reads the
+# tables of eight published collections, and the answers and hyperplanes that the authors of {cite:t}`transects`
+# published with {cite:t}`matching`. It downloads no file and ships none: get a collection from its authors, under their terms.
 
 # %% [markdown]
-# | collection | reader | file | terms |
-# |---|---|---|---|
-# | CelebA {cite:p}`celeba` | `read_celeba` | the folder with `list_attr_celeba.txt`, and `list_eval_partition.txt` and `identity_CelebA.txt` if you have them | research |
-# | FairFace {cite:p}`fairface` | `read_fairface` | one of the label files (CSV) | CC BY 4.0 |
-# | Pilot Parliaments Benchmark (PPB) {cite:p}`gender-shades`, or your own portraits | `read_portraits` | a CSV file, of which you name the columns | you state them |
-# | FHIBE {cite:p}`fhibe` | `read_fhibe` | `fhibe_face_crop_align.csv` | registration; evaluation only |
-# | Casual Conversations v2 {cite:p}`casual-conversations` | `read_casual_conversations` | `CasualConversationsV2.json`, and a folder of frames | agreement with its publisher |
-# | Balanced Faces in the Wild (BFW) {cite:p}`bfw` | `read_bfw` | the table of pairs, as CSV | a form; research |
-# | Racial Faces in-the-Wild (RFW) {cite:p}`rfw` | `read_rfw` | `African_pairs.txt`, and the same of the other sets | research |
-# | CausalFace {cite:p}`verification` | `read_causalface` | people's scores, a CSV file for each attribute | research |
-# | CausalFace, pairs | `read_causalface_pairs` | a CSV file, of which you name the columns | research |
-# | answers about the images of {cite:t}`transects`, published with {cite:t}`matching` | `read_published` | `annotations.pkl` | |
-# | the hyperplanes of the same | `read_published_planes` | the folder of `A_W.pkl` and the others | |
+# | collection | file that is read | terms |
+# |---|---|---|
+# | CelebA {cite:p}`celeba` | the folder with `list_attr_celeba.txt`, and `list_eval_partition.txt` and `identity_CelebA.txt` if you have them | research |
+# | FairFace {cite:p}`fairface` | one of the label files (CSV) | CC BY 4.0 |
+# | Pilot Parliaments Benchmark (PPB) {cite:p}`gender-shades`, or your own portraits | a CSV file, of which you name the columns | you state them |
+# | FHIBE {cite:p}`fhibe` | `fhibe_face_crop_align.csv` | registration; evaluation only |
+# | Casual Conversations v2 {cite:p}`casual-conversations` | `CasualConversationsV2.json`, and a folder of frames | agreement with its publisher |
+# | Balanced Faces in the Wild (BFW) {cite:p}`bfw` | the table of pairs, as CSV | a form; research |
+# | Racial Faces in-the-Wild (RFW) {cite:p}`rfw` | `African_pairs.txt`, and the same of the other sets | research |
+# | CausalFace {cite:p}`verification` | people's scores, a CSV file for each attribute; pairs, a CSV file of which you name the columns | research |
 
 # %% [markdown]
 # The terms are a summary, and it may be out of date. The terms that came with your copy count. A reader writes the
 # summary into its result, and checks nothing.
 #
+# `make train` reads CelebA and FairFace with `read_celeba` and `read_fairface`, and trains the papers' gender
+# classifier on them; [](audit-a-classifier) says how to start it. This note shows all other readers.
+
+# %% [markdown]
 # No photograph of a person can be shown here. So each folder below has the file names and the columns of a collection,
 # and its pictures are heads that the book draws. Put your own folder in its place.
 
@@ -188,7 +191,7 @@ ppb.card
 try:
     datasets.read_fairface(stage.folder / "ppb.csv")
 except ValueError as error:
-    print(str(error).replace(f"{stage.folder}/", ""))
+    print(fill(str(error).replace(f"{stage.folder}/", ""), 80))
 
 # %% [markdown]
 # ## People who agreed: FHIBE
@@ -308,8 +311,8 @@ conversations.dropped[["reason", "field", "count", "place"]]
 #
 # A set of pairs has one row a pair. The pictures are `first_image` and `second_image`, the people are `first_identity` and
 # `second_identity`, and `same` says whether they are one person. BFW's table also has similarities of four recognisers.
-# In the drawn copy the column `resnet50` holds those of a network of [](14_verification_measures), which
-# saw mostly European faces in training.
+# In the drawn copy the column `resnet50` holds those of a small network of [](14_verification_measures), which saw mostly
+# one group in training. The names of BFW's groups stand for shapes of drawn heads.
 
 # %%
 recogniser = networks.Recogniser.read(networks.SHIPPED / "arcface-a.safetensors")
@@ -319,10 +322,10 @@ chosen = draw_pairs(images, impostors=1500, seed=seed)[["first", "second"]].to_n
 similarity = verification.similarity(recogniser(heads), chosen)
 
 # %%
-ETHNICITY = {"african": "black", "east asian": "asian", "european": "white"}
+RACE = {"african": "black", "east asian": "asian", "european": "white"}
 ancestry, male = invented.split_groups(group)
 gender = np.where(male, "males", "females")
-subgroup = pd.Series(ancestry).map(ETHNICITY) + "_" + gender
+subgroup = pd.Series(ancestry).map(RACE) + "_" + gender
 picture = np.arange(len(heads)) % PICTURES
 names = [f"{s}/n{p:06}/{k:04}_01.jpg" for s, p, k in zip(subgroup, person, picture, strict=True)]
 
@@ -386,6 +389,11 @@ for _ in range(10):  # folds
     lines += [line_of_two_people() for _ in range(300)]
 
 # %%
+rfw_folder = stage.folder / "rfw"
+rfw_names = [f"African/m.{p}/m.{p}_{k + 1:04}.jpg" for p in range(PEOPLE) for k in range(PICTURES)]
+write_pictures(heads[: len(rfw_names)], rfw_names, rfw_folder)
+
+# %%
 lines[0] = lines[0].replace("\t", " ")
 lines[1] = lines[-1]
 path = stage.path("African_pairs.txt")
@@ -393,7 +401,7 @@ _ = path.write_text("\n".join(lines) + "\n")
 print(lines[2], lines[302], sep="\n")
 
 # %%
-rfw = datasets.read_rfw(path)
+rfw = datasets.read_rfw(path, images=rfw_folder)
 rfw.frame[["first_image", "second_image", "same", "fold"]].iloc[[0, 300, 600]]
 
 # %%
@@ -404,11 +412,11 @@ rfw.dropped[["reason", "count", "place", "found"]]
 #
 # CausalFace are faces that a generator made for {cite:t}`verification`. A name says what the authors meant to make: a seed, a race and
 # a gender. Together they are the *prototype*, which stands for an identity here. Each row of a table of scores has an
-# image, then a worker and a score, as many times as there were workers. A simulated crowd answers here.
+# image, then a worker and a score, as many times as there were workers. Here the heads of a seed differ in shape alone,
+# and a simulated crowd answers.
 
 # %%
 SEEDS = 4
-RACE = {"african": "black", "east asian": "asian", "european": "white"}
 base, _, _ = invented.identity_set({"european female": SEEDS}, 1, seed=seed + 13)
 base = invented.neutral(base)  # one pose and one light
 
@@ -424,14 +432,19 @@ def prototype(group):
 prototypes = {group: prototype(group) for group in invented.GROUPS}
 
 # %%
-scores = {}
-for group, faces in prototypes.items():
-    ancestry, gender = group.rsplit(" ", 1)
-    name = f"race_{RACE[ancestry]}_gender_{gender}_age_0.png"
+scores = []
+causalface_names = []
+for group_name, faces in prototypes.items():
+    ancestry_name, gender_name = group_name.rsplit(" ", 1)
+    race = RACE[ancestry_name]
+    ending = f"race_{race}_gender_{gender_name}_age_0.png"
     visible = crowd.perceived(facerender.visible_scores(faces))[["gender"]]
-    visible.index = [f"seed_{number}_{name}" for number in range(SEEDS)]
-    scores[group] = crowd.annotate(visible, 5, seed=seed, stage=f"n11_real_data/{group}")
-answers = pd.concat(scores.values())
+    visible.index = [f"seed_{number}_{ending}" for number in range(SEEDS)]
+    scores.append(crowd.annotate(visible, 5, seed=seed, stage=f"n11_real_data/{group_name}"))
+    causalface_names += [f"seed_{k}/{race}_{gender_name}_age_0.png" for k in range(SEEDS)]
+
+# %%
+answers = pd.concat(scores)
 answers = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
 
 # %%
@@ -444,10 +457,16 @@ for name, of_image in answers.groupby("image_id", sort=False):
 rows[1] = rows[1].rsplit(",", 1)[0] + ",9"  # a level that the scale lacks
 path = stage.path("causalface_gender.csv")
 _ = path.write_text("\n".join(rows) + "\n")
-print(rows[0], rows[2], sep="\n")
+print(rows[0][:60], rows[2][:74], sep="\n")
 
 # %%
-causalface = datasets.read_causalface({"gender": path})
+causalface_folder = stage.folder / "causalface"
+every_prototype = torch.cat(list(prototypes.values()))
+faces = invented.store_heads(every_prototype, SIZE, stage.path("prototypes.npy"), device)
+write_pictures(faces, causalface_names, causalface_folder)
+
+# %%
+causalface = datasets.read_causalface({"gender": path}, images=causalface_folder)
 causalface.frame.head(3)
 
 # %% [markdown]
@@ -459,10 +478,10 @@ causalface.frame.head(3)
 # %%
 left = prototypes["european male"]
 right = {
-    "white_male_yaw_-22.5": do(left, yaw=-22.5),
-    "black_male_yaw_0": prototypes["african male"],
+    "white_male_y_-22.5_rest": do(left, yaw=-22.5),
+    "black_male_y_0": prototypes["african male"],
 }
-pose_difference = {"white_male_yaw_-22.5": 22.5, "black_male_yaw_0": 0.0}
+pose_difference = {"white_male_y_-22.5_rest": 22.5, "black_male_y_0": 0.0}
 
 
 # %%
@@ -480,7 +499,7 @@ RATINGS = [f"rating_{number}" for number in range(1, 10)]
 parts = []
 for name in right:
     part = pd.DataFrame(rated(name), columns=RATINGS).astype(object)
-    part["left"] = [f"pose/seed_{number}/white_male_yaw_0.png" for number in range(SEEDS)]
+    part["left"] = [f"pose/seed_{number}/white_male_y_0.png" for number in range(SEEDS)]
     part["right"] = [f"pose/seed_{number}/{name}.png" for number in range(SEEDS)]
     parts.append(part)
 
@@ -667,9 +686,8 @@ Markdown(
 )
 
 # %% [markdown]
-# If you have the pictures and the recogniser in place of similarities, [](audit-a-recogniser) says what its table
-# needs. `make train` trains the papers' gender classifier on CelebA or FairFace: it reads the folder with the readers above, and
-# [](audit-a-classifier) says how to start it.
+# If you have the pictures and the recogniser in place of similarities, [](audit-a-recogniser) says what its table needs:
+# a row per picture, with the identity and the group.
 
 # %% [markdown]
 # ## What was left out
