@@ -610,17 +610,16 @@ plan = make_plan(specification)
 # %%
 report = build_report(portraits, analyse_portraits(portraits, plan), plan, plan)
 write_html(report, stage.path("portraits.html"))
-print(report.answer)
+Markdown(report.answer.replace("\n", "\n\n"))
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95 % intervals and the number of portraits. They are associations."}}
 gaps = pd.DataFrame([gap.model_dump() for gap in report.gaps if gap.family.startswith("diff")])
 gaps = gaps[~gaps["family"].str.contains("answer")]
 gaps.index = gaps["group"] + " minus " + gaps["reference"] + ", " + gaps["cell"]
-axis = figures.forest(
-    100 * gaps[["estimate", "low", "high"]].rename(lambda name: name.replace(", ", ",\n")),
-    None,
-    "difference of error rates (points)",
-)
+points = (100 * gaps[["estimate", "low", "high"]]).assign(n=gaps["n"])
+points = points.rename(lambda name: name.replace(", ", ",\n"))
+axis = figures.forest(points, None, "difference of error rates (points)")
+axis.figure.set_size_inches(figures.WIDTH, 5.6)  # for three lines in each label
 beyond = int((gaps["verdict"] == "exceeds").sum())
 _ = axis.set_title(f"{beyond} of {len(gaps)} differences are shown to be\nbeyond the tolerance")
 
@@ -648,7 +647,12 @@ name: pairs
 kind: verification
 question: Whom does this recogniser fail more often?
 pairs: pairs.csv
-columns: {group: att1, first: first_identity, second: second_identity, same: same, similarity: resnet50}
+columns:
+  group: att1
+  first: first_identity
+  second: second_identity
+  same: same
+  similarity: resnet50
 reference: white_males
 model: {kind: table, fmr: 0.05}
 design: {tolerance: 0.05, seed: 1}
@@ -662,9 +666,9 @@ plan_of_pairs = make_plan(of_pairs)
 # %%
 tables = analyse_pairs(compared, plan_of_pairs)
 report_of_pairs = build_report(compared, tables, plan_of_pairs, plan_of_pairs)
-print(report_of_pairs.answer)
+Markdown(report_of_pairs.answer.replace("\n", "\n\n"))
 
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold, set at which the reference has the false match rate that the audit file names; 95 % intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the audit file; 95 % intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
 rates = tables["rates"].set_index("group").rename(lambda name: name.replace("_", " "))
 figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 3.6), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
