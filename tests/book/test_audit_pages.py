@@ -11,7 +11,7 @@ from faceaudit import Specification
 from faceaudit.__main__ import parser
 
 PAGES = ("audit-a-classifier", "audit-a-recogniser", "audit-a-table", "audit-portraits")
-PAGES += ("bring-your-generator", "real-data")
+PAGES += ("bring-your-generator",)
 SHORT = {"name": "mine", "question": "?", "axes": ["skin_colour"], "design": {"tolerance": 0.05}}
 OF_RECOGNISER = {"kind": "verification", "images": "faces.csv", "reference": "a"}
 OF_RECOGNISER |= {one: value for one, value in SHORT.items() if one != "axes"}

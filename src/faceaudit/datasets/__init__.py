@@ -1,7 +1,8 @@
-"""Real data sets that lie on a reader's own disk: each reader makes one table of one source.
+"""Data sets that lie on a reader's own disk: each function reads one source into one table.
 
-A `DataSet` holds the table, what is said of the whole, and what was dropped. Labels stand as their
-source writes them. The package downloads no file and ships none, and runs no file that it reads.
+A `DataSet` holds the table, a card that describes it, and the rows that were dropped. Labels stand
+as their source writes them. The package downloads no file and ships none, and runs no file that it
+reads.
 """
 
 import lazy_loader

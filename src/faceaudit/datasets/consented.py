@@ -1,11 +1,12 @@
-"""Images of people who agreed and spoke for themselves: FHIBE and Casual Conversations v2.
+"""Images of people who agreed and described themselves: FHIBE and Casual Conversations v2.
 
-FHIBE changes from month to month, since people may withdraw. An image without a row belongs to
-somebody who withdrew, or to another version; no reader hands it out.
+FHIBE changes from month to month, because people may withdraw. An image without a row belongs to
+somebody who withdrew, or to another version, so no reader returns it.
 """
 
 import ast
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,31 @@ from faceaudit.datasets.rows import DataSet, Folder, Records, as_file
 from faceaudit.utils.names import MISSING_TEXTS, paths_on_disk
 from faceaudit.utils.tables import wrong_format
 
-FHIBE = ["image_id", "filepath", "subject_id", "age", "pronoun", "ancestry", "nationality"]
-FHIBE += ["natural_skin_color", "apparent_skin_color"]
-TONES = ["monk_skin_tone.scale", "fitzpatrick_skin_tone.type"]
-NAMES = {"filepath": "image", "subject_id": "identity"}
-LIST = r"\[['\"]"
-FOLDER = r"(?!\.+$)[^/\\:]+"  # a plain name
-FRAMES = {".jpg", ".jpeg", ".png"}
-_CODE = re.compile(r"^\d+\.\s+")
+FHIBE_COLUMNS = [
+    "image_id",
+    "filepath",
+    "subject_id",
+    "age",
+    "pronoun",
+    "ancestry",
+    "nationality",
+    "natural_skin_color",
+    "apparent_skin_color",
+]
+"""Columns that FHIBE's table must have."""
+FHIBE_NEW_NAMES = {"filepath": "image", "subject_id": "identity"}
+"""Column of FHIBE's table → what a `DataSet` calls it."""
+TONE_COLUMNS = ["monk_skin_tone.scale", "fitzpatrick_skin_tone.type"]
+"""Values that every record of Casual Conversations must have; a dot leads into an object."""
+FRAME_SUFFIXES = {".jpg", ".jpeg", ".png"}
+"""Ends of names of images, in small letters."""
+_CASUAL_CONVERSATIONS = "Casual Conversations v2 (a JSON list of records)"
+_LIST_OF_TEXTS = r"\[['\"]"
+_NAME_OF_A_FOLDER = r"(?!\.+$)[^/\\:]+"  # without a way to another folder
+_CODE_NUMBER = re.compile(r"^\d+\.\s+")
+
+
+# --- FHIBE
 
 
 def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None = None) -> DataSet:
@@ -49,42 +67,64 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Records.read(table, "FHIBE's table of aligned faces (CSV)", FHIBE, NAMES)
-    rows.present(["identity"])
-    rows.numbers(["age"], least=0)
-    order = ["image", "identity", "image_id", "age"]
-    for column in rows.frame.columns.drop(order):
-        lists = rows.frame[column].str.match(LIST).any()
-        known = {text: _label(text, lists) for text in rows.frame[column].unique()}
-        labels = rows.frame[column].map(known)
-        rows.drop(labels.isna(), "list that is cut", column)
-        rows.frame = rows.frame.assign(**{column: labels.where(~labels.isin(MISSING_TEXTS), None)})
-    rows.distinct("image")
-    rows.images(["image"], images)
-    return rows.finish("FHIBE", "registration, evaluation only", version, order)
+    expected = "FHIBE's table of aligned faces (CSV)"
+    rows = Records.from_csv(table, expected, FHIBE_COLUMNS, FHIBE_NEW_NAMES)
+    rows.drop_missing(["identity"])
+    rows.to_numbers(["age"], least=0)
+    first_columns = ["image", "identity", "image_id", "age"]
+    for column in rows.frame.columns.drop(first_columns):
+        _remove_code_numbers(rows, column)
+    rows.drop_repeated("image")
+    rows.drop_without_images(["image"], images)
+    return rows.as_data_set("FHIBE", "registration, evaluation only", version, first_columns)
 
 
-def _label(text: str, lists: bool) -> str | None:
-    """What a cell says without code numbers; None for a list that cannot be read."""
-    if not lists or not text.startswith("["):
-        return _CODE.sub("", text)
+def _remove_code_numbers(rows: Records, column: str) -> None:
+    """Replace the cells of a column by their labels; rows whose list is cut are dropped."""
+    cells = rows.frame[column]
+    has_lists = cells.str.match(_LIST_OF_TEXTS).any()
+    label_of_cell = {cell: _label(cell, has_lists) for cell in cells.unique()}
+    labels = cells.map(label_of_cell)
+    rows.drop(labels.isna(), "list that is cut", column)
+    labels = labels.where(~labels.isin(MISSING_TEXTS), None)
+    rows.frame = rows.frame.assign(**{column: labels})
+
+
+def _label(cell: str, has_lists: bool) -> str | None:
+    """The label of a cell without code numbers; None for a list that cannot be read.
+
+    Args:
+        cell: its text.
+        has_lists: whether some cell of its column is a list of texts.
+    """
+    if not has_lists or not cell.startswith("["):
+        return _without_code_number(cell)
     try:
-        return _joined(ast.literal_eval(text), text)
+        content = ast.literal_eval(cell)
+        return _joined_labels(content) if _is_list_of_texts(content) else cell
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):  # all it may raise
         return None
 
 
-def _joined(value: Any, otherwise: object) -> Any:
-    """Labels of a list in one text."""
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        return otherwise
-    return "; ".join(_CODE.sub("", one) for one in value)
+def _without_code_number(text: str) -> str:
+    return _CODE_NUMBER.sub("", text)
+
+
+def _is_list_of_texts(content: Any) -> bool:
+    return isinstance(content, list) and all(isinstance(element, str) for element in content)
+
+
+def _joined_labels(labels: list[str]) -> str:
+    return "; ".join(_without_code_number(label) for label in labels)
+
+
+# --- Casual Conversations v2
 
 
 def read_casual_conversations(
     annotations: str | Path, images: str | Path, *, version: str | None = None
 ) -> DataSet:
-    """Read Casual Conversations v2, a set of videos, by the frames that lie in a folder a person.
+    """Read Casual Conversations v2, a set of videos, by frames in a folder for each person.
 
     Takes `CasualConversationsV2.json`: a list of records with `subject_id`, `age`, `gender`,
     `monk_skin_tone` (`scale` and `confidence`), `fitzpatrick_skin_tone` (`type` and `confidence`)
@@ -99,45 +139,70 @@ def read_casual_conversations(
     Returns:
         The frames with `identity` (the source's `subject_id`) and what the records say, a column
         `monk_skin_tone.scale` for a value inside another. A value on which the records of a person
-        differ is missing; age and gender are missing where a person did not say them. Dropped are
-        records, kept are frames.
+        differ is missing; age and gender are missing where a person did not say them. What is
+        counted as kept are frames, and what is counted as dropped are records.
 
     Raises:
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, the folder is missing, or no record can be used.
     """
-    path, expected = Path(annotations), "Casual Conversations v2 (a JSON list of records)"
+    path = Path(annotations)
+    folder = Path(images)
+    frame = _records_of_people(path)
+    if not folder.is_dir():
+        raise ValueError(f"{images}: no such folder of images")
+    rows = Records(frame.set_axis(range(1, len(frame) + 1)), path, "record")
+    rows.drop_missing(["identity", *TONE_COLUMNS])
+    leads_elsewhere = ~rows.frame["identity"].str.fullmatch(_NAME_OF_A_FOLDER).astype(bool)
+    rows.drop(leads_elsewhere, "no plain name of a folder", "identity")
+    paths = {person: _frames_of(person, folder) for person in rows.frame["identity"].unique()}
+    without_frames = ~rows.frame["identity"].map(paths).astype(bool)
+    rows.drop(without_frames, "person without frames", "identity")
+    rows.frame = _row_per_frame(rows.frame, paths)
+    source = "Casual Conversations v2"
+    return rows.as_data_set(source, "agreement", version, ["image", "identity"])
+
+
+def _records_of_people(path: Path) -> pd.DataFrame:
+    """A row per record of the JSON file, with a column for each value inside another."""
+    expected = _CASUAL_CONVERSATIONS
     try:
         content = as_file(path, expected).read_bytes()
         records = msgspec.json.decode(content, type=list[dict[str, Any]])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise wrong_format(path, "the whole file", expected, str(error)) from None
-    for one in records:  # beside a missing id, pandas would make 1.0 of the number 1
-        if one.get("subject_id") is not None:
-            one["subject_id"] = str(one["subject_id"])
+    for record in records:  # beside a missing id, pandas would make 1.0 of the number 1
+        if record.get("subject_id") is not None:
+            record["subject_id"] = str(record["subject_id"])
     frame = pd.json_normalize(records)
-    if lacking := [name for name in ("subject_id", *TONES) if name not in frame]:
-        raise wrong_format(path, "the whole file", expected, f"no record with {lacking[0]}")
-    if not Path(images).is_dir():
-        raise ValueError(f"{images}: no such folder of images")
-    frame = frame.map(lambda one: _joined(one, str(one)) if isinstance(one, list) else one)
-    frame = frame.rename(columns={"subject_id": "identity"})
-    rows = Records(frame.set_axis(range(1, len(frame) + 1)), path, "record")
-    rows.present(["identity", *TONES])
-    leaving = ~rows.frame["identity"].str.fullmatch(FOLDER).astype(bool)
-    rows.drop(leaving, "no plain name of a folder", "identity")
-    frames = {one: _frames(Path(images), one) for one in rows.frame["identity"].unique()}
-    rows.drop(~rows.frame["identity"].map(frames).astype(bool), "person without frames", "identity")
-    people = rows.frame.groupby("identity", sort=False)
-    agreed = people.first().where(people.nunique(dropna=False).eq(1))
-    found = [(image, one) for one in agreed.index for image in frames[one]]
-    found = pd.DataFrame(found, columns=["image", "identity"])
-    rows.frame = found.join(agreed, on="identity")
-    return rows.finish("Casual Conversations v2", "agreement", version, ["image", "identity"])
+    for column in ("subject_id", *TONE_COLUMNS):
+        if column not in frame:
+            raise wrong_format(path, "the whole file", expected, f"no record with {column}")
+    return frame.map(_list_as_text).rename(columns={"subject_id": "identity"})
 
 
-def _frames(images: Path, person: str) -> list[str]:
+def _list_as_text(value: Any) -> Any:
+    """A list of labels in one text, and any other list as Python prints it."""
+    if _is_list_of_texts(value):
+        return _joined_labels(value)
+    return str(value) if isinstance(value, list) else value
+
+
+def _frames_of(person: str, images: Path) -> list[str]:
     """Paths of a person's frames from the folder of images, sorted."""
     folder = paths_on_disk(images, [person])[person]
-    found = (path for path in folder.rglob("*") if path.suffix.lower() in FRAMES)
-    return sorted(path.relative_to(images).as_posix() for path in found)
+    frames = (path for path in folder.rglob("*") if path.suffix.lower() in FRAME_SUFFIXES)
+    return sorted(path.relative_to(images).as_posix() for path in frames)
+
+
+def _row_per_frame(records: pd.DataFrame, paths: Mapping[str, list[str]]) -> pd.DataFrame:
+    """A row per frame with the values on which all records of its person agree.
+
+    Args:
+        records: a row per record, with the column `identity`.
+        paths: person → paths of the frames.
+    """
+    people = records.groupby("identity", sort=False)
+    agreed = people.first().where(people.nunique(dropna=False).eq(1))
+    frames = [(path, person) for person in agreed.index for path in paths[person]]
+    return pd.DataFrame(frames, columns=["image", "identity"]).join(agreed, on="identity")

@@ -7,10 +7,39 @@ import pandas as pd
 from faceaudit.datasets.rows import DataSet, Folder, Records
 from faceaudit.utils.tables import wrong_format
 
-ATTRIBUTES, PARTITIONS = 40, ["0", "1", "2"]
-AGES = ["0-2", "3-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "more than 70"]
-RACES = ["White", "Black", "Latino_Hispanic", "East Asian", "Southeast Asian", "Indian"]
-RACES += ["Middle Eastern"]
+CELEBA_ATTRIBUTES = 40
+"""How many attributes CelebA has."""
+CELEBA_PARTITIONS = ["0", "1", "2"]
+"""Training, validation and test images of CelebA."""
+CELEBA_MORE_FILES = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
+"""Column → the file of CelebA that it is read from, where that file lies beside the attributes."""
+FAIRFACE_LABELS = {
+    "age": [
+        "0-2",
+        "3-9",
+        "10-19",
+        "20-29",
+        "30-39",
+        "40-49",
+        "50-59",
+        "60-69",
+        "more than 70",
+    ],
+    "gender": ["Male", "Female"],
+    "race": [
+        "White",
+        "Black",
+        "Latino_Hispanic",
+        "East Asian",
+        "Southeast Asian",
+        "Indian",
+        "Middle Eastern",
+    ],
+}
+"""Column of FairFace → the labels that occur in it."""
+
+
+# --- CelebA
 
 
 def read_celeba(
@@ -38,56 +67,78 @@ def read_celeba(
         ValueError: a file is of another form, or was cut; no row can be used.
     """
     path = Path(folder, "list_attr_celeba.txt")
-    rows = Records.lines(path)
-    count, header = [*rows.frame["line"].str.strip(), "", ""][:2]
-    names, rows.frame = header.split(), rows.frame.iloc[2:]
+    rows = _attributes_of_celeba(path)
+    rows.drop_repeated("image")
+    rows.drop_without_images(["image"], images)
+    files = [path]
+    first_columns = ["image"]
+    for column, name in CELEBA_MORE_FILES.items():
+        beside = Path(folder, name)
+        if beside.is_file():
+            _add_column(rows, beside, column)
+            files.append(beside)
+            first_columns.append(column)
+    if "partition" in first_columns:
+        rows.frame = rows.frame.astype({"partition": "int8"})
+    return rows.as_data_set("CelebA", "research", version, first_columns, files)
+
+
+def _attributes_of_celeba(path: Path) -> Records:
+    """Read the file of attributes: images, and -1 or 1 for each attribute."""
+    rows = Records.from_lines(path)
+    lines = rows.frame["line"].str.strip()
+    count = lines.iloc[0] if len(lines) > 0 else ""
+    attributes = lines.iloc[1].split() if len(lines) > 1 else []
+    rows.frame = rows.frame.iloc[2:]
     if not count.isdecimal():
         raise wrong_format(path, "line 1", "the number of images", repr(count[:60]))
-    if len(names) != ATTRIBUTES:
-        raise wrong_format(path, "line 2", f"{ATTRIBUTES} names", f"{len(names)}")
-    more_files = {"identity": "identity_CelebA.txt", "partition": "list_eval_partition.txt"}
+    if len(attributes) != CELEBA_ATTRIBUTES:
+        raise wrong_format(path, "line 2", f"{CELEBA_ATTRIBUTES} names", f"{len(attributes)}")
     if len(rows.frame) != int(count):
         raise wrong_format(path, "line 1", f"{len(rows.frame)}, as many as images below", count)
-    _split(rows, ["image", *names])
-    rows.labels(names, ["-1", "1"])
-    rows.frame = rows.frame.astype(dict.fromkeys(names, "int8"))
-    rows.distinct("image")
-    rows.images(["image"], images)
-    files, order = [path], ["image"]
-    for column, file in more_files.items():
-        if (beside := Path(folder, file)).is_file():
-            _join(rows, beside, column)
-            files, order = [*files, beside], [*order, column]
-    if "partition" in order:
-        rows.frame = rows.frame.astype({"partition": "int8"})
-    return rows.finish("CelebA", "research", version, order, files)
+    _split_lines(rows, ["image", *attributes])
+    rows.drop_unknown_labels(attributes, ["-1", "1"])
+    rows.frame = rows.frame.astype(dict.fromkeys(attributes, "int8"))
+    return rows
 
 
-def _join(rows: Records, beside: Path, column: str) -> None:
-    """Add a column from another file; a damaged line there is counted, and its image dropped."""
-    more = Records.lines(beside)
-    words = more.frame["line"].str.split()
-    more.frame = more.frame.assign(line=words.str.join(" "))
-    more.frame = more.frame[words.str[0].isin(rows.frame["image"])].drop_duplicates()
-    image = words.str[0][more.frame.index]
-    _split(more, ["image", column])
+def _add_column(rows: Records, file: Path, column: str) -> None:
+    """Add a column from a file beside; images whose line there is damaged or missing are dropped.
+
+    Args:
+        rows: of the images.
+        file: of lines with an image and a value.
+        column: what the value is called.
+    """
+    lines = Records.from_lines(file)
+    words = lines.frame["line"].str.split()
+    image = words.str[0]
+    lines.frame = lines.frame.assign(line=words.str.join(" "))
+    lines.frame = lines.frame[image.isin(rows.frame["image"])].drop_duplicates()
+    image = image[lines.frame.index]
+    _split_lines(lines, ["image", column])
     if column == "partition":
-        more.labels([column], PARTITIONS)
-    more.drop(more.frame["image"].duplicated(), "another value on an earlier line", "image")
-    rows.lost += more.lost
-    damaged = image.drop(more.frame.index)
-    rows.frame = rows.frame[~rows.frame["image"].isin(damaged)]
-    values = rows.frame["image"].map(more.frame.set_index("image")[column])
-    rows.drop(values.isna(), f"no line in {beside.name}", "image")
+        lines.drop_unknown_labels([column], CELEBA_PARTITIONS)
+    repeated = lines.frame["image"].duplicated()
+    lines.drop(repeated, "another value on an earlier line", "image")
+    rows.dropped += lines.dropped
+    image_of_dropped_line = image.drop(lines.frame.index)
+    rows.frame = rows.frame[~rows.frame["image"].isin(image_of_dropped_line)]
+    value_of_image = lines.frame.set_index("image")[column]
+    values = rows.frame["image"].map(value_of_image)
+    rows.drop(values.isna(), f"no line in {file.name}", "image")
     rows.frame = rows.frame.assign(**{column: values})
 
 
-def _split(rows: Records, columns: list[str]) -> None:
-    """Turn lines of words into columns."""
+def _split_lines(rows: Records, columns: list[str]) -> None:
+    """Turn lines of words into columns; lines with another number of words are dropped."""
     words = rows.frame["line"].str.split()
     rows.drop(words.str.len() != len(columns), f"not {len(columns)} words", "line")
     words = words[rows.frame.index]
     rows.frame = pd.DataFrame(words.tolist(), words.index, columns, dtype="str")
+
+
+# --- FairFace
 
 
 def read_fairface(
@@ -122,16 +173,18 @@ def read_fairface(
         ...     datasets.read_fairface(file.name).card["dropped"]
         {'unknown label: age': 1}
     """
-    columns = ["file", "age", "gender", "race", "service_test"]
-    image = {"file": "image"}
-    rows = Records.read(labels, "FairFace's labels (CSV)", columns, image, others=False)
-    known = {"age": AGES, "gender": ["Male", "Female"], "race": RACES}
-    for column, values in known.items():
-        rows.labels([column], values)
-    rows.frame = rows.frame.assign(service_test=rows.truths("service_test"))
-    rows.distinct("image")
-    rows.images(["image"], images)
-    return rows.finish("FairFace", "CC BY 4.0", version, ["image"])
+    columns = ["file", *FAIRFACE_LABELS, "service_test"]
+    new_names = {"file": "image"}
+    rows = Records.from_csv(labels, "FairFace's labels (CSV)", columns, new_names, others=False)
+    for column, known in FAIRFACE_LABELS.items():
+        rows.drop_unknown_labels([column], known)
+    rows.frame = rows.frame.assign(service_test=rows.truth_values("service_test"))
+    rows.drop_repeated("image")
+    rows.drop_without_images(["image"], images)
+    return rows.as_data_set("FairFace", "CC BY 4.0", version, ["image"])
+
+
+# --- tables of portraits
 
 
 def read_portraits(
@@ -168,8 +221,9 @@ def read_portraits(
         ValueError: the file is of another form, or no row can be used.
     """
     columns = [image, gender, skin]
-    rows = Records.read(table, "a table of portraits", columns, {image: "image"}, others=False)
-    rows.present([gender, skin])
-    rows.distinct("image")
-    rows.images(["image"], images)
-    return rows.finish(source, terms, version, ["image"])
+    new_names = {image: "image"}
+    rows = Records.from_csv(table, "a table of portraits", columns, new_names, others=False)
+    rows.drop_missing([gender, skin])
+    rows.drop_repeated("image")
+    rows.drop_without_images(["image"], images)
+    return rows.as_data_set(source, terms, version, ["image"])

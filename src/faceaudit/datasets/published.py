@@ -8,29 +8,42 @@ import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from faceaudit.annotations.ingest import Export, Ingest, validate
 from faceaudit.utils.tables import wrong_format
 
-RENAME = {
-    **{"skin_color": "skin_colour", "skin-color": "skin_colour"},
-    **{"hair-length": "hair_length", "facial-hair": "facial_hair"},
+_Content = TypeVar("_Content")
+ATTRIBUTE_OF_ARRAY = {
+    "skin_color": "skin_colour",
+    "skin-color": "skin_colour",
+    "hair-length": "hair_length",
+    "facial-hair": "facial_hair",
 }
-"""How the published files call an attribute → its name here."""
-PLANES = {
-    **{"A": "age", "B": "facial_hair", "C": "skin_colour", "E": "eyeglasses", "G": "gender"},
-    **{"H": "hair_length", "M": "makeup", "S": "smiling", "W": "earrings"},
+"""Name of an array in the published file → its attribute, where the two differ."""
+ATTRIBUTE_OF_PLANE = {
+    "A": "age",
+    "B": "facial_hair",
+    "C": "skin_colour",
+    "E": "eyeglasses",
+    "G": "gender",
+    "H": "hair_length",
+    "M": "makeup",
+    "S": "smiling",
+    "W": "earrings",
 }
-"""First letter of a published plane's file → its attribute here."""
+"""First letter of the name of a published plane's file → its attribute."""
 # All that numpy's own arrays ask for; whatever else a pickle names is not looked up.
 _ARRAYS = re.compile(
     r"numpy\._?core\.(multiarray\.(_reconstruct|scalar)|numeric\._frombuffer)"
     r"|numpy\.(ndarray|dtype)|_codecs\.encode"
 )
 _MODELS = re.compile(r"sklearn\.(linear_model\._?ridge\.Ridge|svm\._?classes\.LinearSVC)")
+
+
+# --- answers
 
 
 def read_published(path: str | Path) -> Ingest:
@@ -60,21 +73,27 @@ def read_published(path: str | Path) -> Ingest:
         ...     datasets.read_published(file.name).frame["level"].tolist()
         [0, 4, 1, 1]
     """
-    path, export = Path(path), Export("published")
+    path = Path(path)
+    export = Export("published")
     export.begin(path)
-    for name, levels in _loaded(path, "a pickled dictionary of arrays", _arrays).items():
+    arrays = _read_pickle(path, "a pickled dictionary of arrays", _as_arrays)
+    for name, levels in arrays.items():
         if levels.dtype.kind not in "iuf" or levels.ndim != 2:
-            found = f"{levels.dtype} of {levels.ndim} axes"
-            raise wrong_format(path, repr(name), "numbers, images × raters", found)
+            array = f"{levels.dtype} of {levels.ndim} axes"
+            raise wrong_format(path, repr(name), "numbers, images × raters", array)
         digits = len(str(len(levels)))
-        for (row, column), level in np.ndenumerate(levels):
+        for (row, column), number in np.ndenumerate(levels):
+            level = int(number) if float(number).is_integer() else None
             export.add(
-                [(name, int(level) if float(level).is_integer() else None, name)],
+                [(name, level, name)],
                 place=f"{name}, row {row}, column {column}",
                 named=f"{row:0{digits}d}",
                 annotator=f"{name}/{column}",
             )
-    return validate(export, "helpers", RENAME)
+    return validate(export, "helpers", ATTRIBUTE_OF_ARRAY)
+
+
+# --- planes
 
 
 def read_published_planes(folder: str | Path) -> dict[str, np.ndarray]:
@@ -84,63 +103,94 @@ def read_published_planes(folder: str | Path) -> dict[str, np.ndarray]:
     that learned from FFHQ. The planes are those of the files: zero is where the model says zero.
 
     Args:
-        folder: that holds files such as `A_W.pkl`; `PLANES` says what a letter stands for.
+        folder: that holds files such as `A_W.pkl`; `ATTRIBUTE_OF_PLANE` says what a letter
+            stands for.
 
     Returns:
         names (k), normals (k, D), intercepts (k) and scores (k, unknown), in the order of
-        `PLANES`, as `directions.Hyperplanes.from_arrays` takes them; and `missing`, the attributes
-        of `PLANES` whose file is not in the folder.
+        `ATTRIBUTE_OF_PLANE`, as `directions.Hyperplanes.from_arrays` takes them; and `missing`, its
+        attributes whose file is not in the folder.
 
     Raises:
         ValueError: no such file in the folder, one that is no such model, or one whose plane has
             another length than the first. Names the file.
     """
-    wanted = {name: Path(folder, f"{letter}_W.pkl") for letter, name in PLANES.items()}
-    files = {name: path for name, path in wanted.items() if path.is_file()}
+    paths = {name: Path(folder, f"{letter}_W.pkl") for letter, name in ATTRIBUTE_OF_PLANE.items()}
+    files = {name: path for name, path in paths.items() if path.is_file()}
     if not files:
         raise ValueError(f"{folder}: no file such as A_W.pkl is there")
     expected = "a pickled Ridge or LinearSVC of scikit-learn"
-    models = {name: _loaded(path, expected, _plane) for name, path in files.items()}
-    first, length = next((files[name].name, len(normal)) for name, (normal, _) in models.items())
-    for name, (normal, _) in models.items():
-        if len(normal) != length:
-            expected = f"{length} numbers, as in {first}"
-            raise wrong_format(files[name], "the normal", expected, f"{len(normal)}")
-    missing = np.array([name for name in wanted if name not in files], str)
-    normals, intercepts = zip(*models.values(), strict=True)
-    arrays = {"normals": np.stack(normals), "intercepts": np.array(intercepts), "missing": missing}
-    return {"names": np.array([*models]), **arrays, "scores": np.full(len(models), np.nan)}
+    planes = {name: _read_pickle(path, expected, _as_plane) for name, path in files.items()}
+    first_name, first_plane = next(iter(planes.items()))
+    length = len(first_plane.normal)
+    for name, plane in planes.items():
+        if len(plane.normal) != length:
+            expected = f"{length} numbers, as in {files[first_name].name}"
+            raise wrong_format(files[name], "the normal", expected, f"{len(plane.normal)}")
+    return {
+        "names": np.array(list(planes)),
+        "normals": np.stack([plane.normal for plane in planes.values()]),
+        "intercepts": np.array([plane.intercept for plane in planes.values()]),
+        "missing": np.array([name for name in paths if name not in files], str),
+        "scores": np.full(len(planes), np.nan),
+    }
 
 
-class _Model:
-    """What is left of a model of scikit-learn: its numbers."""
+class _Plane(NamedTuple):
+    """A hyperplane of one attribute.
+
+    Attributes:
+        normal: (D,).
+        intercept: a number.
+    """
+
+    normal: np.ndarray
+    intercept: float
 
 
-class _Arrays(pickle.Unpickler):
+# --- pickles
+
+
+class _ModelNumbers:
+    """Stands for a model of scikit-learn, and has its numbers as attributes."""
+
+
+class _ArrayUnpickler(pickle.Unpickler):
     """Reads arrays and numbers of models, and refuses all else that a pickle may ask for."""
 
     def find_class(self, module: str, name: str) -> Any:
         if _MODELS.fullmatch(f"{module}.{name}"):
-            return _Model
+            return _ModelNumbers
         if not _ARRAYS.fullmatch(f"{module}.{name}"):
             raise pickle.UnpicklingError(f"it asks for {module}.{name}")
         return super().find_class(module, name)
 
 
-def _loaded(path: Path, expected: str, take: Callable[[Any], Any]) -> Any:
-    """What is taken of the pickle in a file."""
+def _read_pickle(path: Path, expected: str, convert: Callable[[Any], _Content]) -> _Content:
+    """Read a pickle without running anything in it.
+
+    Args:
+        path: of the file.
+        expected: what the file should be, for the error.
+        convert: makes what is returned of what the pickle holds; whatever it raises means that the
+            file is something else.
+
+    Raises:
+        ValueError: the file is something else.
+    """
     try:
-        return take(_Arrays(io.BytesIO(path.read_bytes())).load())
+        return convert(_ArrayUnpickler(io.BytesIO(path.read_bytes())).load())
     except Exception as error:  # a damaged pickle raises nearly every kind of error
-        found = f"something else ({str(error).split(chr(10))[0]})"
-        raise wrong_format(path, "the whole file", expected, found) from None
+        reason = str(error).split("\n")[0]
+        content = f"something else ({reason})"
+        raise wrong_format(path, "the whole file", expected, content) from None
 
 
-def _arrays(found: dict) -> dict[str, np.ndarray]:
-    return {name: np.asarray(levels) for name, levels in found.items()}
+def _as_arrays(content: dict) -> dict[str, np.ndarray]:
+    return {name: np.asarray(levels) for name, levels in content.items()}
 
 
-def _plane(model: _Model) -> tuple[np.ndarray, float]:
-    """The normal (D,) and the intercept."""
-    normal, intercept = (np.asarray(v, float) for v in (model.coef_, model.intercept_))
-    return normal.ravel(), intercept.item()
+def _as_plane(model: _ModelNumbers) -> _Plane:
+    normal = np.asarray(model.coef_, float).ravel()
+    intercept = np.asarray(model.intercept_, float).item()
+    return _Plane(normal, intercept)

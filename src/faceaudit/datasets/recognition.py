@@ -13,14 +13,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from faceaudit.annotations.ingest import Export, validate
 from faceaudit.annotations.schema import ATTRIBUTES, scores
-from faceaudit.datasets.rows import PAIR, DataSet, Folder, Records, as_file
+from faceaudit.datasets.rows import PAIR_COLUMNS, DataSet, DroppedRows, Folder, Records, as_file
 from faceaudit.utils.arguments import require_members
 from faceaudit.utils.tables import wrong_format
 
-BFW = [
+BFW_COLUMNS = [
     "fold",
     "p1",
     "p2",
@@ -36,10 +37,36 @@ BFW = [
     "e1",
     "e2",
 ]
-NAMES = dict(zip(["p1", "p2", "id1", "id2", "label"], PAIR, strict=True))
-SCORES = ["vgg16", "resnet50", "senet50", "sphereface"]
-FOLDS, OF_ONE_KIND = 10, 300
-_LINE = r"^(?P<one>[^\t]+)\t(?P<n>\d+)(?:\t(?P<other>[^\t]+))?\t(?P<m>\d+)$"
+"""Columns that BFW's table must have."""
+BFW_NEW_NAMES = {
+    "p1": "first_image",
+    "p2": "second_image",
+    "id1": "first_identity",
+    "id2": "second_identity",
+    "label": "same",
+}
+"""Column of BFW's table → what a `DataSet` calls it."""
+BFW_SIMILARITIES = ["vgg16", "resnet50", "senet50", "sphereface"]
+"""Columns that BFW's table may have: what four recognisers say."""
+RFW_FOLDS = 10
+"""Parts of each set of RFW."""
+RFW_PAIRS_OF_A_KIND = 300
+"""In each fold, first of one person, then of two."""
+_RFW_LINE = r"^(?P<first>[^\t]+)\t(?P<n>\d+)(?:\t(?P<second>[^\t]+))?\t(?P<m>\d+)$"
+CAUSALFACE_NAME_PARTS = ["seed", "race", "gender"]
+"""What the name of an image of CausalFace says; together they are the identity."""
+LOWEST_RATING = 0
+"""Of a pair of CausalFace: the same person."""
+HIGHEST_RATING = 4
+"""Of a pair of CausalFace: two people."""
+_CAUSALFACE_TABLE = (
+    "a CausalFace table (a header; then an image and pairs of worker and score a row)"
+)
+_NAME_IN_TABLE = r"^seed_(\d+)_race_([a-z]+)_gender_(female|male)_([a-z]+_-?[\d.]+\.png)$"
+_NAME_IN_FOLDER = r"(?:^|/)seed_(\d+)/([a-z]+)_(female|male)_"
+
+
+# --- BFW
 
 
 def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = None) -> DataSet:
@@ -65,19 +92,23 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    rows = Records.read(table, "BFW's table of pairs (CSV)", BFW, NAMES)
+    rows = Records.from_csv(table, "BFW's table of pairs (CSV)", BFW_COLUMNS, BFW_NEW_NAMES)
     rows.frame = rows.frame.drop(columns="ID", errors="ignore")
-    rows.present(["first_identity", "second_identity", "att1", "att2"])
-    same = rows.truths("same", {"0": False, "1": True})
-    rows.labels(["g1", "g2"], ["F", "M"])
-    rows.labels(["e1", "e2"], ["A", "B", "I", "W"])
-    one = rows.frame["first_identity"] == rows.frame["second_identity"]
-    disagree = one != same[rows.frame.index]
+    rows.drop_missing(["first_identity", "second_identity", "att1", "att2"])
+    same = rows.truth_values("same", {"0": False, "1": True})
+    rows.drop_unknown_labels(["g1", "g2"], ["F", "M"])
+    rows.drop_unknown_labels(["e1", "e2"], ["A", "B", "I", "W"])
+    one_identity = rows.frame["first_identity"] == rows.frame["second_identity"]
+    disagree = one_identity != same[rows.frame.index]
     rows.drop(disagree, "label and identities disagree", "same")
     rows.frame = rows.frame.assign(same=same[rows.frame.index].astype(int))
-    rows.numbers(["fold", *(name for name in SCORES if name in rows.frame)])
-    rows.images(["first_image", "second_image"], images)
-    return rows.finish("BFW", "form, research", version, PAIR)
+    similarities = [name for name in BFW_SIMILARITIES if name in rows.frame]
+    rows.to_numbers(["fold", *similarities])
+    rows.drop_without_images(["first_image", "second_image"], images)
+    return rows.as_data_set("BFW", "form, research", version, PAIR_COLUMNS)
+
+
+# --- RFW
 
 
 def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = None) -> DataSet:
@@ -101,38 +132,43 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or was cut; no pair can be used.
     """
-    path, total = Path(pairs), 2 * FOLDS * OF_ONE_KIND
-    race, rest, _ = path.name.partition("_pairs.txt")
-    if not rest:
+    path = Path(pairs)
+    total = 2 * RFW_FOLDS * RFW_PAIRS_OF_A_KIND
+    race, ending, _ = path.name.partition("_pairs.txt")
+    if not ending:
         raise wrong_format(path, "its name", "<set>_pairs.txt", path.name)
-    rows = Records.lines(path)
+    rows = Records.from_lines(path)
     if len(rows.frame) != total:
-        found = f"{len(rows.frame):,} lines"
-        raise wrong_format(path, "the whole file", f"{total:,} pairs, one a line", found)
-    cells = rows.frame["line"].str.strip().str.extract(_LINE)
-    block, place = np.divmod(np.arange(total), 2 * OF_ONE_KIND)
-    other = cells["other"].fillna(cells["one"])
-    columns = {"first_identity": cells["one"], "second_identity": other}
-    for side, who, number in (("first", cells["one"], "n"), ("second", other, "m")):
-        columns[f"{side}_image"] = (
-            race + "/" + who + "/" + who + "_" + cells[number].str.zfill(4) + ".jpg"
-        )
-    same = (cells["one"] == other).astype(int)
-    rows.frame = rows.frame.assign(**columns, same=same, fold=block + 1, race=race)
-    other_kind = same.to_numpy() != (place < OF_ONE_KIND)
-    rows.frame = rows.frame.assign(other_kind=other_kind)
-    rows.drop(cells["one"].isna(), "neither three nor four cells", "line")
+        expected = f"{total:,} pairs, one a line"
+        raise wrong_format(path, "the whole file", expected, f"{len(rows.frame):,} lines")
+    cells = rows.frame["line"].str.strip().str.extract(_RFW_LINE)
+    first = cells["first"]
+    second = cells["second"].fillna(first)
+    fold, place = np.divmod(np.arange(total), 2 * RFW_PAIRS_OF_A_KIND)
+    same = (first == second).astype(int)
+    rows.frame = rows.frame.assign(
+        first_identity=first,
+        second_identity=second,
+        first_image=_rfw_image(race, first, cells["n"]),
+        second_image=_rfw_image(race, second, cells["m"]),
+        same=same,
+        fold=fold + 1,
+        race=race,
+        other_kind=same.to_numpy() != (place < RFW_PAIRS_OF_A_KIND),
+    )
+    rows.drop(first.isna(), "neither three nor four cells", "line")
     rows.drop(rows.frame["other_kind"], "pair of the other kind than its place says", "line")
     rows.frame = rows.frame.drop(columns=["line", "other_kind"])
-    rows.images(["first_image", "second_image"], images)
-    return rows.finish("RFW", "research", version, PAIR)
+    rows.drop_without_images(["first_image", "second_image"], images)
+    return rows.as_data_set("RFW", "research", version, PAIR_COLUMNS)
 
 
-IN_TABLE = r"^seed_(\d+)_race_([a-z]+)_gender_(female|male)_([a-z]+_-?[\d.]+\.png)$"
-IN_FOLDER = r"(?:^|/)seed_(\d+)/([a-z]+)_(female|male)_"
-PARTS = ["identity", "seed", "race", "gender"]
-RATINGS = 0, 4  # the lowest says: the same person
-EXPECTED = "a CausalFace table (a header; then an image and pairs of worker and score a row)"
+def _rfw_image(race: str, person: pd.Series, number: pd.Series) -> pd.Series:
+    """Paths of images from the folder of all four sets."""
+    return race + "/" + person + "/" + person + "_" + number.str.zfill(4) + ".jpg"
+
+
+# --- CausalFace
 
 
 def read_causalface(
@@ -167,55 +203,70 @@ def read_causalface(
         ...     _ = file.write("image,worker,score,worker,score\\n"
         ...                    "seed_1_race_asian_gender_male_age_0.png,w1,4,w2,3\\n")
         ...     file.flush()
-        ...     found = datasets.read_causalface({"gender": file.name}).frame
-        >>> found[["image", "identity", "gender_score"]].values.tolist()
+        ...     frame = datasets.read_causalface({"gender": file.name}).frame
+        >>> frame[["image", "identity", "gender_score"]].values.tolist()
         [['seed_1/asian_male_age_0.png', '1 asian male', 0.875]]
     """
-    require_members([*tables], ATTRIBUTES, "attribute")
+    require_members(list(tables), ATTRIBUTES, "attribute")
     export = Export("causalface")
     for attribute, path in tables.items():
         export.begin(Path(path), [attribute])
-        _add(export, Path(path), attribute)
+        _add_answers(export, Path(path), attribute)
     answers, report = validate(export, "causalface")
-    found = scores(answers).add_suffix("_score").reset_index(names="image")
-    rows = Records(found.set_axis(range(1, len(found) + 1)), next(iter(tables.values())), "image")
-    lost = report[report["dropped"] & (report["count"] > 0)]
-    for one in lost.itertuples():
-        rows.lost.append((one.reason, one.field or "row", one.count, one.file, one.place, ""))
-    _named(rows, {"image": ""})
-    rows.images(["image"], images)
-    return rows.finish("CausalFace", "research", version, ["image", *PARTS], tables.values())
+    means = scores(answers).add_suffix("_score").reset_index(names="image")
+    first_table = next(iter(tables.values()))
+    rows = Records(means.set_axis(range(1, len(means) + 1)), first_table, "image")
+    for line in report[report["dropped"] & (report["count"] > 0)].itertuples():
+        field = line.field or "row"
+        rows.dropped.append(
+            DroppedRows(line.reason, field, line.count, line.file, line.place, found="")
+        )
+    _read_names(rows, "image", prefix="")
+    rows.drop_without_images(["image"], images)
+    first_columns = ["image", "identity", *CAUSALFACE_NAME_PARTS]
+    return rows.as_data_set("CausalFace", "research", version, first_columns, tables.values())
 
 
-def _add(export: Export, path: Path, attribute: str) -> None:
+def _add_answers(export: Export, path: Path, attribute: str) -> None:
     """Add the answers of a table, a row of which may have another number of workers than others."""
+    expected = _CAUSALFACE_TABLE
     try:
-        with as_file(path, EXPECTED).open(encoding="utf-8-sig", newline="") as stream:
-            header, *rows = [*csv.reader(stream, strict=True)] or [[]]
+        with as_file(path, expected).open(encoding="utf-8-sig", newline="") as stream:
+            lines = list(csv.reader(stream, strict=True))
     except (csv.Error, UnicodeDecodeError) as error:
-        raise wrong_format(path, "the whole file", EXPECTED, f"no CSV ({error})") from None
-    if not rows or len(header) < 3 or re.search(r"seed_\d", header[0]):
-        raise wrong_format(path, "row 1", EXPECTED, f"{','.join(header)!r:.60}")
-    for number, (name, *cells) in ((k, row) for k, row in enumerate(rows, 2) if row):
+        raise wrong_format(path, "the whole file", expected, f"no CSV ({error})") from None
+    header = lines[0] if lines else []
+    if len(lines) < 2 or len(header) < 3 or re.search(r"seed_\d", header[0]):
+        raise wrong_format(path, "row 1", expected, f"{','.join(header)!r:.60}")
+    for number, line in enumerate(lines[1:], 2):
+        if not line:
+            continue
+        image, *cells = line
         if len(cells) % 2:
-            found = f"{len(cells)} cells behind the image"
-            raise wrong_format(path, f"row {number}", EXPECTED, found)
+            cells_found = f"{len(cells)} cells behind the image"
+            raise wrong_format(path, f"row {number}", expected, cells_found)
         for worker, score in zip(cells[::2], cells[1::2], strict=True):
             if worker.strip() or score.strip():
                 answer = (attribute, score.strip().removesuffix(".0"), attribute)
-                export.add([answer], place=number, named=name.strip(), annotator=worker)
+                export.add([answer], place=number, named=image.strip(), annotator=worker)
 
 
-def _named(rows: Records, sides: Mapping[str, str]) -> None:
-    """Make paths of names, and add what they say, with a prefix for each side of a pair."""
-    for column, prefix in sides.items():
-        paths = rows.frame[column].str.replace(IN_TABLE, r"seed_\1/\2_\3_\4", regex=True)
-        parts = paths.str.extract(IN_FOLDER).set_axis(PARTS[1:], axis=1)
-        rows.drop(parts["seed"].isna(), "no name of CausalFace", column)
-        rows.frame = rows.frame.assign(**{column: paths})
-        parts = parts.loc[rows.frame.index]
-        parts.insert(0, "identity", parts.agg(" ".join, axis=1))
-        rows.frame = rows.frame.join(parts.astype({"seed": int}).add_prefix(prefix))
+def _read_names(rows: Records, column: str, prefix: str) -> None:
+    """Turn names of images into paths, and add what the names say.
+
+    Args:
+        rows: that get the columns `identity`, `seed`, `race` and `gender`; rows with a name of
+            another form are dropped.
+        column: of the names.
+        prefix: of the new columns.
+    """
+    paths = rows.frame[column].str.replace(_NAME_IN_TABLE, r"seed_\1/\2_\3_\4", regex=True)
+    parts = paths.str.extract(_NAME_IN_FOLDER).set_axis(CAUSALFACE_NAME_PARTS, axis=1)
+    rows.drop(parts["seed"].isna(), "no name of CausalFace", column)
+    rows.frame = rows.frame.assign(**{column: paths})
+    parts = parts.loc[rows.frame.index]
+    parts.insert(0, "identity", parts.agg(" ".join, axis=1))
+    rows.frame = rows.frame.join(parts.astype({"seed": int}).add_prefix(prefix))
 
 
 def read_causalface_pairs(
@@ -252,13 +303,14 @@ def read_causalface_pairs(
         FileNotFoundError: there is no such file.
         ValueError: the file is of another form, or no row can be used.
     """
-    names = {first: "first_image", second: "second_image"}
+    new_names = {first: "first_image", second: "second_image"}
     needed = [first, second, *ratings]
-    rows = Records.read(table, "CausalFace's pairs", needed, names)
-    rows.numbers(ratings, *RATINGS)
-    rows.present(["first_image", "second_image"])
-    _named(rows, {"first_image": "first_", "second_image": "second_"})
-    rows.images(["first_image", "second_image"], images)
+    rows = Records.from_csv(table, "CausalFace's pairs", needed, new_names)
+    rows.to_numbers(ratings, LOWEST_RATING, HIGHEST_RATING)
+    rows.drop_missing(["first_image", "second_image"])
+    _read_names(rows, "first_image", prefix="first_")
+    _read_names(rows, "second_image", prefix="second_")
+    rows.drop_without_images(["first_image", "second_image"], images)
     same = rows.frame["first_identity"] == rows.frame["second_identity"]
     rows.frame = rows.frame.assign(same=same.astype(int))
-    return rows.finish("CausalFace pairs", "research", version, PAIR)
+    return rows.as_data_set("CausalFace pairs", "research", version, PAIR_COLUMNS)

@@ -1,4 +1,4 @@
-"""Records of a source's files: good ones are kept, and each dropped one is counted under a reason.
+"""Rows of a source's files: good ones are kept, and each dropped one is counted under a reason.
 
 A file that is not what its reader takes is refused as a whole, by the error of
 `faceaudit.utils.tables.wrong_format`. A row that cannot be used is dropped. Both name the file,
@@ -8,6 +8,7 @@ the row and what was found. As soon as no row is left, the reasons are the error
 import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,8 +21,9 @@ from faceaudit.utils.names import MISSING_TEXTS, composed, paths_on_disk
 from faceaudit.utils.tables import read_table, wrong_format
 
 Folder = str | Path | None
-DROPPED = ["reason", "field", "count", "file", "place", "found"]
-PAIR = ["first_image", "second_image", "first_identity", "second_identity", "same"]
+"""Where images lie; None if no image is to be looked for."""
+PAIR_COLUMNS = ["first_image", "second_image", "first_identity", "second_identity", "same"]
+"""First columns of every set of pairs."""
 
 
 def as_file(path: str | Path, expected: str) -> Path:
@@ -52,38 +54,78 @@ class DataSet(NamedTuple):
     dropped: pd.DataFrame
 
 
+@dataclass(frozen=True)
+class DroppedRows:
+    """Rows that were dropped for one reason.
+
+    Attributes:
+        reason: why.
+        field: the column that it is about.
+        count: of the rows.
+        file, place, found: of the first of them: name of the file, number in it, and the cell.
+    """
+
+    reason: str
+    field: str
+    count: int
+    file: str
+    place: str
+    found: str
+
+    def __str__(self) -> str:
+        first = f"{self.file}, {self.place}, {self.found}"
+        return f"{self.count} × {self.reason} in {self.field!r} (first: {first})"
+
+
 class Records:
-    """Records that may still be dropped; the index holds their numbers in the file."""
+    """Rows of a file that a reader sorts out.
+
+    Attributes:
+        frame: the rows that are left; the index holds their numbers in the file.
+        path: of the file.
+        unit: what one of them is called, as "row" or "line".
+        dropped: an entry for each reason and column.
+    """
 
     def __init__(self, frame: pd.DataFrame, path: str | Path, unit: str = "row") -> None:
-        self.frame, self.path, self.unit = frame, Path(path), unit
-        self.lost: list[tuple] = []
+        self.frame = frame
+        self.path = Path(path)
+        self.unit = unit
+        self.dropped: list[DroppedRows] = []
 
     @classmethod
-    def read(
+    def from_csv(
         cls,
         path: str | Path,
         expected: str,
         needed: Sequence[str],
-        names: Mapping[str, str],
+        new_names: Mapping[str, str],
         *,
         others: bool = True,
     ) -> "Records":
-        """The cells of a CSV file as texts; columns without a name are left out.
+        """Read the cells of a CSV file as texts; columns without a name are left out.
 
-        Columns get new names. Others than the needed ones are kept or not.
+        Args:
+            path: of the file.
+            expected: what the file should be, for the error.
+            needed: columns that it must have.
+            new_names: column of the file → its name in the frame.
+            others: keep the other columns too.
         """
         expected = f"{expected} with the columns {', '.join(needed)}"
         table = read_table(as_file(path, expected), expected, needed)
-        if lacking := [name for name in needed if name not in table]:
-            raise wrong_format(path, "row 2", expected, f"no cell of {lacking[0]}")
-        table = (table if others else table[needed]).rename(columns=names)
-        frame = table.astype("str").apply(lambda column: column.str.strip().map(composed))
+        for name in needed:
+            if name not in table:
+                raise wrong_format(path, "row 2", expected, f"no cell of {name}")
+        if not others:
+            table = table[needed]
+        texts = table.rename(columns=new_names).astype("str")
+        frame = texts.apply(lambda column: column.str.strip().map(composed))
         return cls(frame.set_axis(range(2, len(frame) + 2)), path)
 
     @classmethod
-    def lines(cls, path: str | Path) -> "Records":
-        """The lines of a text file that are not empty, in the column `line`."""
+    def from_lines(cls, path: str | Path) -> "Records":
+        """Read the lines of a text file that are not empty, into the column `line`."""
         try:
             text = as_file(path, "text").read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
@@ -92,88 +134,139 @@ class Records:
         frame = pd.DataFrame({"line": lines}, range(1, len(lines) + 1), dtype="str")
         return cls(frame[frame["line"].str.strip() != ""], path, "line")
 
-    def drop(self, bad: ArrayLike, reason: str, field: str) -> None:
-        """Leave out rows, and count them under a reason; ValueError if no row is left."""
-        bad = pd.Series(bad, self.frame.index).astype(bool)
-        if bad.any():
-            found = f"{self.frame.loc[bad, field].iloc[0]!r:.60}"
-            place = f"{self.unit} {bad.idxmax()}"
-            self.lost.append((reason, field, int(bad.sum()), self.path.name, place, found))
-            self.frame = self.frame[~bad]
+    def drop(self, unusable: ArrayLike, reason: str, field: str) -> None:
+        """Drop rows, and count them under a reason.
+
+        Args:
+            unusable: (rows,) whether each row is dropped.
+            reason: why.
+            field: the column that it is about.
+
+        Raises:
+            ValueError: no row is left; it lists all reasons so far.
+        """
+        unusable = pd.Series(unusable, self.frame.index).astype(bool)
+        if unusable.any():
+            cell = f"{self.frame.loc[unusable, field].iloc[0]!r:.60}"
+            place = f"{self.unit} {unusable.idxmax()}"
+            count = int(unusable.sum())
+            rows = DroppedRows(reason, field, count, self.path.name, place, cell)
+            self.dropped.append(rows)
+            self.frame = self.frame[~unusable]
         if self.frame.empty:
-            told = "{2} × {0} in {1!r} (first: {3}, {4}, {5})"
-            why = "; ".join(told.format(*one) for one in self.lost) or "none was found"
-            raise ValueError(f"{self.path}: no {self.unit} can be used: {why}")
+            reasons = "; ".join(map(str, self.dropped)) or "none was found"
+            raise ValueError(f"{self.path}: no {self.unit} can be used: {reasons}")
 
-    def present(self, columns: Iterable[str]) -> None:
+    def drop_missing(self, columns: Iterable[str]) -> None:
+        """Drop rows without a value in one of the columns."""
         for column in columns:
-            empty = self.frame[column].isna() | self.frame[column].isin(MISSING_TEXTS)
-            self.drop(empty, "missing value", column)
+            cells = self.frame[column]
+            self.drop(cells.isna() | cells.isin(MISSING_TEXTS), "missing value", column)
 
-    def labels(self, columns: Iterable[str], known: Collection[str]) -> None:
+    def drop_unknown_labels(self, columns: Iterable[str], known: Collection[str]) -> None:
+        """Drop rows with a label that is not among the known ones."""
         for column in columns:
             self.drop(~self.frame[column].isin(known), "unknown label", column)
 
-    def truths(self, column: str, more: Mapping[str, bool] | None = None) -> pd.Series:
-        """The truth values of a column of texts such as True, TRUE or T; rows of others go."""
-        known = TRUTH | dict(more or {})
-        found = self.frame[column].str.casefold().map(known)
-        self.drop(found.isna(), "unknown label", column)
-        return found[self.frame.index].astype(bool)
+    def drop_repeated(self, column: str) -> None:
+        """Drop rows whose image stands in an earlier row."""
+        self.drop(self.frame[column].duplicated(), "image of an earlier row", column)
 
-    def numbers(
+    def truth_values(self, column: str, more: Mapping[str, bool] | None = None) -> pd.Series:
+        """Read texts such as True, TRUE or T as truth values; rows with other texts are dropped.
+
+        Args:
+            column: of texts.
+            more: further texts in small letters → what they mean.
+
+        Returns:
+            Booleans, with the index of the rows that are left.
+        """
+        known = TRUTH | dict(more or {})
+        values = self.frame[column].str.casefold().map(known)
+        self.drop(values.isna(), "unknown label", column)
+        return values[self.frame.index].astype(bool)
+
+    def to_numbers(
         self, columns: Sequence[str], least: float = -math.inf, most: float = math.inf
     ) -> None:
-        """Turn columns into numbers that are finite."""
+        """Turn columns into numbers; rows with one that is not finite or off the scale are dropped.
+
+        Args:
+            columns: of texts.
+            least, most: ends of the scale.
+        """
         for column in columns:
-            found = pd.to_numeric(self.frame[column], "coerce")
-            self.drop(~np.isfinite(found), "no number", column)
-            outside = ~found[self.frame.index].between(least, most)
+            numbers = pd.to_numeric(self.frame[column], "coerce")
+            self.drop(~np.isfinite(numbers), "no number", column)
+            outside = ~numbers[self.frame.index].between(least, most)
             self.drop(outside, "number outside the scale", column)
-        self.frame = self.frame.assign(**{c: pd.to_numeric(self.frame[c]) for c in columns})
+        numbers = {column: pd.to_numeric(self.frame[column]) for column in columns}
+        self.frame = self.frame.assign(**numbers)
 
-    def images(self, columns: Sequence[str], folder: Folder) -> None:
-        """Keep rows whose images lie in the folder, if one is given, and are not one image.
+    def drop_without_images(self, columns: Sequence[str], folder: Folder) -> None:
+        """Drop rows that name no image, one that is not in the folder, or one image twice.
 
-        Their names become those on the disk, which may spell accents otherwise.
+        Names become those on the disk, which may spell accents otherwise.
+
+        Args:
+            columns: of images, as paths from the folder; one, or two of a pair.
+            folder: where images lie; without it none is looked for.
+
+        Raises:
+            ValueError: there is no such folder, or no row is left.
         """
         if folder is not None and not Path(folder).is_dir():
             raise ValueError(f"{folder}: no such folder of images")
-        self.present(columns)
+        self.drop_missing(columns)
         for column in columns:
             if folder is not None:
-                paths = paths_on_disk(Path(folder), self.frame[column].unique())
-                known = {name: path for name, path in paths.items() if path.is_file()}
-                self.drop(~self.frame[column].isin(known), "no such image", column)
-                spelled = {
-                    name: path.relative_to(folder).as_posix()
-                    for name, path in known.items()
-                    if not name.isascii()
-                }
-                self.frame = self.frame.assign(**{column: self.frame[column].replace(spelled)})
+                self._look_for_images(column, Path(folder))
         for other in columns[1:]:
             itself = self.frame[other] == self.frame[columns[0]]
             self.drop(itself, "image paired with itself", other)
 
-    def distinct(self, column: str) -> None:
-        self.drop(self.frame[column].duplicated(), "image of an earlier row", column)
+    def _look_for_images(self, column: str, folder: Path) -> None:
+        paths = paths_on_disk(folder, self.frame[column].unique())
+        files = {name: path for name, path in paths.items() if path.is_file()}
+        self.drop(~self.frame[column].isin(files), "no such image", column)
+        spelling_on_disk = {
+            name: path.relative_to(folder).as_posix()
+            for name, path in files.items()
+            if not name.isascii()
+        }
+        spelled = self.frame[column].replace(spelling_on_disk)
+        self.frame = self.frame.assign(**{column: spelled})
 
-    def finish(
+    def as_data_set(
         self,
         source: str,
         terms: str,
         version: str | None,
-        order: Sequence[str],
+        first_columns: Sequence[str],
         files: Iterable[str | Path] = (),
     ) -> DataSet:
-        """The data set, with some columns first."""
-        dropped = pd.DataFrame(self.lost, columns=DROPPED)
+        """The rows that are left, with their card.
+
+        Args:
+            source: what the set is called.
+            terms: of its use.
+            version: of the set; without it the card has the hash of the files.
+            first_columns: that the frame begins with.
+            files: that the set was read from, if they are not the one file of these rows.
+        """
         digest = hashlib.sha256()
-        for path in [*files] or [self.path]:
+        for path in list(files) or [self.path]:
             digest.update(Path(path).read_bytes())
-        card = {"source": source, "version": version or f"sha256:{digest.hexdigest()}"}
-        card |= {"terms": terms, "kept": len(self.frame)}
+        dropped = pd.DataFrame(self.dropped, columns=[field.name for field in fields(DroppedRows)])
         counts = dropped.groupby(["reason", "field"], sort=False)["count"].sum()
-        card["dropped"] = {": ".join(why): int(n) for why, n in counts.items()}
-        rest = [column for column in self.frame if column not in order]
-        return DataSet(self.frame[[*order, *rest]].reset_index(drop=True), card, dropped)
+        card = {
+            "source": source,
+            "version": version or f"sha256:{digest.hexdigest()}",
+            "terms": terms,
+            "kept": len(self.frame),
+            "dropped": {f"{reason}: {field}": int(n) for (reason, field), n in counts.items()},
+        }
+        other_columns = [column for column in self.frame if column not in first_columns]
+        frame = self.frame[[*first_columns, *other_columns]].reset_index(drop=True)
+        return DataSet(frame, card, dropped)

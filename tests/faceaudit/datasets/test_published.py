@@ -15,8 +15,13 @@ from faceaudit.utils import seeding
 
 # Levels by attribute, as the page beside the authors' file says.
 PUBLISHED = {
-    **{"hair-length": 5, "ethnicity": 6, "age": 6, "gender": 5, "skin-color": 6},
-    **{"makeup": 4, "facial-hair": 5},
+    "hair-length": 5,
+    "ethnicity": 6,
+    "age": 6,
+    "gender": 5,
+    "skin-color": 6,
+    "makeup": 4,
+    "facial-hair": 5,
 }
 
 LEVELS = {"gender": np.array([[0, 4, 2], [1, 1, 9]]), "skin_color": np.array([[5, 5], [0, -1]])}
@@ -35,9 +40,9 @@ def test_arrays_are_read_whatever_the_protocol(tmp_path, protocol):
     assert frame["level"].tolist() == [0, 4, 2, 1, 1, 5, 5, 0]
     assert set(frame["image_id"]) == {"0", "1"}
     assert frame["annotator_id"].nunique() == 5
-    found = report.set_index("reason")
-    assert found.loc["level outside the scale", "count"] == 2
-    assert found.loc["level outside the scale", "place"] == "gender, row 1, column 2"
+    by_reason = report.set_index("reason")
+    assert by_reason.loc["level outside the scale", "count"] == 2
+    assert by_reason.loc["level outside the scale", "place"] == "gender, row 1, column 2"
 
 
 def test_the_names_and_scales_are_those_of_the_authors_file(tmp_path):
@@ -53,7 +58,8 @@ def test_the_names_and_scales_are_those_of_the_authors_file(tmp_path):
 @pytest.mark.parametrize("private", [True, False], ids=["of version 0.22", "of version 0.21"])
 def test_planes_are_those_of_the_models(tmp_path, private):
     rng = seeding.rng(2, "tests: published")
-    codes, score = rng.standard_normal((60, 512)), rng.uniform(size=60)
+    codes = rng.standard_normal((60, 512))
+    score = rng.uniform(size=60)
     models = {"A": Ridge(10.0).fit(codes, score), "G": LinearSVC().fit(codes, score > 0.5)}
     for letter, model in models.items():
         content = pickle.dumps(model, 3)
