@@ -609,7 +609,7 @@ def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage
 # %% tags=["study"]
 generator, model = rated.generator_of(own, device), model_of(own)
 views = rated.RatedImages(own, generator, folder, ask_people)
-codes = rated.sampled_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES)
+codes = rated.sample_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES_DRAW)
 samples = views.made(codes, "samples")
 _, first = views.look(samples, "samples", own.asked_of_samples)
 
@@ -640,7 +640,7 @@ checks
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else own_generator.BINARY
+cut = {} if own.calibration else own_generator.BINARY_CUTS
 halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
 for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 
@@ -655,9 +655,9 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # %% tags=["study"]
 base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
-images = views.made(cells, rated.LAST)
+images = views.made(cells, rated.TRANSECTS)
 questions = own.asked_of_samples if own.calibration else own.asked
-whole, seen = views.look(images, rated.LAST, questions)
+whole, seen = views.look(images, rated.TRANSECTS, questions)
 labelled = whole.labelled(index, own)
 
 # %% tags=["remove-cell", "study"]

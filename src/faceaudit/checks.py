@@ -16,21 +16,21 @@ from scipy.stats import norm, rankdata
 
 from faceaudit.file.parts import Preparation
 from faceaudit.models import answers
-from faceaudit.models.answers import BlackBox, ModelAnswers, Say
+from faceaudit.models.answers import BlackBox, ModelAnswers, Notify
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
 from faceaudit.words import render_sentences
 
 
 def examine(
-    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
+    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Notify, seed: int
 ) -> tuple[ModelAnswers, dict[str, Any]]:
     """Answers of the model under audit about all images, and what the report says of it.
 
     Args:
         model: that was tried by `check_model`.
         images: uint8 (n, 3, height, width).
-        groups: (n,) as of `faceaudit.checks.doubts_of_preparation`.
+        groups: (n,) as of `faceaudit.checks.find_preparation_doubts`.
         folder: of the audit, which keeps the answers.
         say: takes a sentence on how many answers there are.
         seed: of the audit.
@@ -48,21 +48,21 @@ def examine(
         shown = f"{seen_width}×{seen_height} pixels in the middle of {width}×{height}"
         say(f"model: it was shown the {shown}")
         card["pictures"] = f"cut to the {shown}"
-    doubts = doubts_of_preparation(model, images, groups, seed)
+    doubts = find_preparation_doubts(model, images, groups, seed)
     return found, {"model": card, "doubts": [*doubts]}
 
 
-MOST_ERRORS, REVERSED = 0.45, 0.6
+GUESSING_ERROR_RATE, REVERSED_ERROR_RATE = 0.45, 0.6
 """Error rates above which a model hardly tells the classes, or tells them the wrong way round."""
-CHANCE, DISTANCE = 0.6, 0.4
+CHANCE_SEPARATION, DISTANCE_SEPARATION = 0.6, 0.4
 """Separation of pairs below which similarities hardly tell people apart, or are distances."""
-MOVED = 0.1
+LEAST_MANIPULATION = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-CONTROLS = ("placebo axes", "placebos, no answer")
+PLACEBO_TABLES = ("placebo axes", "placebos, no answer")
 """Tables of placebos, which should change neither errors nor missing answers."""
-TRIED = 200
+PREPARATION_IMAGES = 200
 """Images on which other preparations are tried."""
-RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
+PIXEL_RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
 """The usual ones, to which pixels are brought."""
 BLACK_AND_WHITE = np.array([0, 255], np.uint8).reshape(2, 1, 1, 1).repeat(3, 1)
 FALSE_ALARMS = 0.01
@@ -71,25 +71,25 @@ Doubts = Iterator[tuple[str, str]]
 """Name and sentence of each."""
 
 
-def doubts_of(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
+def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
     """What is hard to believe of an audit's images or pairs; `tables` are those of its analysis."""
     if plan["kind"] == "verification":
-        if (apart := separation(frame["similarity"], frame["same"] == 1)) < CHANCE:
-            yield _doubt("chance", apart)
+        if (apart := separation(frame["similarity"], frame["same"] == 1)) < CHANCE_SEPARATION:
+            yield _doubt_in_words("chance", apart)
         return
     rate = frame["error"].mean()
-    if rate > MOST_ERRORS:
-        yield _doubt("reversed" if rate > REVERSED else "errors", rate)
+    if rate > GUESSING_ERROR_RATE:
+        yield _doubt_in_words("reversed" if rate > REVERSED_ERROR_RATE else "errors", rate)
     for row in tables["manipulation"].itertuples() if "manipulation" in tables else ():
-        if not abs(row.estimate) >= MOVED:
-            yield _doubt("manipulation", rate, row)
-    for name in CONTROLS if plan["placebos"] else ():
+        if not abs(row.estimate) >= LEAST_MANIPULATION:
+            yield _doubt_in_words("manipulation", rate, row)
+    for name in PLACEBO_TABLES if plan["placebos"] else ():
         for row in tables[name].itertuples():
             if row.verdict == "exceeds":
-                yield _doubt("placebo", rate, row, name)
+                yield _doubt_in_words("placebo", rate, row, name)
 
 
-def doubts_of_preparation(
+def find_preparation_doubts(
     model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
@@ -104,10 +104,10 @@ def doubts_of_preparation(
         several = groups.iloc[known].nunique() >= 3 and groups.duplicated().sum() >= 2
     else:
         known = seeding.rng(seed, "audit/preparation").permutation(known)
-        several = groups.iloc[known[:TRIED]].value_counts().reindex([0, 1]).min() >= 2
+        several = groups.iloc[known[:PREPARATION_IMAGES]].value_counts().reindex([0, 1]).min() >= 2
     if model.preparation is None or not several:
         return
-    rows = np.sort(known[:TRIED])
+    rows = np.sort(known[:PREPARATION_IMAGES])
     tried = check_preparation(model, images[rows], groups.iloc[rows])
     # One that separates the classes the wrong way round has another doubt.
     better = better_preparation(tried)
@@ -115,7 +115,7 @@ def doubts_of_preparation(
         yield "preparation", f"{capital(better)}."
 
 
-def _doubt(name: str, *values: Any) -> tuple[str, str]:
+def _doubt_in_words(name: str, *values: Any) -> tuple[str, str]:
     return name, render_sentences("doubt", name, *values)[0]
 
 
@@ -172,7 +172,7 @@ def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
     both = [declared, declared.model_copy(update={"channels": other})]
     yield from (("as declared", one) for one in both)
     for one in both:
-        for name, ends in RANGES.items():
+        for name, ends in PIXEL_RANGES.items():
             tried = one.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
             if not np.allclose(tried(BLACK_AND_WHITE), one(BLACK_AND_WHITE)):
                 yield name, tried

@@ -27,10 +27,10 @@ from faceaudit import run
 from faceaudit.file.parts import Export, Simulated
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.images import directions as own
-from faceaudit.images.faces import AuditImages, Score
+from faceaudit.images.faces import AuditImages, ScoreImages
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
-from faceaudit.models.answers import Say
+from faceaudit.models.answers import Notify
 from faceaudit.people.labels import Labels
 from faceaudit.report.schema import Report
 from faceaudit.run import Folders
@@ -60,7 +60,7 @@ def folders_of(specification: Specification) -> Folders:
 
 
 def plan_audit(
-    path: str | Path, say: Say = print, *, folders: Folders | None = None
+    path: str | Path, say: Notify = print, *, folders: Folders | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, as `faceaudit.run.plan_audit` does.
 
@@ -72,7 +72,7 @@ def plan_audit(
 
 
 def run_audit(
-    path: str | Path, say: Say = print, device: str = "cpu", *, folders: Folders | None = None
+    path: str | Path, say: Notify = print, device: str = "cpu", *, folders: Folders | None = None
 ) -> Report:
     """Run an audit, as `faceaudit.run.run_audit` does, also of the face world.
 
@@ -164,10 +164,10 @@ class World:
         along = self.generator.exact_directions(axes)
         given = planes.normals, planes.intercepts, along, [*levels.values()]
         codes = transects.grid(self.base(n, STAGE), *given).reshape(-1, along.shape[1])
-        return own.indexed(n, levels), self.generator.parameters(torch.from_numpy(codes))
+        return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
-        self, score: Score, threshold: float, specification: Specification, path: Path
+        self, score: ScoreImages, threshold: float, specification: Specification, path: Path
     ) -> pd.DataFrame:
         """Effects by intervention on other base faces; see `faceworld.scorecard.truth`."""
         n, axes = specification.generator.base_faces, [*specification.axes]

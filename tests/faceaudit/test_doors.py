@@ -478,4 +478,4 @@ def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, told):
         generator=SimpleNamespace(hyperplanes="planes.npz"), beside=lambda name: tmp_path / name
     )
     with pytest.raises(ValueError, match=f"planes.npz: .*({told}).*; an .npz with names"):
-        directions.given_directions(np.eye(4), given)
+        directions.read_directions(np.eye(4), given)

@@ -26,7 +26,7 @@ from sklearn.linear_model import Ridge
 
 from faceaudit.file.specification import Specification
 from faceaudit.generators.image_cache import Generator
-from faceaudit.images.rated import RatedImages, sampled_codes
+from faceaudit.images.rated import RatedImages, sample_codes
 from faceaudit.latents import calibration, directions, transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import VIF_CAP, dual_basis, variance_inflation
@@ -39,29 +39,29 @@ from faceaudit.utils.parallel import on_one_thread
 from faceaudit.words import render_sentences
 
 AGE = "age"
-BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
+BINARY_CUTS = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 """Attributes that are fitted as two classes, cut there, as in chapter 03; others by ridge
 regression, and in a calibration all by logits."""
-BASES = "audit/bases"
+BASE_FACES_DRAW = "audit/bases"
 """Key of the draw of the codes of the faces."""
-CANDIDATES = 10
+CANDIDATES_PER_FACE = 10
 """Codes drawn for every face, where children are left out."""
-GAINS = (0.7, 0.7, 0.4, 0.3)
+ROUND_GAINS = (0.7, 0.7, 0.4, 0.3)
 """Of the rounds of a calibration; later ones have the last."""
-RIDGE = 100.0
+RIDGE_PENALTY = 100.0
 """Penalty of the plane of a measure, in units of its variance."""
-FRESH = "audit/gate"
+GATE_DRAW = "audit/gate"
 """Key of the draw of the faces whose measures the gate takes.
 
 On the faces of the rounds a reader would err as it did there."""
-TIMES = 3
+GATE_FACES_PER_FACE = 3
 """So many of these faces for each of the audit's."""
 
 
 # --- directions
 
 
-def indexed(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
+def transect_index(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
     """image_id, unit and `<axis>_level` of base faces at all combinations of levels."""
     index = transects.index(units, levels).rename(columns={"transect": "unit"})
     index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
@@ -91,7 +91,7 @@ class FittedDirections:
 
     def transects(self, base: np.ndarray, steps: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
         """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
-        return indexed(len(base), self.levels), _cells(base, steps)
+        return transect_index(len(base), self.levels), _transect_codes(base, steps)
 
     @on_one_thread
     def along(self, change: pd.DataFrame) -> np.ndarray:
@@ -142,17 +142,19 @@ def find_directions(
         if specification.calibration:
             planes = _logit_planes(codes, scores[asked], (scores / unit).drop(columns=asked))
         else:
-            binary = {name: cut for name, cut in BINARY.items() if name in scores}
+            binary = {name: cut for name, cut in BINARY_CUTS.items() if name in scores}
             continuous = [name for name in scores if name not in binary]
             planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
-        found = _with_levels(codes, planes, specification, "directions", planes.scores, len(codes))
+        found = _with_levels_and_placebos(
+            codes, planes, specification, "directions", planes.scores, len(codes)
+        )
     except ValueError as error:
         raise ValueError(f"{specification.path}: {error}") from None
     skill = {name: 2 * one - 1 if name in binary else one for name, one in planes.scores.items()}
     return replace(found, skill=skill, unit=unit)
 
 
-def given_directions(codes: np.ndarray, specification: Specification) -> FittedDirections:
+def read_directions(codes: np.ndarray, specification: Specification) -> FittedDirections:
     """Hyperplanes of the file that `generator.hyperplanes` names, whose skill is not known.
 
     An `.npz` has all of them, as `Hyperplanes.save` writes it. An `.npy` has the normal of the one
@@ -164,17 +166,21 @@ def given_directions(codes: np.ndarray, specification: Specification) -> FittedD
     """
     path, length = specification.beside(specification.generator.hyperplanes), codes.shape[1]
     try:
-        arrays = _arrays_of(path)
+        arrays = _load_arrays(path)
         if isinstance(arrays, np.ndarray):
             _require_real(arrays, "the array")
-            planes = _boundary(arrays, codes, [*specification.axes])
-            return _with_levels(codes, planes, specification, "boundary_given", path.name)
+            planes = _plane_of_normal(arrays, codes, [*specification.axes])
+            return _with_levels_and_placebos(
+                codes, planes, specification, "boundary_given", path.name
+            )
         for name in ("normals", "intercepts"):
             _require_real(arrays[name], name)
         planes = Hyperplanes.from_arrays({"scores": np.full(len(arrays["names"]), np.nan)} | arrays)
         require_shape(planes.normals, "normals", (len(planes.names), length))
         planes.select([*specification.axes])
-        return _with_levels(codes, planes, specification, "directions_given", path.name)
+        return _with_levels_and_placebos(
+            codes, planes, specification, "directions_given", path.name
+        )
     except (OSError, ValueError, KeyError) as error:
         found = f"no {error}" if isinstance(error, KeyError) else error
         raise fault("no_planes", path, found, length) from None
@@ -192,7 +198,7 @@ _UNREADABLE = (
 """What NumPy raises about a damaged file, besides OSError, ValueError and KeyError."""
 
 
-def _arrays_of(path: Path) -> np.ndarray | dict[str, np.ndarray]:
+def _load_arrays(path: Path) -> np.ndarray | dict[str, np.ndarray]:
     """The array of an `.npy`, or those of an `.npz` by name.
 
     Raises:
@@ -214,7 +220,7 @@ def _require_real(array: np.ndarray, name: str) -> None:
 
 
 @on_one_thread
-def _boundary(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperplanes:
+def _plane_of_normal(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperplanes:
     """The hyperplane of one axis, from a normal (1, D), (D,) or (D, 1) without intercept.
 
     Boundaries are published without the place where they lie. Zero becomes the median of sampled
@@ -230,7 +236,7 @@ def _boundary(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperpl
     return Hyperplanes((axes[0],), normals, intercepts)
 
 
-def _with_levels(
+def _with_levels_and_placebos(
     codes: np.ndarray, known: Hyperplanes, specification: Specification, *said: Any
 ) -> FittedDirections:
     """Planes and placebos, levels of the axes and of what is held; `said` names what is told."""
@@ -238,7 +244,7 @@ def _with_levels(
     inflation = zip(known.names, variance_inflation(known.normals), strict=True)
     close = [name for name, value in inflation if value > VIF_CAP]
     own = specification.placebos
-    planes = known.join(_placebos(codes, known, specification)) if own else known
+    planes = known.join(_placebo_planes(codes, known, specification)) if own else known
     values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
     levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
     free = [name for name in source.held if name in known.names and name not in axes]
@@ -255,13 +261,15 @@ def _logit_planes(codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFram
     scale = codes.std(axis=0).mean()
     planes = directions.fit_fractional(codes / scale, scores)
     if len(measures.columns):
-        ridge = Ridge(RIDGE).fit(codes / scale, measures)
+        ridge = Ridge(RIDGE_PENALTY).fit(codes / scale, measures)
         tilt, shift = np.atleast_2d(ridge.coef_), np.ravel(ridge.intercept_)  # one has no rows
         planes = planes.join(Hyperplanes((*measures,), tilt, shift))
     return Hyperplanes(planes.names, planes.normals / scale, planes.intercepts, planes.scores)
 
 
-def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:
+def _placebo_planes(
+    codes: np.ndarray, planes: Hyperplanes, specification: Specification
+) -> Hyperplanes:
     """Planes at random, whose normals are at right angles to the others' and to each other."""
     names, seed = tuple(specification.placebos), specification.design.seed
     random = [seeding.rng(seed, f"audit/placebo/{name}") for name in names]
@@ -277,7 +285,7 @@ def base_codes(
     found: FittedDirections,
     units: int,
     specification: Specification,
-    stage: str = BASES,
+    stage: str = BASE_FACES_DRAW,
 ) -> np.ndarray:
     """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
 
@@ -287,7 +295,7 @@ def base_codes(
     """
     axes, seed, source = [*found.levels], specification.design.seed, specification.generator
     keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
-    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, stage)
+    codes = sample_codes(generator, units * CANDIDATES_PER_FACE**keeps_age, seed, stage)
     fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
     values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
     if keeps_age:
@@ -329,18 +337,18 @@ def faces_and_steps(
         away = (seen.scores - seen.scores.median()).abs()
         away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
         rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
-        scores, noise = _filled(seen.scores.iloc[rows]), seen.error[axes]
+        scores, noise = _fill_with_cell_means(seen.scores.iloc[rows]), seen.error[axes]
         base = base[rows] + found.along(calibration.center_neutral(scores, noise))
     steps = found.along(cells)
     goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
     for turn in range(given.rounds):
         part, n = f"round-{turn + 1}", min(given.transects, units)
-        some = _cells(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
+        some = _transect_codes(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
         images = views.made(some, part)
         measures = found.in_units(views.measured(images))
         seen = views.look(images, part, asked)[1].scores.join(measures)
         seen = seen[np.repeat(calibration.is_inlier(seen[axes], len(cells)), len(cells))]
-        gain = GAINS[min(turn, len(GAINS) - 1)]
+        gain = ROUND_GAINS[min(turn, len(ROUND_GAINS) - 1)]
         more = calibration.step_to_targets(seen, len(cells), goals, gain, [*measures])
         steps = steps + found.along(more)
     return base, steps
@@ -365,14 +373,14 @@ def calibration_gate(
         and most_spread, which their upper limits may be; measures, how many were held; passed.
     """
     own, cells = views.specification, found.cells
-    scores = _filled(seen.scores, len(cells))
+    scores = _fill_with_cell_means(seen.scores, len(cells))
     levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
     values = [found.in_units(scores)]
     if views.readers:
-        n = TIMES * len(scores) // len(cells)
-        fresh = _cells(base_codes(views.generator, found, n, own, FRESH), steps)
+        n = GATE_FACES_PER_FACE * len(scores) // len(cells)
+        fresh = _transect_codes(base_codes(views.generator, found, n, own, GATE_DRAW), steps)
         measures = found.in_units(views.measured(views.made(fresh, "gate")))
-        values.append(_filled(measures, len(cells)))
+        values.append(_fill_with_cell_means(measures, len(cells)))
     leaks = pd.concat([calibration.leaks(one, levels) for one in values])
     leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
     doses = calibration.dose_spread(scores, seen.error, levels)
@@ -383,11 +391,11 @@ def calibration_gate(
     return told | {"most_leak": LEAK, "most_spread": SPREAD} | rows
 
 
-def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def _transect_codes(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
     return (base[:, None] + steps).reshape(-1, base.shape[1])
 
 
-def _filled(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
+def _fill_with_cell_means(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
     """Values of images with the mean of their cell where they lack."""
     cell = np.arange(len(values)) % cells
     return values.fillna(values.groupby(cell).transform("mean"))

@@ -17,16 +17,16 @@ from faceaudit.frames import Rows, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
 from faceaudit.images import directions as own
 from faceaudit.images import rated
-from faceaudit.images.pictures import FILE, ImageSet, pictures_of
-from faceaudit.models.answers import BlackBox, Say
+from faceaudit.images.pictures import FILE_COLUMN, ImageSet, pictures_of
+from faceaudit.models.answers import BlackBox, Notify
 from faceaudit.models.asking import check_model
-from faceaudit.models.local import TRIED
+from faceaudit.models.local import CHECKED_IMAGES
 from faceaudit.people.labels import ask_for_labels
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
 from faceaudit.words import render_sentences
 
-Score = Callable[[np.ndarray], np.ndarray]
+ScoreImages = Callable[[np.ndarray], np.ndarray]
 """Images → a score of each, NaN where there is no answer."""
 
 
@@ -53,11 +53,11 @@ class AuditImages:
     shown: str
     labelled: pd.DataFrame | None = None
     seen: Callable[[], np.ndarray] | None = None
-    truth: Callable[[Score, float], pd.DataFrame] | None = None
+    truth: Callable[[ScoreImages, float], pd.DataFrame] | None = None
     card: Mapping[str, Any] | None = None
 
 
-Pictures = Callable[[Specification, int, Path], AuditImages]
+MakeImages = Callable[[Specification, int, Path], AuditImages]
 """Audit file, number of matched faces and a folder to keep images in → the images."""
 
 
@@ -76,18 +76,18 @@ class LabelledImages:
     labelled: pd.DataFrame
     images: np.ndarray
     source: str
-    truth: Callable[[Score, float], pd.DataFrame] | None = None
+    truth: Callable[[ScoreImages, float], pd.DataFrame] | None = None
     more: dict[str, Any] = field(default_factory=dict)
 
 
-def show(
+def make_labelled_images(
     specification: Specification,
     plan: dict,
     folder: Path,
     model: BlackBox,
-    say: Say,
+    say: Notify,
     device: str,
-    pictures: Pictures | None = None,
+    pictures: MakeImages | None = None,
 ) -> LabelledImages:
     """Make or read the images of an audit, and get the labels of them.
 
@@ -99,9 +99,9 @@ def show(
     """
     source, units = specification.generator, plan["sizes"]["units"]
     if isinstance(source, Images):
-        made = _in_a_folder(specification, folder)
+        made = _images_of_folder(specification, folder)
     elif not isinstance(source, KnownTruth):
-        return _of_a_generator(specification, plan, folder, model, say, device)
+        return _images_of_generator(specification, plan, folder, model, say, device)
     elif pictures is not None:
         made = pictures(specification, units, folder)
     else:
@@ -124,7 +124,7 @@ def show(
     return LabelledImages(labelled, made.images, made.source, made.truth, more)
 
 
-def _in_a_folder(specification: Specification, folder: Path) -> AuditImages:
+def _images_of_folder(specification: Specification, folder: Path) -> AuditImages:
     index, found = open_images(specification)
     images = synthesize_to_store(found, found.codes, folder / "images.npy")
     shown = f"{index['unit'].nunique()} matched faces, from a folder"
@@ -139,30 +139,37 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     placebo, with its levels by name.
     """
     table = specification.beside(specification.generator.table)
-    index = read_matched_images(Rows.read(table), FILE, specification).reset_index(drop=True)
-    return index, pictures_of(specification, table, FILE)
+    index = read_matched_images(Rows.read(table), FILE_COLUMN, specification).reset_index(drop=True)
+    return index, pictures_of(specification, table, FILE_COLUMN)
 
 
-def _of_a_generator(
-    specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
+def _images_of_generator(
+    specification: Specification,
+    plan: dict,
+    folder: Path,
+    model: BlackBox,
+    say: Notify,
+    device: str,
 ) -> LabelledImages:
     source, units = specification.generator, plan["sizes"]["units"]
     generator, calibrates = rated.generator_of(specification, device), specification.calibration
     ask = partial(ask_for_labels, folder=folder, model=model, say=say, device=device)
     views = rated.RatedImages(specification, generator, folder, ask, device=device)
-    codes = rated.sampled_codes(generator, source.samples, specification.design.seed, rated.SAMPLES)
+    codes = rated.sample_codes(
+        generator, source.samples, specification.design.seed, rated.SAMPLES_DRAW
+    )
     if source.hyperplanes:
-        found, doubts = own.given_directions(codes, specification), []
+        found, doubts = own.read_directions(codes, specification), []
         generator.card["hyperplanes_sha256"] = file_hash(specification.beside(source.hyperplanes))
-        check_model(model, views.made(codes[:TRIED], "samples"))
+        check_model(model, views.made(codes[:CHECKED_IMAGES], "samples"))
     else:
-        found, doubts = _asked_directions(views, codes, model, plan["floor"], say)
+        found, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
     base, steps = own.faces_and_steps(found, views, units)
     index, cells = found.transects(base, steps)
-    images = views.made(cells, rated.LAST)
+    images = views.made(cells, rated.TRANSECTS)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     asked = specification.asked_of_samples if calibrates else specification.asked
-    whole, seen = views.look(images, rated.LAST, asked)
+    whole, seen = views.look(images, rated.TRANSECTS, asked)
     gate = own.calibration_gate(found, views, steps, seen) if calibrates else None
     if gate and not gate["passed"]:
         doubts.append(("gate", render_sentences("gate_failed")[0]))
@@ -176,8 +183,8 @@ def _of_a_generator(
     return LabelledImages(labelled, images, name, None, more)
 
 
-def _asked_directions(
-    views: rated.RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Say
+def _directions_from_answers(
+    views: rated.RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Notify
 ) -> tuple[own.FittedDirections, list[tuple[str, str]]]:
     """Directions from answers about the images of codes, and what is to be doubted of them."""
     specification, samples = views.specification, views.made(codes, "samples")

@@ -24,7 +24,7 @@ from faceaudit.frames import Rows
 from faceaudit.utils import arguments, pictures, seeding
 from faceaudit.utils.names import comparable, composed, paths_on_disk
 
-FILE = "file"
+FILE_COLUMN = "file"
 
 
 class ImageSet:
@@ -69,7 +69,7 @@ class ImageSet:
         unit: str = "transect",
         size: int | None = None,
         device: str = "cpu",
-        file: str = FILE,
+        file: str = FILE_COLUMN,
         whole: bool = True,
     ) -> None:
         self.device, self._table, self._scaled = arguments.resolve_device(device), Path(table), None

@@ -17,7 +17,7 @@ from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator, synthesize_to_store
 from faceaudit.generators.stylegan2 import StyleGenerator
 from faceaudit.models.answers import ask_and_keep
-from faceaudit.models.local import LocalModel, imported, local_model
+from faceaudit.models.local import LocalModel, import_object, local_model
 from faceaudit.people.labels import Labels
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.utils import seeding
@@ -25,11 +25,11 @@ from faceaudit.utils.arguments import require_shape
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash
 
-SAMPLES = "audit/samples"
+SAMPLES_DRAW = "audit/samples"
 """Key of the draw of the codes of which directions are found."""
-LAST = "transects"
-STAGES = {"samples": "sampled images", LAST: "matched images"}
-STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
+TRANSECTS = "transects"
+STAGE_NAMES = {"samples": "sampled images", TRANSECTS: "matched images"}
+STAGE_NAMES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGE_NAMES.items()}
 """Part of an audit → how the report calls it, if not by its name."""
 
 
@@ -50,7 +50,7 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
             found.card["grey_levels_from_float32"] = found.rounding()
         return found
     where = f"{specification.path}: generator.object"
-    inner = imported(source.object, where)
+    inner = import_object(source.object, where)
     inner = inner() if isinstance(inner, type) else inner
     if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
         raise fault("no_generator", where, source.object)
@@ -74,7 +74,7 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     )
 
 
-def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
+def sample_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
     """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
     codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
     codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
@@ -122,8 +122,8 @@ class RatedImages:
         people = own.people.model_copy(update={"raters": raters} if raters else {})
         own = own.model_copy(update={"people": people})
         on_crops = [ON_CROPS] if crop and ON_CROPS in names else []
-        tasks = {part: (images, [n for n in names if part == LAST or n not in on_crops])}
-        tasks[f"{part}-crops"] = cropped(images, crop or (0, 0, 1, 1)), on_crops
+        tasks = {part: (images, [n for n in names if part == TRANSECTS or n not in on_crops])}
+        tasks[f"{part}-crops"] = crop_images(images, crop or (0, 0, 1, 1)), on_crops
         found, scores, error, waiting = [], {}, {}, []
         for stage, task in tasks.items():
             try:
@@ -135,8 +135,10 @@ class RatedImages:
         for stage, said in found:
             scores |= {name: said.scores[name].to_numpy() for name in said.scores}
             error |= {name: said.error[name].to_numpy() for name in said.error}
-            called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
-            self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
+            called = {"stage": STAGE_NAMES.get(stage, stage.replace("-", " "))}
+            self.about.append(
+                said.about | called | ({} if stage in STAGE_NAMES else {"agreement": []})
+            )
             self.limits |= dict.fromkeys(said.limits)
         return found[0][1], Labels(pd.DataFrame(scores)[names], error=pd.DataFrame(error))
 
@@ -157,7 +159,7 @@ class RatedImages:
         return pd.DataFrame(columns, index=range(len(images)))
 
 
-def cropped(images: np.ndarray, crop: Crop) -> np.ndarray:
+def crop_images(images: np.ndarray, crop: Crop) -> np.ndarray:
     """The part of images (n, 3, height, width) that a crop shows."""
     sides = images.shape[:1:-1] * 2
     left, top, right, bottom = (round(end * n) for end, n in zip(crop, sides, strict=True))

@@ -21,14 +21,14 @@ from tqdm import tqdm
 from faceaudit.file.parts import Preparation
 from faceaudit.utils.errors import fault
 
-Gives = Literal["probability", "embedding", "measures"]
-Wanted, Done, Say = dict[str, int], Callable[[int], Any], Callable[[str], None]
+OutputKind = Literal["probability", "embedding", "measures"]
+PendingRows, Progress, Notify = dict[str, int], Callable[[int], Any], Callable[[str], None]
 """Row of every image by its key; what is told how many more of them have an answer; what takes a
 sentence for the user."""
 
 NO_FACE = "no face found"
 """The reason of a missing answer that is an outcome; any other reason is a failed call."""
-ROUNDING = 1e-5
+PROBABILITY_ROUNDING = 1e-5
 """How far off [0, 1] a float32 probability may be by rounding."""
 
 # tqdm's own lock is for several processes, and a kernel that ends leaves it to the system.
@@ -63,7 +63,7 @@ class Reading:
             of two is the positive class.
     """
 
-    gives: Gives = "probability"
+    gives: OutputKind = "probability"
     activation: Literal["none", "sigmoid", "softmax"] = "none"
     index: int | None = None
     classes: tuple[int, ...] | None = None
@@ -124,7 +124,7 @@ class Reading:
         if self.activation == "sigmoid":
             return expit(rows[:, index])
         score = rows[:, index]
-        if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
+        if ((score < -PROBABILITY_ROUNDING) | (score > 1 + PROBABILITY_ROUNDING)).any():
             raise fault("no_probabilities", name, np.nanmin(score), np.nanmax(score))
         return score.clip(0, 1)
 

@@ -8,7 +8,7 @@ from faceaudit.file.parts import Http, Model
 from faceaudit.file.specification import Specification
 from faceaudit.models import answers
 from faceaudit.models.answers import BlackBox, Reading
-from faceaudit.models.local import SAME, TRIED, LocalModel, local_model
+from faceaudit.models.local import ANSWER_TOLERANCE, CHECKED_IMAGES, LocalModel, local_model
 from faceaudit.utils.errors import fault
 
 
@@ -40,12 +40,12 @@ def check_model(model: BlackBox, images: np.ndarray) -> None:
     """
     if not isinstance(model, LocalModel):
         return
-    images = images[np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))]
+    images = images[np.unique(np.linspace(0, len(images) - 1, CHECKED_IMAGES).astype(int))]
     first, _ = model.ask(images)
     answers.require_answers(first, model.name)
     starts = np.arange(1, len(images)).cumsum()
     for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
         again, _ = model.ask(images[rows])
-        close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
+        close = {"rtol": ANSWER_TOLERANCE, "atol": ANSWER_TOLERANCE, "equal_nan": True}
         if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
             raise fault("two_answers", model.name)

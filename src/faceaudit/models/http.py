@@ -30,27 +30,35 @@ from PIL import Image
 from urllib3.util import Retry
 
 from faceaudit.file.parts import Http
-from faceaudit.models.answers import NO_FACE, ROUNDING, AnswerCache, BlackBox, Done, Reading, Wanted
+from faceaudit.models.answers import (
+    NO_FACE,
+    PROBABILITY_ROUNDING,
+    AnswerCache,
+    BlackBox,
+    PendingRows,
+    Progress,
+    Reading,
+)
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import fault
 
 FROM_ENVIRONMENT = "env:"
-TRIES = 6
+MAX_TRIES = 6
 """Calls about one image at most."""
 FIRST_WAIT = 0.5
 """Seconds from which the waits between them grow."""
-MOST_BYTES = 1_000_000
+MAX_ANSWER_BYTES = 1_000_000
 """Length of an answer at most, after it was unpacked."""
-CALLS_TO_JUDGE = 40
+MIN_CALLS_TO_STOP = 40
 """Calls after which a run may end because of failures."""
-MOST_FAILURES = 0.3
+MAX_FAILURE_SHARE = 0.3
 """The run ends when a larger share of all calls fails."""
-_AT_A_TIME = 65_536
+_CHUNK_BYTES = 65_536
 """Bytes of an answer that are read at a time."""
 _TOO_MANY_CALLS = 429
-_TRY_AGAIN = (408, 425, _TOO_MANY_CALLS)
+_RETRY_STATUSES = (408, 425, _TOO_MANY_CALLS)
 """Of the statuses that blame the request, which are 400 to 499: those that another try may mend."""
-_HOPELESS = {
+_FATAL_STATUSES = {
     **dict.fromkeys((401, 403, 407), "refuses the key (HTTP {}); check model.headers"),
     **dict.fromkeys((404, 405, 410), "takes no images (HTTP {}); check model.url"),
 }
@@ -58,7 +66,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"(?!\s)[\t\x20-\x7e\x80-\xff]*")
 """What HTTP takes as a header: letters of Latin-1, no line breaks, no space at the start."""
 _HOST = re.compile(r"[\w.:-]+")
-_NO_REPLY = (
+_CALL_ERRORS = (
     requests.RequestException,
     urllib3.exceptions.HTTPError,
     http.client.HTTPException,
@@ -96,7 +104,7 @@ class CallFailed(Exception):
     @property
     def may_pass(self) -> bool:
         """Whether another try may give an answer."""
-        return self.status is None or self.status in _TRY_AGAIN or not 400 <= self.status < 500
+        return self.status is None or self.status in _RETRY_STATUSES or not 400 <= self.status < 500
 
 
 class EndpointSilent(ValueError):
@@ -152,7 +160,9 @@ class RemoteModel(BlackBox):
         session.auth = lambda request: request
         return session
 
-    def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
+    def fill(
+        self, cache: AnswerCache, images: np.ndarray, wanted: PendingRows, done: Progress
+    ) -> None:
         """Put answers into a cache, each before the next image is asked about.
 
         Images about which all calls of an earlier run failed come last. Where the model answered
@@ -164,12 +174,12 @@ class RemoteModel(BlackBox):
         shuffled = [keys[place] for place in order]
         failed = [key for key in shuffled if cache.has_failed(key)]
         for key in [key for key in shuffled if not cache.has_failed(key)]:
-            self._ask_about(_as_png(images[wanted[key]]), key, cache)
+            self._ask_about(_encode_png(images[wanted[key]]), key, cache)
             done(1)
         known = cache.has_answers()
         for place, key in enumerate(failed):
             try:
-                self._ask_about(_as_png(images[wanted[key]]), key, cache, again=known)
+                self._ask_about(_encode_png(images[wanted[key]]), key, cache, again=known)
             except EndpointSilent:
                 if not known:
                     raise
@@ -183,7 +193,7 @@ class RemoteModel(BlackBox):
         `again`: the calls of an earlier run failed, and another failure says little of the
         endpoint.
         """
-        retry = Retry(TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
+        retry = Retry(MAX_TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
         left = self._http.total_time
         while True:
             self._wait_for_turn(cache)
@@ -231,7 +241,7 @@ class RemoteModel(BlackBox):
 
     def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
         self._failed += failure.status != _TOO_MANY_CALLS  # which is no fault
-        if self._called >= CALLS_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
+        if self._called >= MIN_CALLS_TO_STOP and self._failed > MAX_FAILURE_SHARE * self._called:
             raise fault("calls_failed", self.name, self._failed, self._called, failure, cache.path)
 
     def _stop_if_silent(self, failure: CallFailed, cache: AnswerCache, again: bool) -> None:
@@ -270,10 +280,10 @@ class RemoteModel(BlackBox):
             raise CallFailed("the answer cannot be unpacked") from None
         except requests.exceptions.ChunkedEncodingError:
             raise CallFailed("the answer broke off") from None
-        except _NO_REPLY as error:
+        except _CALL_ERRORS as error:
             raise CallFailed(f"no connection ({type(error).__name__})") from None
         self._refuse(reply)
-        return self._read(_parsed(reply))
+        return self._read(_parse_json(reply))
 
     def _reply_in_time(self, png: bytes, headers: dict[str, str], seconds: float) -> Reply:
         """What comes back of a call within so many seconds; TimeoutError if that is not all.
@@ -287,7 +297,7 @@ class RemoteModel(BlackBox):
 
         def call() -> None:
             try:
-                future.set_result(_reply(session, self._http.url, png, headers, seconds))
+                future.set_result(_post_image(session, self._http.url, png, headers, seconds))
             except Exception as error:
                 future.set_exception(error)
             if session is not self._session:
@@ -325,9 +335,11 @@ class RemoteModel(BlackBox):
         """Raise what a status stands for that is none of success."""
         status = reply.status
         if 300 <= status < 400:
-            raise fault("redirected", self.name, _host(reply.headers.get("Location", "")), status)
-        if status in _HOPELESS:
-            raise ValueError(f"{self.name} {_HOPELESS[status].format(status)}")
+            raise fault(
+                "redirected", self.name, _printable_host(reply.headers.get("Location", "")), status
+            )
+        if status in _FATAL_STATUSES:
+            raise ValueError(f"{self.name} {_FATAL_STATUSES[status].format(status)}")
         if not 200 <= status < 300:
             after = _seconds_to_wait(reply.headers.get("Retry-After"))
             raise CallFailed(f"HTTP {status}", status, after)
@@ -360,7 +372,7 @@ class RemoteModel(BlackBox):
             )
         if self.reading.gives == "probability" and numbers.size == 1:
             (score,) = numbers
-            if not -ROUNDING <= score <= 1 + ROUNDING:
+            if not -PROBABILITY_ROUNDING <= score <= 1 + PROBABILITY_ROUNDING:
                 expected = "a probability from 0 to 1 was expected"
                 reason = f"the answer is outside the range, {expected}"
                 raise self._unfit(reason, f"the answer is {score:.4g}, {expected}")
@@ -376,14 +388,14 @@ class RemoteModel(BlackBox):
         return CallFailed(reason, in_json=True, refusal=refusal)
 
 
-def _as_png(image: np.ndarray) -> bytes:
+def _encode_png(image: np.ndarray) -> bytes:
     """The file of an image, uint8 (3, height, width)."""
     stream = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0))).save(stream, "PNG")
     return stream.getvalue()
 
 
-def _reply(
+def _post_image(
     session: requests.Session, url: str, png: bytes, headers: dict[str, str], seconds: float
 ) -> Reply:
     """Send an image; `CallFailed` where the answer is longer than any answer is."""
@@ -392,14 +404,14 @@ def _reply(
     with session.post(url, data=png, headers=headers, **options) as response:
         content = bytearray()
         if 200 <= response.status_code < 300:
-            for part in response.iter_content(_AT_A_TIME):
+            for part in response.iter_content(_CHUNK_BYTES):
                 content += part
-                if len(content) > MOST_BYTES:
-                    raise CallFailed(f"an answer of more than {MOST_BYTES:,} bytes")
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise CallFailed(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
         return Reply(response.status_code, response.headers, bytes(content))
 
 
-def _parsed(reply: Reply) -> Any:
+def _parse_json(reply: Reply) -> Any:
     """The JSON of a reply; whole numbers become floats, which have no longest."""
     if not reply.content.strip():
         raise CallFailed(f"an empty answer (HTTP {reply.status})")
@@ -424,7 +436,7 @@ def _seconds_to_wait(retry_after: str | None) -> float | None:
         return None
 
 
-def _host(address: str) -> str:
+def _printable_host(address: str) -> str:
     """The host of an address that an endpoint sent, "elsewhere" where there is none to show."""
     try:
         host = urlsplit(address).hostname or ""

@@ -21,22 +21,22 @@ from faceaudit.models.answers import (
     NO_FACE,
     AnswerCache,
     BlackBox,
-    Done,
     ModelAnswers,
+    PendingRows,
+    Progress,
     Reading,
-    Wanted,
 )
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.names import paths_on_disk
 
-BATCH, KEPT_TOGETHER = 64, 256
+ANSWER_BATCH_SIZE, WRITE_BATCH_SIZE = 64, 256
 """Images that are computed at a time, and between two writes of what was answered."""
-TRIED = 64
+CHECKED_IMAGES = 64
 """Images that a model is tried on, from all parts of the audit."""
-SAME = 1e-4
+ANSWER_TOLERANCE = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
-_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+_INPUT_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -88,7 +88,7 @@ def weight_files(path: Path) -> dict[str, Path]:
     except DecodeError:  # onnxruntime says what is wrong with the file
         return {}
     names = set()
-    for tensor in _tensors(model):
+    for tensor in _onnx_tensors(model):
         if onnx.external_data_helper.uses_external_data(tensor):
             names |= {entry.value for entry in tensor.external_data if entry.key == "location"}
     files = {name: path.parent / name for name in sorted(names)}
@@ -101,7 +101,7 @@ def weight_files(path: Path) -> dict[str, Path]:
     return files
 
 
-def _tensors(message: Any) -> Iterator[Any]:
+def _onnx_tensors(message: Any) -> Iterator[Any]:
     """All tensors of a model of onnx, or of a part of it, wherever they stand."""
     import onnx
     from google.protobuf.message import Message
@@ -112,7 +112,7 @@ def _tensors(message: Any) -> Iterator[Any]:
     for field, value in message.ListFields():
         if field.message_type is not None:
             for part in [value] if isinstance(value, Message) else value:
-                yield from _tensors(part)
+                yield from _onnx_tensors(part)
 
 
 class OnnxNetwork:
@@ -131,15 +131,15 @@ class OnnxNetwork:
         self.one_at_a_time = False
         self._session, self._name = open_session(path, device), path.name
         (self.input, *more), outputs = self._session.get_inputs(), self._session.get_outputs()
-        if more or self.input.type not in _TYPES:
-            raise fault("inputs", path, [self.input, *more], _TYPES)
+        if more or self.input.type not in _INPUT_TYPES:
+            raise fault("inputs", path, [self.input, *more], _INPUT_TYPES)
         names = [one.name for one in outputs]
         self.output = names[0] if output is None else output
         if self.output not in names:
             raise fault("no_output", path, output, names)
 
     def __call__(self, ready: np.ndarray) -> np.ndarray:
-        ready = ready.astype(_TYPES[self.input.type])
+        ready = ready.astype(_INPUT_TYPES[self.input.type])
         fixed = self.input.shape[0]
         if isinstance(fixed, int):
             # So many images at a time: the last batch is filled up with its last image.
@@ -205,27 +205,29 @@ class LocalModel(BlackBox):
 
         check_images(images)
         parts = []
-        for at in range(0, len(images), BATCH):
-            some = np.ascontiguousarray(images[at : at + BATCH])
+        for at in range(0, len(images), ANSWER_BATCH_SIZE):
+            some = np.ascontiguousarray(images[at : at + ANSWER_BATCH_SIZE])
             raw = self.compute(self.preparation(some))
             parts.append(self.reading(raw, len(some), self.name, self.missing))
         values = np.concatenate(parts)
         silent = np.isnan(values.reshape(len(values), -1)).any(1)
         return ModelAnswers(values, np.where(silent, NO_FACE, ""))
 
-    def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
+    def fill(
+        self, cache: AnswerCache, images: np.ndarray, wanted: PendingRows, done: Progress
+    ) -> None:
         """Put answers about the wanted images into a cache, many at a time."""
         keys, rows = list(wanted), list(wanted.values())
-        for at in range(0, len(rows), KEPT_TOGETHER):
-            some = rows[at : at + KEPT_TOGETHER]
-            cache.add(keys[at : at + KEPT_TOGETHER], *self.ask(images[some]))
+        for at in range(0, len(rows), WRITE_BATCH_SIZE):
+            some = rows[at : at + WRITE_BATCH_SIZE]
+            cache.add(keys[at : at + WRITE_BATCH_SIZE], *self.ask(images[some]))
             done(len(some))
 
 
 def local_model(
     given: Onnx | PythonModel,
     folder: Path = Path(),
-    gives: answers.Gives = "probability",
+    gives: answers.OutputKind = "probability",
     device: str = "cpu",
 ) -> LocalModel:
     """The model that computes here which a part of an audit file in this folder describes.
@@ -237,7 +239,7 @@ def local_model(
     if isinstance(given, PythonModel):
         # What the function loads is no part of the hash: the version stands for it.
         said = {"kind": "python", "function": given.function, "version": given.version}
-        call, source = _function(given.function)
+        call, source = _import_function(given.function)
         return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
     name_of_file = str(given.path)
     path = paths_on_disk(folder, [name_of_file])[name_of_file]
@@ -258,7 +260,7 @@ def local_model(
     return LocalModel(name, said, reading, given.input, network)
 
 
-def imported(path: str, field: str) -> Any:
+def import_object(path: str, field: str) -> Any:
     """What "module:name" names."""
     try:
         return pkgutil.resolve_name(path)
@@ -266,9 +268,9 @@ def imported(path: str, field: str) -> Any:
         raise fault("no_import", field, path, error, path.partition(":")[0]) from error
 
 
-def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
+def _import_function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
     """The function that "module:function" names, and the SHA-256 of the module's file."""
-    found = imported(path, "model.function")
+    found = import_object(path, "model.function")
 
     def call(images: np.ndarray) -> np.ndarray:
         try:

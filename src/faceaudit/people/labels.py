@@ -21,16 +21,16 @@ from faceaudit.effects import error_rates
 from faceaudit.file.parts import Export, InTable, Reader
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
-from faceaudit.models.answers import BlackBox, Say
+from faceaudit.models.answers import BlackBox, Notify
 from faceaudit.models.asking import ask, model_of
-from faceaudit.people.tasks import PROJECT, Questionnaire
+from faceaudit.people.tasks import LABEL_STUDIO_PROJECT, Questionnaire
 from faceaudit.utils import errors
 from faceaudit.utils.files import file_hash
 from faceaudit.verification.prototypes import is_match
 
-PROJECT["enable_empty_annotation"] = False
+LABEL_STUDIO_PROJECT["enable_empty_annotation"] = False
 """Of Label Studio's, besides the questions."""
-READ = {"ground-truth": annotations.read_ground_truth, "mturk": annotations.read_mturk}
+EXPORT_READERS = {"ground-truth": annotations.read_ground_truth, "mturk": annotations.read_mturk}
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def ask_for_labels(
     attributes: Sequence[str],
     folder: Path,
     model: BlackBox,
-    say: Say,
+    say: Notify,
     stage: str = "",
     device: str = "cpu",
 ) -> Labels:
@@ -86,13 +86,13 @@ def ask_for_labels(
     """
     people = specification.people
     if isinstance(people, InTable):
-        said, who = _in_table(specification), "labels stand in the table"
+        said, who = _labels_in_table(specification), "labels stand in the table"
     elif isinstance(people, Reader):
         models = people.models
         readers = {name: model_of(specification, models[name], device) for name in attributes}
         for name in [name for name, reader in readers.items() if reader.hash == model.hash]:
             raise errors.fault("own_judge", specification.path, name)
-        said = _read_off(images, readers, specification, folder / "answers")
+        said = _labels_by_readers(images, readers, specification, folder / "answers")
         who = "a classifier read the images in their place"
     else:
         said = labels_by_people(images, attributes, specification, folder, stage)
@@ -101,7 +101,7 @@ def ask_for_labels(
     return said
 
 
-def _in_table(specification: Specification) -> Labels:
+def _labels_in_table(specification: Specification) -> Labels:
     """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
     rows = Rows.read(specification.beside(specification.generator.table))
     labelled = specification.columns.answers or [specification.columns.label]
@@ -111,7 +111,7 @@ def _in_table(specification: Specification) -> Labels:
     return Labels(pd.DataFrame(scores).reset_index(drop=True), {"kind": "table"})
 
 
-def _read_off(
+def _labels_by_readers(
     images: np.ndarray, readers: dict[str, BlackBox], specification: Specification, kept: Path
 ) -> Labels:
     """What classifiers read off images; their own threshold becomes the middle of the scale."""
@@ -139,7 +139,7 @@ def labels_by_people(
     kind, names, files = audit.people.kind, asked.names, asked.files
     scores = pd.DataFrame(index=names, columns=[*attributes])
     if files:
-        read = READ.get(kind, annotations.read_label_studio)
+        read = EXPORT_READERS.get(kind, annotations.read_label_studio)
         ingest = read(files[0] if kind == "ground-truth" else files, known_images=names)
         frame = ingest.frame[ingest.frame["attribute"].isin(attributes)]
         scores = annotations.scores(frame).reindex(index=names, columns=[*attributes])
@@ -153,7 +153,7 @@ def labels_by_people(
     columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
     agreement = annotations.agreement_table(counts)[columns].reset_index().to_dict("records")
     number = frame["annotator_id"].nunique()
-    about = _about(audit.people, ingest.report, number, len(frame), files)
+    about = _people_record(audit.people, ingest.report, number, len(frame), files)
     return Labels(scores, about | {"agreement": agreement}, limits, error)
 
 
@@ -197,12 +197,12 @@ def pair_labels_by_people(
         ratings, report, answered = read_pair_export(files, table, people.raters, people.kind)
         found = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
         same = found.astype(float).reindex(names).to_numpy()
-        about = _about(people, report, answered, ratings.size, files)
+        about = _people_record(people, report, answered, ratings.size, files)
     asked.require(np.isnan(same), "pairs", "the two faces")
     return same, about | {"stage": "pairs of images"}
 
 
-def _about(
+def _people_record(
     people: Export, report: pd.DataFrame, number: int, answers: int, files: list[Path]
 ) -> dict[str, Any]:
     """What the report says of so many people, their answers and what was dropped of these."""

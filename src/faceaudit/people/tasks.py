@@ -21,12 +21,12 @@ from faceaudit.file.parts import Export
 from faceaudit.file.specification import Specification
 from faceaudit.utils.files import atomic, write_text
 
-SERVED = "/data/local-files/?d=faces/"
+LABEL_STUDIO_IMAGE_URL = "/data/local-files/?d=faces/"
 """Where Label Studio serves the images of a task from."""
 Questions = Mapping[str, Sequence[str]]
-ENDINGS = {"label-studio": "*.json", "page": "*.json", "mturk": "*.csv"}
-PROJECT = {"title": "What do you see?", "sampling": "Uniform sampling"}
-MOST_UNANSWERED = 0.1
+EXPORT_PATTERNS = {"label-studio": "*.json", "page": "*.json", "mturk": "*.csv"}
+LABEL_STUDIO_PROJECT = {"title": "What do you see?", "sampling": "Uniform sampling"}
+MAX_UNANSWERED_SHARE = 0.1
 """Share of images that may stay without an answer ("cannot say"); with more, people are missing."""
 
 
@@ -53,14 +53,14 @@ class Questionnaire:
         self._place, self.names = self._own / "answers", hidden_names(images)
         if self.people.export is not None:
             self._place = Path(os.path.normpath(audit.beside(self.people.export))) / stage
-        self.files = _exports(self.people.kind, self._place, {*self.names})
+        self.files = _export_files(self.people.kind, self._place, {*self.names})
 
     def require(self, silent: np.ndarray, *what: str) -> None:
         """Stop with tasks for what has no answer (n,), where that is too much.
 
         `what` says what they are, and what is asked about.
         """
-        if silent.mean() <= MOST_UNANSWERED:
+        if silent.mean() <= MAX_UNANSWERED_SHARE:
             return
         people, place, tasks = self.people, self._place, self._own / "tasks"
         if people.export is None:
@@ -77,7 +77,7 @@ class Questionnaire:
         )
 
 
-def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
+def _export_files(kind: str, place: Path, names: set[str]) -> list[Path]:
     """The files of an export, or the folder of a job; none where nothing is there yet.
 
     Of a folder, files with one of these images: answers about earlier ones may stay there.
@@ -85,7 +85,7 @@ def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
     if (place / MANIFEST if kind == "ground-truth" else place).is_file():
         return [place]
     # Systems leave files that begin with a dot beside those that are copied.
-    found = [] if kind == "ground-truth" else sorted(place.glob(f"[!.]{ENDINGS[kind]}"))
+    found = [] if kind == "ground-truth" else sorted(place.glob(f"[!.]{EXPORT_PATTERNS[kind]}"))
     return [one for one in found if names & {*re.findall(r"\w+", one.read_text("utf8", "replace"))}]
 
 
@@ -125,9 +125,15 @@ def _task_files(
     """The files of a tool besides images: name → text."""
     form = partial(words.render_template, "form.html.j2", questions=questions)
     if people.kind == "label-studio":
-        tasks = [{"data": {"image": f"{SERVED}{name}.png", "image_id": name}} for name in names]
+        tasks = [
+            {"data": {"image": f"{LABEL_STUDIO_IMAGE_URL}{name}.png", "image_id": name}}
+            for name in names
+        ]
         config = labelling_config(questions, width)
-        project = PROJECT | {"label_config": config, "maximum_annotations": people.raters}
+        project = LABEL_STUDIO_PROJECT | {
+            "label_config": config,
+            "maximum_annotations": people.raters,
+        }
         texts = {"tasks.json": json.dumps(tasks, indent=1), "config.xml": config}
         return texts | {"project.json": json.dumps(project, indent=1)}
     addresses = [f"{people.address}{name}.png" for name in names]

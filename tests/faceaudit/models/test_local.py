@@ -435,7 +435,7 @@ class Counting:
 
 
 def test_what_was_answered_is_not_asked_again_even_after_an_interrupt(tmp_path, monkeypatch):
-    monkeypatch.setattr("faceaudit.models.local.KEPT_TOGETHER", 5)
+    monkeypatch.setattr("faceaudit.models.local.WRITE_BATCH_SIZE", 5)
     images = np.concatenate([IMAGES, IMAGES[:6]])
     images[3] = 0
     breaking, going_on = Counting(breaks_at=3), Counting()
