@@ -39,11 +39,11 @@ def examine(
     answers.require_answers(found.values, model.name)
     silent = int((found.reasons != "").sum())
     say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
-    if asked := model.said.get("asked"):
+    if asked := model.description.get("asked"):
         say(f"model: {model.name} was asked about {asked}, as it takes no more")
     card = model.card()
     height, width = images.shape[2:]
-    seen_height, seen_width = model.seen(images[:1]).shape[2:]
+    seen_height, seen_width = model.cut_images(images[:1]).shape[2:]
     if (seen_height, seen_width) != (height, width):
         shown = f"{seen_width}×{seen_height} pixels in the middle of {width}×{height}"
         say(f"model: it was shown the {shown}")

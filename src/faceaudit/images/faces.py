@@ -189,7 +189,7 @@ def _directions_from_answers(
     """Directions from answers about the images of codes, and what is to be doubted of them."""
     specification, samples = views.specification, views.made(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
-    if model.said in [reader.said for reader in views.readers]:
+    if model.description in [reader.description for reader in views.readers]:
         raise fault("reads_itself", specification.path)
     check_model(model, samples)
     measures = views.measured(samples)  # before people answer: a reader may fail
