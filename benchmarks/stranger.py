@@ -132,7 +132,7 @@ def of_seed(seed: int) -> pd.DataFrame:
         with mock.patch.object(faces, "ask_for_labels", answered):
             shown = faces.make_labelled_images(audit, plan, folder, model, print, "cpu")
         rows = cells_of(shown, plan, folder)
-        rows.assign(passed=shown.more["gate"]["passed"]).to_csv(path, index=False)
+        rows.assign(passed=shown.report_arguments["gate"]["passed"]).to_csv(path, index=False)
         shutil.rmtree(folder)
     return pd.read_csv(path)
 

@@ -243,8 +243,8 @@ def _with_a_model(
     shown = make_labelled_images(specification, plan, kept, model, say, device, pictures)
     images, labelled = shown.images, shown.labelled
     answers, told = examine(model, images, labelled["label"], kept, say, plan["seed"])
-    doubts = [*shown.more.get("doubts", ()), *told["doubts"]]
-    more = shown.more | told | {"doubts": doubts}
+    doubts = [*shown.report_arguments.get("doubts", ()), *told["doubts"]]
+    more = shown.report_arguments | told | {"doubts": doubts}
     data = judged(labelled.assign(score=answers.values), threshold, True, shown.source)
     if shown.truth is not None:
         asked = partial(ask, model, folder=kept / "answers")

@@ -108,13 +108,13 @@ def pictures_of_the_world(specification: Specification, units: int, folder: Path
         index=index,
         images=render_to_store(parameters, specification.size, folder / "images.npy"),
         source="the known-truth face world",
-        shown=f"{units} faces, {specification.size} pixels wide",
+        description=f"{units} faces, {specification.size} pixels wide",
         labelled=(
             simulated_answers(index, parameters, specification)
             if isinstance(people, Simulated)
             else None
         ),
-        seen=seen if isinstance(people, Export) else None,
+        images_for_people=seen if isinstance(people, Export) else None,
         truth=partial(world.truth, specification=specification, path=folder / "truth.npy"),
     )
 
@@ -197,7 +197,7 @@ def simulated_answers(
     wanted, seed = specification.asked, specification.design.seed
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
-    return Labels(scores).labelled(index, specification)
+    return Labels(scores).add_to(index, specification)
 
 
 CLASSIFIER_SIZE, CLASSIFIER_SEED = 48, 20

@@ -475,7 +475,9 @@ def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, told):
     path = tmp_path / "planes.npz"
     path.write_bytes(content)
     given = SimpleNamespace(
-        generator=SimpleNamespace(hyperplanes="planes.npz"), beside=lambda name: tmp_path / name
+        generator=SimpleNamespace(hyperplanes="planes.npz"),
+        beside=lambda name: tmp_path / name,
+        axes={},
     )
     with pytest.raises(ValueError, match=f"planes.npz: .*({told}).*; an .npz with names"):
         directions.read_directions(np.eye(4), given)

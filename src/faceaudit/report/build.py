@@ -55,7 +55,7 @@ def build_report(
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `faceworld.scorecard.truth.effects`, in the known-truth world.
         model: the card of the model that was asked.
-        people: of `Labels.about`, for every stage that asked people, with the key `stage`.
+        people: of `Labels.people_record`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.
         told: limits that the images and the people brought.
         doubts: name and sentence of each that the run brought, of `faceaudit.checks`.

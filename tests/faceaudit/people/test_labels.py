@@ -107,9 +107,9 @@ def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     good = answers[answers["status"] == "accepted"]
     expected = crowd.mean_scores(answers).loc[names, "gender"]
     assert np.allclose(said.scores["gender"], expected)
-    assert said.about["people"] == good["worker_id"].nunique()
-    assert [row["attribute"] for row in said.about["agreement"]] == ["gender", "makeup"]
-    labelled = said.labelled(pd.DataFrame({"image_id": range(6)}), one)
+    assert said.people_record["people"] == good["worker_id"].nunique()
+    assert [row["attribute"] for row in said.people_record["agreement"]] == ["gender", "makeup"]
+    labelled = said.add_to(pd.DataFrame({"image_id": range(6)}), one)
     assert labelled["label"].tolist() == (expected >= 0.5).astype(float).tolist()
 
 
