@@ -1,9 +1,10 @@
 """Models on the network: no image is asked about twice, and a failed call is no answer.
 
-What may be tried again (a timeout, HTTP 429, 500, 503 …) is tried again, as urllib3's `Retry` waits
-and as the endpoint asks. All tries about one image together have a time limit, and one answer has a
-limit of its size, whatever the endpoint sends. An endpoint that gives no answers ends the run in
-one sentence, and so does what no waiting mends (a wrong address, a refused key, a redirect).
+Calls that time out, or fail by HTTP 429, 500, 503 and the like, are tried again after the waits of
+urllib3's `Retry`, or after the wait that the endpoint asks for. All tries about one image together
+have a time limit, and an answer has a limit of its size. The run ends with one sentence when an
+endpoint gives no answers, and when another try cannot help: at a wrong address, a refused key or a
+redirect.
 
 Keys are read from the environment when a call is made, and stand in no card, no file and no
 message. Images are asked about in a random order: an endpoint that changes during an audit would
@@ -112,7 +113,13 @@ class EndpointSilent(ValueError):
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back of a call; the content of a success alone is read."""
+    """The reply to a call.
+
+    Attributes:
+        status: of HTTP.
+        headers: of the reply.
+        content: the body, unpacked; empty where the status is no success.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -120,18 +127,18 @@ class Reply:
 
 
 class _Session(requests.Session):
-    """A session that looks at no redirect: requests reads the whole body of one."""
+    """A session without redirects, of which requests would read the whole body."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """Where a redirect leads; it is not followed."""
+        """Say that there is no redirect, whatever the reply has."""
 
 
 class RemoteModel(BlackBox):
     """A model behind an address that takes a PNG by POST and answers JSON.
 
-    The address is also sent the header `Idempotency-Key`, so that an endpoint that knows it bills a
-    call once that was repeated because its answer got lost. An empty list or a null on the way to
-    what is read means that no face was found.
+    Each call has the header `Idempotency-Key`, the same for all tries about an image. An endpoint
+    that knows this header bills an image once, also where its first answer got lost. An empty list
+    or a null on the way to the place that is read means that no face was found.
 
     Raises:
         InputError: the address holds a password, or headers would travel unencrypted.
@@ -218,12 +225,12 @@ class RemoteModel(BlackBox):
             png: file of the image.
             key: of the image, see `image_key`.
             cache: which takes every call.
-            again: whether all calls of an earlier run failed, so that another failure says little
-                of the endpoint.
+            again: whether an earlier run failed at this image, while others were answered. Then
+                another failure does not count against the endpoint.
 
         Raises:
             EndpointSilent: the endpoint gives no answers, or asks for too long a wait.
-            InputError: no waiting mends it, or the calls that the audit file allows are used up.
+            InputError: another try cannot help, or the calls of `max_calls` are used up.
         """
         retry = Retry(MAX_TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
         seconds_left = self._http.total_time
@@ -232,17 +239,9 @@ class RemoteModel(BlackBox):
             if not again:
                 self._called += 1
             start = time.monotonic()
-            try:
-                answer = self._call(png, key, min(self._http.timeout, seconds_left))
-            except CallFailed as error:
-                failure = error
-            else:
-                cache.add([key], [answer], [NO_FACE if answer is None else ""])
-                self._has_answered = True
-                self._tries_in_silence = 0
-                self._seconds_in_silence = 0.0
+            failure = self._try_once(png, key, cache, min(self._http.timeout, seconds_left))
+            if failure is None:
                 return
-            cache.add([key], [None], [str(failure)])
             if failure.refusal and not cache.has_answers():
                 raise InputError(failure.refusal, field="model.read", found=self._http.read)
             seconds_left -= time.monotonic() - start
@@ -264,6 +263,21 @@ class RemoteModel(BlackBox):
         if not failure.in_json:
             self._seconds_in_silence += self._http.total_time - seconds_left
             self._stop_if_silent(failure, cache, again)
+
+    def _try_once(
+        self, png: bytes, key: str, cache: AnswerCache, seconds: float
+    ) -> CallFailed | None:
+        """Make one call and keep its outcome; the failure, or None where there is an answer."""
+        try:
+            answer = self._call(png, key, seconds)
+        except CallFailed as failure:
+            cache.add([key], [None], [str(failure)])
+            return failure
+        cache.add([key], [answer], [NO_FACE if answer is None else ""])
+        self._has_answered = True
+        self._tries_in_silence = 0
+        self._seconds_in_silence = 0.0
+        return None
 
     def _wait_for_turn(self, cache: AnswerCache) -> None:
         """Wait as `per_second` asks; InputError when all calls of `max_calls` were made."""
@@ -535,7 +549,7 @@ def _parse_json(reply: Reply) -> Any:
     try:
         try:
             return json.loads(reply.content, parse_int=float)
-        except UnicodeDecodeError:  # JSON is UTF-8; what is read are numbers, as in any Latin text
+        except UnicodeDecodeError:  # numbers, which alone are read, are the same in Latin-1
             return json.loads(reply.content.decode("latin-1"), parse_int=float)
     except RecursionError:
         raise CallFailed("the answer is nested too deep") from None
