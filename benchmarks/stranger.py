@@ -130,9 +130,9 @@ def of_seed(seed: int) -> pd.DataFrame:
         audit = read_specification(audit_file(seed, folder))
         plan, model = make_plan(audit), model_of(audit)
         with mock.patch.object(faces, "ask_for_labels", answered):
-            shown = faces.show(audit, plan, folder, model, print, "cpu")
+            shown = faces.make_labelled_images(audit, plan, folder, model, print, "cpu")
         rows = cells_of(shown, plan, folder)
-        rows.assign(passed=shown.more["gate"]["passed"]).to_csv(path, index=False)
+        rows.assign(passed=shown.report_arguments["gate"]["passed"]).to_csv(path, index=False)
         shutil.rmtree(folder)
     return pd.read_csv(path)
 

@@ -609,9 +609,9 @@ def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage
 # %% tags=["study"]
 generator, model = rated.generator_of(own, device), model_of(own)
 views = rated.RatedImages(own, generator, folder, ask_people)
-codes = rated.sampled_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES)
-samples = views.made(codes, "samples")
-_, first = views.look(samples, "samples", own.asked_of_samples)
+codes = rated.sample_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES_DRAW)
+samples = views.synthesize(codes, "samples")
+_, first = views.rate(samples, "samples", own.asked_of_samples)
 
 # %% [markdown]
 # Each attribute gets a {term}`hyperplane`, fitted to the mean answers. Three numbers warn you early. *Alpha* is the
@@ -620,11 +620,11 @@ _, first = views.look(samples, "samples", own.asked_of_samples)
 # unusual faces.
 
 # %% tags=["study"]
-found = own_generator.find_directions(codes, first.scores, own, views.measured(samples))
+found = own_generator.find_directions(codes, first.scores, own, views.measure(samples))
 
 # %% tags=["study"]
 planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
-agreed = [row for one in views.about for row in one.get("agreement", [])]
+agreed = [row for one in views.people_records for row in one.get("agreement", [])]
 agreement = pd.DataFrame(agreed, columns=["attribute", "alpha"])  # empty if a classifier looked
 inflation = orthogonalization.variance_inflation(planes.normals)
 checks = pd.DataFrame({"quality": planes.scores, "step cost": [*inflation]}, planes.names)
@@ -640,7 +640,7 @@ checks
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else own_generator.BINARY
+cut = {} if own.calibration else own_generator.BINARY_CUTS
 halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
 for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 
@@ -655,10 +655,10 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # %% tags=["study"]
 base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
-images = views.made(cells, rated.LAST)
+images = views.synthesize(cells, rated.TRANSECTS)
 questions = own.asked_of_samples if own.calibration else own.asked
-whole, seen = views.look(images, rated.LAST, questions)
-labelled = whole.labelled(index, own)
+whole, seen = views.rate(images, rated.TRANSECTS, questions)
+labelled = whole.add_to(index, own)
 
 # %% tags=["remove-cell", "study"]
 labelled[own.attribute] = whole.scores[own.attribute].to_numpy()

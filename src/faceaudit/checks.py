@@ -1,7 +1,7 @@
-"""Is what an audit was given what it takes it for? Faults that give confident, wrong reports.
+"""Checks of faults that give confident, wrong reports, such as exchanged classes.
 
-What is certain is refused: `require_decided`, `require_alike`. What is likely is a doubt: it stands
-in the report's first box and closes the gate, unless the audit file accepts it by name.
+Certain faults are refused (`require_decided`, `require_alike`). A likely fault is a doubt: it
+stands in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,108 +14,147 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata
 
+from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
-from faceaudit.models import answers
-from faceaudit.models.answers import BlackBox, ModelAnswers, Say
+from faceaudit.models.answers import (
+    BlackBox,
+    ModelAnswers,
+    Notify,
+    ask_and_keep,
+    require_answers,
+)
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
 from faceaudit.words import render_sentences
 
-
-def examine(
-    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Say, seed: int
-) -> tuple[ModelAnswers, dict[str, Any]]:
-    """Answers of the model under audit about all images, and what the report says of it.
-
-    Args:
-        model: that was tried by `check_model`.
-        images: uint8 (n, 3, height, width).
-        groups: (n,) as of `faceaudit.checks.doubts_of_preparation`.
-        folder: of the audit, which keeps the answers.
-        say: takes a sentence on how many answers there are.
-        seed: of the audit.
-    """
-    found = answers.ask_and_keep(model, images, folder / "answers")
-    answers.require_answers(found.values, model.name)
-    silent = int((found.reasons != "").sum())
-    say(f"model: {len(images) - silent:,} answers, {silent:,} images without one")
-    if asked := model.said.get("asked"):
-        say(f"model: {model.name} was asked about {asked}, as it takes no more")
-    card = model.card()
-    height, width = images.shape[2:]
-    seen_height, seen_width = model.seen(images[:1]).shape[2:]
-    if (seen_height, seen_width) != (height, width):
-        shown = f"{seen_width}×{seen_height} pixels in the middle of {width}×{height}"
-        say(f"model: it was shown the {shown}")
-        card["pictures"] = f"cut to the {shown}"
-    doubts = doubts_of_preparation(model, images, groups, seed)
-    return found, {"model": card, "doubts": [*doubts]}
-
-
-MOST_ERRORS, REVERSED = 0.45, 0.6
-"""Error rates above which a model hardly tells the classes, or tells them the wrong way round."""
-CHANCE, DISTANCE = 0.6, 0.4
-"""Separation of pairs below which similarities hardly tell people apart, or are distances."""
-MOVED = 0.1
+GUESSING_ERROR_RATE = 0.45
+"""Error rate above which a model hardly tells the classes apart."""
+REVERSED_ERROR_RATE = 0.6
+"""Error rate above which a model seems to tell the classes the wrong way round."""
+CHANCE_SEPARATION = 0.6
+"""Separation of pairs below which similarities hardly tell people apart."""
+DISTANCE_SEPARATION = 0.4
+"""Separation of pairs below which similarities seem to be distances."""
+LEAST_MANIPULATION = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-CONTROLS = ("placebo axes", "placebos, no answer")
+PLACEBO_TABLES = ("placebo axes", "placebos, no answer")
 """Tables of placebos, which should change neither errors nor missing answers."""
-TRIED = 200
+PREPARATION_IMAGES = 200
 """Images on which other preparations are tried."""
-RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
-"""The usual ones, to which pixels are brought."""
+PIXEL_RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
+"""The usual ranges, to which pixels are brought."""
 BLACK_AND_WHITE = np.array([0, 255], np.uint8).reshape(2, 1, 1, 1).repeat(3, 1)
+"""Two images of one pixel, which tell whether two preparations give the same range."""
 FALSE_ALARMS = 0.01
 """How often a right preparation is warned of, at most, over all that are tried."""
 Doubts = Iterator[tuple[str, str]]
 """Name and sentence of each."""
 
 
-def doubts_of(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
-    """What is hard to believe of an audit's images or pairs; `tables` are those of its analysis."""
+def examine(
+    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Notify, seed: int
+) -> tuple[ModelAnswers, dict[str, Any]]:
+    """Ask the model under audit about all images, and try other preparations of them.
+
+    Args:
+        model: that was tried by `check_model`.
+        images: uint8 (n, 3, height, width).
+        groups: (n,) as of `find_preparation_doubts`.
+        folder: of the audit, which keeps the answers.
+        say: takes a sentence on how many answers there are.
+        seed: of the audit.
+
+    Returns:
+        The answers, and arguments of `build_report`: the model's card and doubts.
+    """
+    answers = ask_and_keep(model, images, folder / "answers")
+    require_answers(answers.values, model.name)
+    n_missing = int((answers.reasons != "").sum())
+    say(f"model: {len(images) - n_missing:,} answers, {n_missing:,} images without one")
+    if images_at_a_time := model.description.get("asked"):
+        say(f"model: {model.name} was asked about {images_at_a_time}, as it takes no more")
+    card = model.card()
+    height, width = images.shape[2:]
+    cut_height, cut_width = model.cut_images(images[:1]).shape[2:]
+    if (cut_height, cut_width) != (height, width):
+        middle = f"{cut_width}×{cut_height} pixels in the middle of {width}×{height}"
+        say(f"model: it was shown the {middle}")
+        card["pictures"] = f"cut to the {middle}"
+    doubts = list(find_preparation_doubts(model, images, groups, seed))
+    return answers, {"model": card, "doubts": doubts}
+
+
+def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> Doubts:
+    """Find what is hard to believe of an audit's images or pairs.
+
+    Args:
+        frame: a row per image with its `error`, or per pair with `similarity` and `same`.
+        tables: of the analysis.
+        plan: of the audit.
+
+    Yields:
+        Name and sentence of each doubt.
+    """
     if plan["kind"] == "verification":
-        if (apart := separation(frame["similarity"], frame["same"] == 1)) < CHANCE:
-            yield _doubt("chance", apart)
+        pair_separation = separation(frame["similarity"], frame["same"] == 1)
+        if pair_separation < CHANCE_SEPARATION:
+            yield _doubt_in_words("chance", pair_separation)
         return
-    rate = frame["error"].mean()
-    if rate > MOST_ERRORS:
-        yield _doubt("reversed" if rate > REVERSED else "errors", rate)
-    for row in tables["manipulation"].itertuples() if "manipulation" in tables else ():
-        if not abs(row.estimate) >= MOVED:
-            yield _doubt("manipulation", rate, row)
-    for name in CONTROLS if plan["placebos"] else ():
-        for row in tables[name].itertuples():
-            if row.verdict == "exceeds":
-                yield _doubt("placebo", rate, row, name)
+    error_rate = frame["error"].mean()
+    if error_rate > REVERSED_ERROR_RATE:
+        yield _doubt_in_words("reversed", error_rate)
+    elif error_rate > GUESSING_ERROR_RATE:
+        yield _doubt_in_words("errors", error_rate)
+    if "manipulation" in tables:
+        for row in tables["manipulation"].itertuples():
+            if not abs(row.estimate) >= LEAST_MANIPULATION:  # true of NaN as well
+                yield _doubt_in_words("manipulation", error_rate, row)
+    if plan["placebos"]:
+        for name in PLACEBO_TABLES:
+            for row in tables[name].itertuples():
+                if row.verdict == EXCEEDS:
+                    yield _doubt_in_words("placebo", error_rate, row, name)
 
 
-def doubts_of_preparation(
+def find_preparation_doubts(
     model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
-    A model on the network, and images of too few people, cannot be tried. `groups` has the label of
-    every image, NaN where it has none; of a recogniser, the identity. `seed` draws the images.
+    A model on the network, and images of too few people, cannot be tried.
+
+    Args:
+        model: under audit.
+        images: uint8 (n, 3, height, width).
+        groups: (n,) the label of every image, NaN where it has none; of a recogniser, the identity.
+        seed: which draws the images.
+
+    Yields:
+        Name and sentence of the doubt, if there is one.
     """
-    known = np.flatnonzero(groups.notna())
+    if model.preparation is None:
+        return
+    rows = np.flatnonzero(groups.notna())
     # All images of some people tell more of a recogniser than single images of many.
     if model.reading.gives == "embedding":
-        known = known[np.argsort(groups.iloc[known].to_numpy(), kind="stable")]
-        several = groups.iloc[known].nunique() >= 3 and groups.duplicated().sum() >= 2
+        rows = rows[np.argsort(groups.iloc[rows].to_numpy(), kind="stable")]
+        enough = groups.iloc[rows].nunique() >= 3 and groups.duplicated().sum() >= 2
     else:
-        known = seeding.rng(seed, "audit/preparation").permutation(known)
-        several = groups.iloc[known[:TRIED]].value_counts().reindex([0, 1]).min() >= 2
-    if model.preparation is None or not several:
+        rows = seeding.rng(seed, "audit/preparation").permutation(rows)
+        class_counts = groups.iloc[rows[:PREPARATION_IMAGES]].value_counts().reindex([0, 1])
+        enough = class_counts.min() >= 2
+    if not enough:
         return
-    rows = np.sort(known[:TRIED])
-    tried = check_preparation(model, images[rows], groups.iloc[rows])
-    # One that separates the classes the wrong way round has another doubt.
-    better = better_preparation(tried)
-    if better and tried["separation"].iloc[0] > 0.5:
+    rows = np.sort(rows[:PREPARATION_IMAGES])
+    table = check_preparation(model, images[rows], groups.iloc[rows])
+    better = better_preparation(table)
+    # A model that separates the classes the wrong way round has another doubt.
+    if better and table["separation"].iloc[0] > 0.5:
         yield "preparation", f"{capital(better)}."
 
 
-def _doubt(name: str, *values: Any) -> tuple[str, str]:
+def _doubt_in_words(name: str, *values: Any) -> tuple[str, str]:
+    """Name and sentence of a doubt; the values are those of the macro `doubt` of the templates."""
     return name, render_sentences("doubt", name, *values)[0]
 
 
@@ -140,20 +179,28 @@ def check_preparation(model: BlackBox, images: np.ndarray, groups: ArrayLike) ->
         gain over the declared one, and its one-sided lower limit `low`. Where a model refuses to
         answer, separation is missing.
     """
-    rows, found, of_people = [], [], model.reading.gives == "embedding"
-    for name, preparation in _preparations(model.preparation):
+    groups = np.asarray(groups)
+    is_recogniser = model.reading.gives == "embedding"
+    rows = []
+    separations = []
+    for pixels, preparation in _preparations(model.preparation):
         try:
             values, _ = replace(model, preparation=preparation).ask(images)
-            found.append(_separations(values, np.asarray(groups), of_people))
         except ValueError:  # a model may refuse what was not declared
             if not rows:
                 raise
-            found.append(np.full_like(found[0], np.nan))
-        rows.append({"channels": preparation.channels, "pixels": name, "separation": found[-1][0]})
-    table, gain = pd.DataFrame(rows), np.array(found) - found[0]
-    table["gain"], without = gain[:, 0], gain[:, 1:]
-    error = np.sqrt((without.shape[1] - 1) * without.var(axis=1))
-    table["low"] = table["gain"] - norm.isf(FALSE_ALARMS / max(len(rows) - 1, 1)) * error
+            separations.append(np.full_like(separations[0], np.nan))
+        else:
+            separations.append(_jackknife_separations(values, groups, is_recogniser))
+        rows.append({"channels": preparation.channels, "pixels": pixels})
+    table = pd.DataFrame(rows)
+    table["separation"] = [row[0] for row in separations]
+    gains = np.array(separations) - separations[0]
+    table["gain"] = gains[:, 0]
+    left_out = gains[:, 1:]
+    error = np.sqrt((left_out.shape[1] - 1) * left_out.var(axis=1))
+    n_tried = max(len(rows) - 1, 1)
+    table["low"] = table["gain"] - norm.isf(FALSE_ALARMS / n_tried) * error
     return table
 
 
@@ -167,34 +214,70 @@ def better_preparation(table: pd.DataFrame) -> str:
 
 
 def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
-    """The declared one, then those that differ in channels or range."""
-    other = {"rgb": "bgr", "bgr": "rgb"}[declared.channels]
-    both = [declared, declared.model_copy(update={"channels": other})]
-    yield from (("as declared", one) for one in both)
-    for one in both:
-        for name, ends in RANGES.items():
-            tried = one.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
-            if not np.allclose(tried(BLACK_AND_WHITE), one(BLACK_AND_WHITE)):
-                yield name, tried
+    """Preparations and the names of their ranges: the declared one first, then others.
+
+    Others have the other order of channels, one of the usual ranges, or both.
+    """
+    other_channels = {"rgb": "bgr", "bgr": "rgb"}[declared.channels]
+    both_channels = [declared, declared.model_copy(update={"channels": other_channels})]
+    for preparation in both_channels:
+        yield "as declared", preparation
+    for preparation in both_channels:
+        for name, ends in PIXEL_RANGES.items():
+            other = preparation.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
+            if not np.allclose(other(BLACK_AND_WHITE), preparation(BLACK_AND_WHITE)):
+                yield name, other
 
 
-def _separations(values: np.ndarray, groups: np.ndarray, of_people: bool) -> np.ndarray:
-    """The separation by all answers, then without each face; of a recogniser, each person."""
-    first = second = unit = np.arange(len(values))
-    scores, ones = values, groups == 1
-    if of_people:
-        unit = np.unique(groups, return_inverse=True)[1]
+def _jackknife_separations(
+    values: np.ndarray, groups: np.ndarray, is_recogniser: bool
+) -> np.ndarray:
+    """The separation by all answers, and then without each face or person.
+
+    Args:
+        values: scores (n,), or embeddings (n, d) of a recogniser.
+        groups: (n,) class or person of each image.
+        is_recogniser: whether pairs of images are separated, and people left out, not faces.
+
+    Returns:
+        (1 + units,) separations, the first one by all answers.
+    """
+    if is_recogniser:
+        units = np.unique(groups, return_inverse=True)[1]
         first, second = np.triu_indices(len(values), 1)
-        direction = values / np.linalg.norm(values, axis=1, keepdims=True).clip(1e-12)
-        scores, ones = (direction @ direction.T)[first, second], unit[first] == unit[second]
+        lengths = np.linalg.norm(values, axis=1, keepdims=True)
+        directions = values / lengths.clip(1e-12)
+        scores = (directions @ directions.T)[first, second]
+        is_positive = units[first] == units[second]
+    else:
+        units = np.arange(len(values))
+        first = units
+        second = units
+        scores = values
+        is_positive = groups == 1
     known = np.isfinite(scores)
-    without = (known & (unit[first] != one) & (unit[second] != one) for one in np.unique(unit))
-    return np.array([separation(scores[used], ones[used]) for used in (known, *without)])
+    separations = [separation(scores[known], is_positive[known])]
+    for unit in np.unique(units):
+        others = known & (units[first] != unit) & (units[second] != unit)
+        separations.append(separation(scores[others], is_positive[others]))
+    return np.array(separations)
 
 
-def separation(scores: ArrayLike, ones: np.ndarray) -> float:
-    """P(score of a one > score of another), NaN without both; ties are a half (Mann–Whitney U)."""
-    n, others = ones.sum(), (~ones).sum()
-    if not n or not others:
+def separation(scores: ArrayLike, is_positive: np.ndarray) -> float:
+    """Probability that a positive scores higher than a negative; ties are a half.
+
+    This is the area under the ROC curve, by Mann and Whitney's U.
+
+    Args:
+        scores: (n,) without NaN.
+        is_positive: (n,) bool.
+
+    Returns:
+        A number from 0 to 1; NaN where there are no positives or no negatives.
+    """
+    n_positive = is_positive.sum()
+    n_negative = (~is_positive).sum()
+    if not n_positive or not n_negative:
         return np.nan
-    return (rankdata(scores)[ones].sum() - n * (n + 1) / 2) / (n * others)
+    rank_sum = rankdata(scores)[is_positive].sum()
+    return (rank_sum - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative)

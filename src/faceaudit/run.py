@@ -35,7 +35,7 @@ from faceaudit.designs.portraits import (
 from faceaudit.file.parts import Http, Images
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.frames import with_level_names
-from faceaudit.models.answers import Say
+from faceaudit.models.answers import Notify
 from faceaudit.models.asking import ask, model_of
 from faceaudit.models.http import FROM_ENVIRONMENT
 from faceaudit.plans import keep_plan, make_plan
@@ -46,7 +46,7 @@ from faceaudit.utils import errors
 from faceaudit.utils.files import alone, write_text
 
 if TYPE_CHECKING:  # with torch
-    from faceaudit.images.faces import Pictures
+    from faceaudit.images.faces import MakeImages
 
 WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
 REPORTED = "reported"
@@ -101,7 +101,7 @@ def room_for(what: str, folder: Path) -> Iterator[None]:
 
 
 def plan_audit(
-    path: str | Path, say: Say = print, *, folders: Folders | None = None
+    path: str | Path, say: Notify = print, *, folders: Folders | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
@@ -122,7 +122,7 @@ def plan_audit(
 
 
 def _planned(
-    specification: Specification, say: Say, folders: Folders
+    specification: Specification, say: Notify, folders: Folders
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     now = _plan(specification)
     place = folders.kept / "plan.json"
@@ -137,11 +137,11 @@ def _planned(
 
 def run_audit(
     path: str | Path,
-    say: Say = print,
+    say: Notify = print,
     device: str = "cpu",
     *,
     folders: Folders | None = None,
-    pictures: Pictures | None = None,
+    pictures: MakeImages | None = None,
 ) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
@@ -191,10 +191,10 @@ def _report(
     specification: Specification,
     plan: dict[str, Any],
     now: dict[str, Any],
-    say: Say,
+    say: Notify,
     device: str,
     folders: Folders,
-    pictures: Pictures | None,
+    pictures: MakeImages | None,
 ) -> tuple[Report, dict[str, Any] | None]:
     for sentence in powers(specification):
         say(sentence)
@@ -230,21 +230,21 @@ def _tabled(own: Specification) -> Audited | Pairs | Portraits | None:
 def _with_a_model(
     specification: Specification,
     plan: dict[str, Any],
-    say: Say,
+    say: Notify,
     device: str,
     kept: Path,
-    pictures: Pictures | None,
+    pictures: MakeImages | None,
 ) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
-    from faceaudit.images.faces import show  # with torch
+    from faceaudit.images.faces import make_labelled_images  # with torch
 
     threshold = plan["threshold"]
     model = model_of(specification, device=device)
-    shown = show(specification, plan, kept, model, say, device, pictures)
+    shown = make_labelled_images(specification, plan, kept, model, say, device, pictures)
     images, labelled = shown.images, shown.labelled
     answers, told = examine(model, images, labelled["label"], kept, say, plan["seed"])
-    doubts = [*shown.more.get("doubts", ()), *told["doubts"]]
-    more = shown.more | told | {"doubts": doubts}
+    doubts = [*shown.report_arguments.get("doubts", ()), *told["doubts"]]
+    more = shown.report_arguments | told | {"doubts": doubts}
     data = judged(labelled.assign(score=answers.values), threshold, True, shown.source)
     if shown.truth is not None:
         asked = partial(ask, model, folder=kept / "answers")

@@ -27,10 +27,10 @@ from faceaudit import run
 from faceaudit.file.parts import Export, Simulated
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.images import directions as own
-from faceaudit.images.faces import AuditImages, Score
+from faceaudit.images.faces import AuditImages, ScoreImages
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
-from faceaudit.models.answers import Say
+from faceaudit.models.answers import Notify
 from faceaudit.people.labels import Labels
 from faceaudit.report.schema import Report
 from faceaudit.run import Folders
@@ -60,7 +60,7 @@ def folders_of(specification: Specification) -> Folders:
 
 
 def plan_audit(
-    path: str | Path, say: Say = print, *, folders: Folders | None = None
+    path: str | Path, say: Notify = print, *, folders: Folders | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, as `faceaudit.run.plan_audit` does.
 
@@ -72,7 +72,7 @@ def plan_audit(
 
 
 def run_audit(
-    path: str | Path, say: Say = print, device: str = "cpu", *, folders: Folders | None = None
+    path: str | Path, say: Notify = print, device: str = "cpu", *, folders: Folders | None = None
 ) -> Report:
     """Run an audit, as `faceaudit.run.run_audit` does, also of the face world.
 
@@ -108,13 +108,13 @@ def pictures_of_the_world(specification: Specification, units: int, folder: Path
         index=index,
         images=render_to_store(parameters, specification.size, folder / "images.npy"),
         source="the known-truth face world",
-        shown=f"{units} faces, {specification.size} pixels wide",
+        description=f"{units} faces, {specification.size} pixels wide",
         labelled=(
             simulated_answers(index, parameters, specification)
             if isinstance(people, Simulated)
             else None
         ),
-        seen=seen if isinstance(people, Export) else None,
+        images_for_people=seen if isinstance(people, Export) else None,
         truth=partial(world.truth, specification=specification, path=folder / "truth.npy"),
     )
 
@@ -164,10 +164,10 @@ class World:
         along = self.generator.exact_directions(axes)
         given = planes.normals, planes.intercepts, along, [*levels.values()]
         codes = transects.grid(self.base(n, STAGE), *given).reshape(-1, along.shape[1])
-        return own.indexed(n, levels), self.generator.parameters(torch.from_numpy(codes))
+        return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
-        self, score: Score, threshold: float, specification: Specification, path: Path
+        self, score: ScoreImages, threshold: float, specification: Specification, path: Path
     ) -> pd.DataFrame:
         """Effects by intervention on other base faces; see `faceworld.scorecard.truth`."""
         n, axes = specification.generator.base_faces, [*specification.axes]
@@ -197,7 +197,7 @@ def simulated_answers(
     wanted, seed = specification.asked, specification.design.seed
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
-    return Labels(scores).labelled(index, specification)
+    return Labels(scores).add_to(index, specification)
 
 
 CLASSIFIER_SIZE, CLASSIFIER_SEED = 48, 20

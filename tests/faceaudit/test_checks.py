@@ -22,14 +22,14 @@ TABLE = {
 
 
 def report_of(table, **changes):
-    one = Specification(**(TABLE | changes))
-    data = faceaudit.from_table(table, one)
-    plan = faceaudit.make_plan(one, data.frame["unit"].nunique())
+    specification = Specification(**(TABLE | changes))
+    data = faceaudit.from_table(table, specification)
+    plan = faceaudit.make_plan(specification, data.frame["unit"].nunique())
     return faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan)
 
 
 def doubts(report):
-    return {one.name: one.sentence for one in report.doubts}
+    return {doubt.name: doubt.sentence for doubt in report.doubts}
 
 
 @pytest.fixture
@@ -41,11 +41,11 @@ def table():
 def test_errors_of_guessing_and_of_exchanged_classes(base, name):
     table = pretended_table(200, 0.05, seed=3, base=base)
     report = report_of(table)
-    assert [*doubts(report)] == [name] and doubts(report)[name] in page(report)
+    assert list(doubts(report)) == [name] and doubts(report)[name] in page(report)
     assert gate(report)[0] == 1 and any(name in line for line in gate(report)[1])
-    taken = report_of(table, accept=[name])
-    assert taken.doubts[0].accepted and "authors of the audit accept this" in page(taken)
-    assert gate(taken)[0] == 0 and f"doubt (accepted), {name}: " in gate(taken)[1][0]
+    accepted = report_of(table, accept=[name])
+    assert accepted.doubts[0].accepted and "authors of the audit accept this" in page(accepted)
+    assert gate(accepted)[0] == 0 and f"doubt (accepted), {name}: " in gate(accepted)[1][0]
 
 
 def with_clothes():
@@ -59,9 +59,9 @@ def with_clothes():
 
 @pytest.mark.parametrize("p", [0.0, 0.001, 0.5])
 def test_a_limit_names_the_placebos_that_matter(p):
-    one = Specification(**(TABLE | {"placebos": {"clothes": ("0", "1")}}))
-    data = faceaudit.from_table(with_clothes(), one)
-    plan = faceaudit.make_plan(one, 80)
+    specification = Specification(**(TABLE | {"placebos": {"clothes": ("0", "1")}}))
+    data = faceaudit.from_table(with_clothes(), specification)
+    plan = faceaudit.make_plan(specification, 80)
     tables = faceaudit.analyse(data, plan)
     tables["placebo axes"]["p_holm"] = p
     limits = faceaudit.build_report(data, tables, plan, plan).limits
@@ -76,7 +76,7 @@ def test_a_placebo_that_matters_is_doubted(outcome):
     score = (1 - table["score"]) if outcome == "error" else np.nan
     table["score"] = table["score"].where(~blue, score)
     report = report_of(table, placebos={"clothes": ("0", "1")})
-    assert [*doubts(report)] == ["placebo"] and gate(report)[0] == 1
+    assert list(doubts(report)) == ["placebo"] and gate(report)[0] == 1
     assert "In doubt" in page(report)
 
 
@@ -86,15 +86,16 @@ def test_a_recogniser_that_hardly_tells_people_apart_is_doubted():
     frame = frame.assign(group="a", first=np.arange(400), second=np.arange(400) + 1 - frame["same"])
     others = frame.assign(group="b", first=-frame["first"] - 1, second=-frame["second"] - 1)
     frame = pd.concat([frame, others])
-    one = Specification(
+    specification = Specification(
         **{"name": "pairs", "kind": "verification", "question": "?", "pairs": "pairs.csv"},
         reference="a",
         model={"kind": "table", "threshold": 0.5},
         design={"tolerance": 0.05},
     )
-    data, plan = from_pairs(frame, one), faceaudit.make_plan(one)
+    data = from_pairs(frame, specification)
+    plan = faceaudit.make_plan(specification)
     report = faceaudit.build_report(data, faceaudit.analyse_pairs(data, plan), plan, plan)
-    assert [*doubts(report)] == ["chance"] and gate(report)[0] == 1
+    assert list(doubts(report)) == ["chance"] and gate(report)[0] == 1
     distances = frame.assign(similarity=0.5 * frame["similarity"] - 0.4 * frame["same"])
     with pytest.raises(ValueError, match="pairs of one person are less similar .* a distance"):
-        from_pairs(distances, one)
+        from_pairs(distances, specification)

@@ -63,26 +63,30 @@ def write(home, module):
     module("models_of_test", MODELS)
 
     def written(text, transects=12):
-        path, design = home / "doors.yml", f"tolerance: 0.05, transects: {transects}"
+        path = home / "doors.yml"
+        design = f"tolerance: 0.05, transects: {transects}"
         path.write_text(f"{HEAD}design: {{{design}}}\n{text}", encoding="utf-8")
         return path
 
     return written
 
 
-def python(function, **given):
-    told = str({"size": 16} | given).replace("'", "")
-    return f'{{kind: python, function: "models_of_test:{function}", version: "1", input: {told}}}\n'
+def python(function, **fields):
+    block = str({"size": 16} | fields).replace("'", "")
+    return (
+        f'{{kind: python, function: "models_of_test:{function}", version: "1", input: {block}}}\n'
+    )
 
 
-def model(function, **given):
-    return f"model: {python(function, **given)}"
+def model(function, **fields):
+    return f"model: {python(function, **fields)}"
 
 
 @pytest.fixture
 def pictures(home):
     """Sixty units; the label says which half of the reds an image is of."""
-    draw, rows = np.random.default_rng(1), []
+    draw = np.random.default_rng(1)
+    rows = []
     for unit in range(60):
         red = int(draw.integers(30, 225))
         for level, name in enumerate(("light", "dark")):
@@ -97,13 +101,13 @@ def pictures(home):
 def test_http(write):
     world = "generator: {kind: known-truth, base_faces: 20}\n"
     with FaceEndpoint() as endpoint:
-        asked = (
+        model_of_endpoint = (
             f"model: {{kind: http, url: '{endpoint.url}', read: faces.0.gender.p_male, "
             "version: '1', size: 32, max_calls: 100, per_second: 1000}\n"
         )
-        report = run_audit(write(world + asked))
+        report = run_audit(write(world + model_of_endpoint))
         assert endpoint.calls == len(set(endpoint.answered)) <= 24 + 40
-        again = run_audit(write(world + asked))
+        again = run_audit(write(world + model_of_endpoint))
         assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"
     assert again.effects == report.effects and report.data["images"] == 24
     assert report.provenance["model"]["kind"] == "remote"
@@ -119,7 +123,7 @@ def test_a_folder_of_images_with_labels(write, pictures):
 
 
 def doubts(report):
-    return {one.name: one.sentence for one in report.doubts}
+    return {doubt.name: doubt.sentence for doubt in report.doubts}
 
 
 def test_a_range_that_is_not_the_training_s_is_doubted(write, pictures):
@@ -137,7 +141,8 @@ def test_answers_that_fit_no_image_stop_the_audit_before_people_are_asked_again(
         'generator: {kind: python, object: "models_of_test:Colours", version: "1", samples: 60}\n'
         "people: {kind: page, export: handed-in}\n" + model("red")
     )
-    said, place = [], home / "handed-in" / "samples"
+    sentences = []
+    place = home / "handed-in" / "samples"
     with pytest.raises(PeopleNeeded):
         run_audit(write(text))
     images = np.load(home / "artifacts" / "audits" / "doors" / "samples.npy")
@@ -149,8 +154,8 @@ def test_answers_that_fit_no_image_stop_the_audit_before_people_are_asked_again(
     with pytest.raises(
         ValueError, match=r"skin colour −?0\.\d\d, and the plan asks for 0\.1; peop"
     ):
-        run_audit(write(text), said.append)
-    assert any(line.startswith("directions: ") and "gender" in line for line in said)
+        run_audit(write(text), sentences.append)
+    assert any(line.startswith("directions: ") and "gender" in line for line in sentences)
     assert not (home / "artifacts/audits/doors/people/transects").exists()
     with pytest.raises(PeopleNeeded, match="people/transects/tasks"):
         run_audit(write(text + "accept: [direction]\n"))
@@ -174,19 +179,19 @@ def answer_what_waits(people, drift=0.0):
     for tasks in sorted(people.glob("*/tasks")):
         part = tasks.parent.name
         images = np.load(people.parent / f"{part.removesuffix('-crops')}.npy")
-        shown = images[:, :, :, :8] if part.endswith("crops") else images
-        export = tasks.parent / "answers" / f"{hidden_names(shown)[0]}.json"
+        pictures_of_part = images[:, :, :, :8] if part.endswith("crops") else images
+        export = tasks.parent / "answers" / f"{hidden_names(pictures_of_part)[0]}.json"
         if export.exists():
             continue
         red, green, blue = images.mean((2, 3)).T / 255
         gender = (red + drift * part.startswith("transects") * (green - 0.5)).clip(0, 1)
         seen = pd.DataFrame({"gender": gender, "skin_colour": green, "smiling": blue})
-        seen = seen.set_axis(hidden_names(shown))
-        asked = ["gender"] if part.endswith("crops") else [*seen]
+        seen = seen.set_axis(hidden_names(pictures_of_part))
+        attributes = ["gender"] if part.endswith("crops") else list(seen)
         raters = 30 if part.startswith("neutral") else 3
-        seen = seen[~seen.index.duplicated()][asked]
-        said = crowd.annotate(seen, raters, seed=1, stage=part, pool=SHARP)
-        annotations.write_label_studio(said, export)
+        seen = seen[~seen.index.duplicated()][attributes]
+        answers = crowd.annotate(seen, raters, seed=1, stage=part, pool=SHARP)
+        annotations.write_label_studio(answers, export)
         answered.append(part)
     return answered
 
@@ -204,20 +209,21 @@ def until_it_ends(path, people, **drift):
 
 
 def test_a_calibration_asks_in_parts_and_its_gate_stands_before_the_model(write, home):
-    people, kept = home / "artifacts/audits/doors/people", home / "artifacts/audits/doors"
-    given = CALIBRATED % f"crop: [0, 0, 0.5, 1], readers: [{python('blue').strip()}]"
-    path = write(given + model("red"), 24)
+    folder = home / "artifacts/audits/doors"
+    people = folder / "people"
+    audit_text = CALIBRATED % f"crop: [0, 0, 0.5, 1], readers: [{python('blue').strip()}]"
+    path = write(audit_text + model("red"), 24)
     done, closed = until_it_ends(path, people, drift=0.5)
-    parts = [one for one in done if one in {each.name for each in people.iterdir()}]
+    parts = [step for step in done if step in {each.name for each in people.iterdir()}]
     both = ("samples", "neutral-1", "neutral-2", "round-1", "transects")
     # In the last part, whose answers are labels, gender is asked on whole images too.
-    assert parts == [name for one in both for name in (one, f"{one}-crops")]
+    assert parts == [name for part in both for name in (part, f"{part}-crops")]
     sentence, *table = str(closed).splitlines()
     assert sentence.startswith(f"{path}: the gate is closed, and the model is not asked about")
     assert any(line.startswith("along skin colour: perceived gender moves by") for line in table)
-    assert not (kept / "answers").exists() and not (home / "build").exists()
+    assert not (folder / "answers").exists() and not (home / "build").exists()
     assert "code: this audit file imports models_of_test:blue" in " ".join(done)
-    more = given.replace("rounds: 1", "rounds: 2") + "accept: [gate]\n"
+    more = audit_text.replace("rounds: 1", "rounds: 2") + "accept: [gate]\n"
     done, report = until_it_ends(write(more + model("red"), 24), people, drift=0.5)
     assert {"round-2", "transects"} <= {*done} and "round-1" not in done
     assert doubts(report).keys() == {"gate"} and not report.calibration.passed
@@ -234,14 +240,15 @@ def test_an_open_gate_and_what_was_not_measured(write, home, monkeypatch):
     plan, _ = plan_audit(path)
     answers = plan["sizes"]["answers"]
     _, report = until_it_ends(path, people)
-    counts = {one.stage: one.answers for one in report.people}
+    counts = {row.stage: row.answers for row in report.people}
     assert answers["sampled images"] == counts["sampled images"] == 200 * 3 * 3
     assert answers["neutral faces"] == counts["neutral 1"] + counts["neutral 2"]
     assert answers["rounds"] == counts["round 1"]
     assert answers["matched images"] == counts["matched images"]
-    found = report.calibration
-    assert found.passed and found.measures == 0 and len(found.leaks) == 4 == len(found.doses)
-    assert any("Automatic measures were not held" in one for one in report.limits)
+    gate_report = report.calibration
+    assert gate_report.passed and gate_report.measures == 0
+    assert len(gate_report.leaks) == 4 == len(gate_report.doses)
+    assert any("Automatic measures were not held" in limit for limit in report.limits)
     assert plan["calibration"]["leak"] == 0.15 and report.plan.kept
     page = (home / "build/audits/doors/report.html").read_text(encoding="utf-8")
     assert "The gate before the model was asked" in page
@@ -256,7 +263,7 @@ def test_what_a_file_makes_this_machine_do_is_said_before_it_is_done(write, home
         "model: {kind: http, url: 'https://api.example.org/v1?key=hidden', read: p, version: '1', "
         "size: 32, max_calls: 9, headers: {Authorization: 'env:API_KEY', X-Kind: plain}}\n"
     )
-    assert [*powers(read_specification(write(SET + http)))] == [
+    assert list(powers(read_specification(write(SET + http)))) == [
         "network: images are sent to api.example.org, with the headers Authorization (env:API_KEY)"
     ]
     plan = faceaudit.make_plan(read_specification(write(SET + http)))
@@ -285,8 +292,8 @@ def test_a_network_from_the_official_file_of_its_weights(write, home):
     assert len(report.provenance["generator"]["sha256"]) == 64
     away = report.provenance["generator"]["grey_levels_from_float32"]
     assert 0 < away["mean"] < away["largest"] < 64
-    for told in ("a truncation of 0.7", "Children are not left out"):
-        assert any(told in one for one in report.limits)
+    for words in ("a truncation of 0.7", "Children are not left out"):
+        assert any(words in limit for limit in report.limits)
     images = np.load(home / "artifacts" / "audits" / "doors" / "transects.npy").astype(float)
     top = images[:, :, :8].mean((1, 2, 3)) - images[:, :, 8:].mean((1, 2, 3))
     # The network is no line: its direction moves nearly all faces the way that its samples said.
@@ -305,9 +312,9 @@ def test_pictures_higher_than_wide_are_cut_and_not_squeezed(write, home, picture
     wrong = (pictures["paler"] > 127) != (pictures["label"] == "male")
     rates = wrong.groupby(pictures["skin_colour"]).mean()
     assert report.effects[0].estimate == pytest.approx(rates["dark"] - rates["light"])
-    shown = "16×16 pixels in the middle of 16×28"
-    assert report.provenance["model"]["pictures"] == f"cut to the {shown}"
-    assert f"model: it was shown the {shown}" in capsys.readouterr().out
+    middle = "16×16 pixels in the middle of 16×28"
+    assert report.provenance["model"]["pictures"] == f"cut to the {middle}"
+    assert f"model: it was shown the {middle}" in capsys.readouterr().out
 
 
 def test_a_file_that_takes_one_image_at_a_time(write, home, pictures, capsys):
@@ -332,11 +339,11 @@ def test_http_is_sent_squares_of_pictures_that_are_none(write, home, pictures):
         tall.paste(colour, (0, 12, 16, 28))
         tall.save(home / file)
     with FaceEndpoint() as endpoint:
-        asked = (
+        model_of_endpoint = (
             f"model: {{kind: http, url: '{endpoint.url}', read: faces.0.gender.p_male, "
             "version: '1', size: 16, max_calls: 200, per_second: 1000}\n"
         )
-        report = run_audit(write(SET + asked))
+        report = run_audit(write(SET + model_of_endpoint))
     images = np.load(home / "artifacts/audits/doors/images.npy")
     assert images.shape == (120, 3, 16, 16) and (images == images[:, :, :1, :1]).all()
     cut = report.provenance["generator"]["cut_from"]
@@ -359,8 +366,8 @@ def test_ready_hyperplanes_and_levels_need_no_answers_about_samples(write, home)
     write_planes(home)
     people = f"people: {{kind: reader, models: {{gender: {python('corner').strip()}}}}}\n"
     report = run_audit(write(READY + people + model("red")))
-    assert [one.stage for one in report.people] == ["matched images"]
-    assert any("taken from planes.npz" in one for one in report.limits)
+    assert [row.stage for row in report.people] == ["matched images"]
+    assert any("taken from planes.npz" in limit for limit in report.limits)
     assert len(report.provenance["generator"]["hyperplanes_sha256"]) == 64
     images = np.load(home / "artifacts/audits/doors/transects.npy")[:, :, 0, 0] / 255
     np.testing.assert_allclose(logit(images[::2, 1]), -1, atol=0.02)
@@ -376,7 +383,7 @@ def test_a_boundary_without_a_name_is_that_of_the_one_axis(write, home, shape):
     np.save(home / "boundary.npy", np.array([0, 1.0, 0, 0]).reshape(shape))
     people = f"people: {{kind: reader, models: {{gender: {python('corner').strip()}}}}}\n"
     report = run_audit(write(BOUNDARY + people + model("red")))
-    (limit,) = [one for one in report.limits if "taken from boundary.npy" in one]
+    (limit,) = [limit for limit in report.limits if "taken from boundary.npy" in limit]
     assert "the median of sampled faces was taken as neutral" in limit
     assert len(report.provenance["generator"]["hyperplanes_sha256"]) == 64
     folder = home / "artifacts/audits/doors"
@@ -388,7 +395,7 @@ def test_a_boundary_without_a_name_is_that_of_the_one_axis(write, home, shape):
 
 
 @pytest.mark.parametrize(
-    ("normal", "axes", "told"),
+    ("normal", "axes", "message"),
     [
         (np.ones((1, 5)), "", r"one array of the shape \(1, 5\)"),
         (np.ones((3, 4)), "", r"one array of the shape \(3, 4\)"),
@@ -396,7 +403,7 @@ def test_a_boundary_without_a_name_is_that_of_the_one_axis(write, home, shape):
         (np.ones((1, 4)), ", gender", r"without a name for 2 axes \(skin_colour, gender\)"),
     ],
 )
-def test_a_boundary_that_does_not_fit_is_refused(write, home, normal, axes, told):
+def test_a_boundary_that_does_not_fit_is_refused(write, home, normal, axes, message):
     np.save(home / "boundary.npy", normal)
     path = write(BOUNDARY + "people: {kind: page}\n" + model("red"))
     path.write_text(
@@ -404,7 +411,7 @@ def test_a_boundary_that_does_not_fit_is_refused(write, home, normal, axes, told
             "[light, dark]", "[light, dark]" + (", gender: [f, m]" if axes else "")
         )
     )
-    with pytest.raises(ValueError, match=f"boundary.npy: .*{told}.*; an .npz with names"):
+    with pytest.raises(ValueError, match=f"boundary.npy: .*{message}.*; an .npz with names"):
         run_audit(path)
 
 
@@ -437,7 +444,7 @@ def test_a_generator_of_grey_pictures_in_python(write, home, module):
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"names": ["gender", "age"]}, "no hyperplane of skin_colour"),
         ({"normals": np.eye(2, 5)}, r"shape \(2, 5\), expected \(2, 4\)"),
@@ -449,9 +456,9 @@ def test_a_generator_of_grey_pictures_in_python(write, home, module):
         ({"names": np.array(["gender", {}], object)}, "allow_pickle=False"),
     ],
 )
-def test_hyperplanes_that_do_not_fit_are_refused(write, home, changed, told):
+def test_hyperplanes_that_do_not_fit_are_refused(write, home, changed, message):
     write_planes(home, **changed)
-    with pytest.raises(ValueError, match=f"planes.npz: .*{told}.*; an .npz with names"):
+    with pytest.raises(ValueError, match=f"planes.npz: .*{message}.*; an .npz with names"):
         run_audit(write(READY + "people: {kind: page}\n" + model("red")))
 
 
@@ -470,12 +477,16 @@ DAMAGED = [
 ]
 
 
-@pytest.mark.parametrize(("content", "told"), DAMAGED, ids=["cut off", "header", "huge", "empty"])
-def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, told):
+@pytest.mark.parametrize(
+    ("content", "message"), DAMAGED, ids=["cut off", "header", "huge", "empty"]
+)
+def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, message):
     path = tmp_path / "planes.npz"
     path.write_bytes(content)
-    given = SimpleNamespace(
-        generator=SimpleNamespace(hyperplanes="planes.npz"), beside=lambda name: tmp_path / name
+    specification = SimpleNamespace(
+        generator=SimpleNamespace(hyperplanes="planes.npz"),
+        beside=lambda name: tmp_path / name,
+        axes={},
     )
-    with pytest.raises(ValueError, match=f"planes.npz: .*({told}).*; an .npz with names"):
-        directions.given_directions(np.eye(4), given)
+    with pytest.raises(ValueError, match=f"planes.npz: .*({message}).*; an .npz with names"):
+        directions.read_directions(np.eye(4), specification)

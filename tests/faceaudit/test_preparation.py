@@ -16,10 +16,11 @@ IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.ui
 
 
 def test_channels_range_mean_and_spread():
-    mean, std = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-    one = Preparation(size=16, mean=mean, std=std)
+    mean = (0.485, 0.456, 0.406)
+    std = (0.229, 0.224, 0.225)
+    preparation = Preparation(size=16, mean=mean, std=std)
     expected = (IMAGES / 255 - np.reshape(mean, (3, 1, 1))) / np.reshape(std, (3, 1, 1))
-    ready = one(IMAGES)
+    ready = preparation(IMAGES)
     assert ready.dtype == np.float32
     np.testing.assert_allclose(ready, expected, atol=1e-5)
     # Mean and spread stand in the network's order of channels.
@@ -38,9 +39,9 @@ def test_sizes_are_changed_as_pillow_does():
 @pytest.mark.parametrize("layout", ["nchw", "nhwc"])
 def test_images_are_cut_to_the_proportions_of_the_network(layout):
     images = np.random.default_rng(2).integers(0, 256, (3, 3, 40, 30)).astype(np.uint8)
-    given = Preparation(size=[16, 16], range=(0, 255), layout=layout)
+    two_sides = Preparation(size=[16, 16], range=(0, 255), layout=layout)
     square = Preparation(size=16, range=(0, 255), layout=layout)
-    assert given == square, "two sides that agree are one"
+    assert two_sides == square, "two sides that agree are one"
     np.testing.assert_array_equal(square(images), square(images[:, :, 5:35]))
     tall = Preparation(size=(32, 20), range=(0, 255), layout=layout)(images)
     assert tall.shape == ((3, 3, 32, 20) if layout == "nchw" else (3, 32, 20, 3))
@@ -60,25 +61,25 @@ def test_answers_are_kept_by_what_a_model_sees(tmp_path):
     chance = np.random.default_rng(5)
     tall = chance.integers(0, 256, (6, 3, 20, 16)).astype(np.uint8)
     counting = Counting()
-    one = LocalModel("m", {}, Reading(), Preparation(size=8), counting)
-    found = ask_and_keep(one, tall, tmp_path)
-    np.testing.assert_array_equal(found.values, one.ask(tall).values)
+    model_of_means = LocalModel("m", {}, Reading(), Preparation(size=8), counting)
+    answers = ask_and_keep(model_of_means, tall, tmp_path)
+    np.testing.assert_array_equal(answers.values, model_of_means.ask(tall).values)
     seen = counting.seen
     same_middle = np.concatenate([chance.integers(0, 256, (6, 3, 2, 16)), tall[:, :, 2:]], axis=2)
-    again = ask_and_keep(one, same_middle.astype(np.uint8), tmp_path)
+    again = ask_and_keep(model_of_means, same_middle.astype(np.uint8), tmp_path)
     assert counting.seen == seen, "another margin is no other picture"
-    np.testing.assert_array_equal(again.values, found.values)
+    np.testing.assert_array_equal(again.values, answers.values)
     # Answers about whole pictures, of a time when they were squeezed, are not taken for these.
-    with closing(AnswerCache(tmp_path / "old", one.hash)) as cache:
+    with closing(AnswerCache(tmp_path / "old", model_of_means.hash)) as cache:
         cache.add([image_key(image) for image in tall], np.full(6, 0.5), [""] * 6)
-    asked = ask_and_keep(one, tall, tmp_path / "old")
-    np.testing.assert_array_equal(asked.values, found.values)
+    after_old = ask_and_keep(model_of_means, tall, tmp_path / "old")
+    np.testing.assert_array_equal(after_old.values, answers.values)
     # Square pictures keep the names that they had.
     square = tall[:, :, :16]
-    with closing(AnswerCache(tmp_path / "square", one.hash)) as cache:
+    with closing(AnswerCache(tmp_path / "square", model_of_means.hash)) as cache:
         cache.add([image_key(image) for image in square], np.full(6, 0.5), [""] * 6)
     seen = counting.seen
-    assert (ask_and_keep(one, square, tmp_path / "square").values == 0.5).all()
+    assert (ask_and_keep(model_of_means, square, tmp_path / "square").values == 0.5).all()
     assert counting.seen == seen
 
 
@@ -100,9 +101,9 @@ def network(ready):
     return np.tanh(3 * (means[:, 0] - 0.5 * means[:, 1] - 0.5 * means[:, 2]))
 
 
-def model(compute=network, reading=None, **given):
+def model(compute=network, reading=None, **fields):
     reading = reading or Reading(activation="sigmoid")
-    return LocalModel("faces.onnx", {}, reading, Preparation(**{"size": 8} | given), compute)
+    return LocalModel("faces.onnx", {}, reading, Preparation(**{"size": 8} | fields), compute)
 
 
 def test_the_right_preparation_is_left_alone():

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import plans, words
-from faceaudit.checks import DISTANCE, examine, separation
+from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
-from faceaudit.models.answers import NO_FACE, ModelAnswers, Say, require_answers
+from faceaudit.models.answers import NO_FACE, ModelAnswers, Notify, require_answers
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.plans import Plan
@@ -30,7 +30,7 @@ from faceaudit.verification.curves import by_group, similarity
 
 def require_alike(pairs: pd.DataFrame, source: str) -> None:
     """Raise ValueError where pictures of one person are less similar than those of two."""
-    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
+    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE_SEPARATION:
         raise fault("distances", source, 1 - apart)
 
 
@@ -165,7 +165,7 @@ def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
 
 
 def ask_recogniser(
-    specification: Specification, folder: Path, say: Say, device: str = "cpu"
+    specification: Specification, folder: Path, say: Notify, device: str = "cpu"
 ) -> tuple[Pairs, dict[str, Any]]:
     """Ask the recogniser of an audit file about its images, and pair them.
 

@@ -20,7 +20,7 @@ from faceaudit.checks import examine
 from faceaudit.effects import error_rates
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows, level_names, read_scores, with_errors
-from faceaudit.models.answers import Say
+from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
@@ -176,7 +176,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
 
 
 def ask_about_portraits(
-    specification: Specification, folder: Path, say: Say, device: str = "cpu"
+    specification: Specification, folder: Path, say: Notify, device: str = "cpu"
 ) -> tuple[Portraits, dict[str, Any]]:
     """Ask the model of an audit file about the portraits; what the report says of the model.
 

@@ -26,7 +26,7 @@ from sklearn.linear_model import Ridge
 
 from faceaudit.file.specification import Specification
 from faceaudit.generators.image_cache import Generator
-from faceaudit.images.rated import RatedImages, sampled_codes
+from faceaudit.images.rated import RatedImages, sample_codes
 from faceaudit.latents import calibration, directions, transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import VIF_CAP, dual_basis, variance_inflation
@@ -34,43 +34,45 @@ from faceaudit.people.labels import Labels
 from faceaudit.plans import LEAK, RATERS_OF_NEUTRAL, SPARE, SPREAD
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_shape
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.parallel import on_one_thread
 from faceaudit.words import render_sentences
 
 AGE = "age"
-BINARY = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
+BINARY_CUTS = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 """Attributes that are fitted as two classes, cut there, as in chapter 03; others by ridge
 regression, and in a calibration all by logits."""
-BASES = "audit/bases"
+BASE_FACES_DRAW = "audit/bases"
 """Key of the draw of the codes of the faces."""
-CANDIDATES = 10
+CANDIDATES_PER_FACE = 10
 """Codes drawn for every face, where children are left out."""
-GAINS = (0.7, 0.7, 0.4, 0.3)
-"""Of the rounds of a calibration; later ones have the last."""
-RIDGE = 100.0
+ROUND_GAINS = (0.7, 0.7, 0.4, 0.3)
+"""Gains of the rounds of a calibration; later rounds have the last."""
+RIDGE_PENALTY = 100.0
 """Penalty of the plane of a measure, in units of its variance."""
-FRESH = "audit/gate"
+GATE_DRAW = "audit/gate"
 """Key of the draw of the faces whose measures the gate takes.
 
 On the faces of the rounds a reader would err as it did there."""
-TIMES = 3
-"""So many of these faces for each of the audit's."""
+GATE_FACES_PER_FACE = 3
+"""Faces of the gate for each face of the audit."""
+_LEAST_SPREAD = 1e-9
+"""Median distances between neutral faces are divided by, and may be zero."""
 
 
 # --- directions
 
 
-def indexed(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
+def transect_index(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
     """image_id, unit and `<axis>_level` of base faces at all combinations of levels."""
     index = transects.index(units, levels).rename(columns={"transect": "unit"})
-    index = index[["image_id", "unit", *(f"{name}_level" for name in levels)]]
-    return index.astype({"unit": str})
+    level_columns = [f"{name}_level" for name in levels]
+    return index[["image_id", "unit", *level_columns]].astype({"unit": str})
 
 
 @dataclass(frozen=True)
 class FittedDirections:
-    """What was found in a generator's codes.
+    """Hyperplanes in a generator's codes, and the levels of an audit along them.
 
     Attributes:
         planes: of every attribute that was asked about, of every measure, then of the placebos.
@@ -79,7 +81,7 @@ class FittedDirections:
         limits: of the report.
         skill: attribute → how well its plane tells images that it was not fitted to: R², or, of two
             classes, 2 · balanced accuracy − 1 (informedness); by chance about 0, at best 1.
-        unit: standard deviation of sampled faces, of everything asked or measured.
+        sample_sd: standard deviation over sampled faces, of everything asked or measured.
     """
 
     planes: Hyperplanes
@@ -87,26 +89,43 @@ class FittedDirections:
     held: dict[str, float]
     limits: list[str]
     skill: dict[str, float] = field(default_factory=dict)
-    unit: pd.Series | None = None
+    sample_sd: pd.Series | None = None
 
     def transects(self, base: np.ndarray, steps: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
-        """Index (image_id, unit, levels) and codes (images, D) of every face at all levels."""
-        return indexed(len(base), self.levels), _cells(base, steps)
+        """Transects of base faces.
+
+        Args:
+            base: codes of the faces (units, D).
+            steps: from a face to each combination of levels (cells, D).
+
+        Returns:
+            Index (image_id, unit, levels) and codes (units · cells, D), a row per image.
+        """
+        return transect_index(len(base), self.levels), _transect_codes(base, steps)
 
     @on_one_thread
-    def along(self, change: pd.DataFrame) -> np.ndarray:
-        """Steps (n, D) that change decision values by so much (n, names), and no others."""
-        dual = dual_basis(self.planes.normals, vif_cap=np.inf)
-        return change.to_numpy() @ dual[[self.planes.names.index(name) for name in change]]
+    def steps(self, changes: pd.DataFrame) -> np.ndarray:
+        """Steps in codes that change decision values of some attributes, and of no others.
 
-    def in_units(self, values: pd.DataFrame) -> pd.DataFrame:
+        Args:
+            changes: of decision values (n, attributes), columns by name.
+
+        Returns:
+            (n, D) what is added to codes.
+        """
+        dual = dual_basis(self.planes.normals, vif_cap=np.inf)
+        rows = [self.planes.names.index(name) for name in changes]
+        return changes.to_numpy() @ dual[rows]
+
+    def standardize(self, values: pd.DataFrame) -> pd.DataFrame:
         """Scores or measures (n, names), in standard deviations of sampled faces."""
-        return values / self.unit[[*values]]
+        return values / self.sample_sd[list(values)]
 
     @property
     def cells(self) -> pd.DataFrame:
         """Decision values of the cells, a row each, a column per axis or placebo."""
-        return pd.DataFrame([*product(*self.levels.values())], columns=[*self.levels])
+        combinations = list(product(*self.levels.values()))
+        return pd.DataFrame(combinations, columns=list(self.levels))
 
 
 @on_one_thread  # codes that differ in their last bits make images of other names, without answers
@@ -128,31 +147,47 @@ def find_directions(
         measures: of the same images, which are held too.
 
     Returns:
-        What was found.
+        The directions, whose skill is that of held-out images.
+
+    Raises:
+        InputError: all answers about an attribute are alike, or no plane can be fitted.
     """
-    asked = [*scores]
-    scores = scores if measures is None else scores.join(measures.set_axis(scores.index))
-    known = scores.notna().all(axis=1).to_numpy()
-    codes, scores = codes[known].astype(np.float64), scores[known]
+    attributes = list(scores)
+    if measures is not None:
+        scores = scores.join(measures.set_axis(scores.index))
+    is_complete = scores.notna().all(axis=1).to_numpy()
+    codes = codes[is_complete].astype(np.float64)
+    scores = scores[is_complete]
     for name in scores:
         if scores[name].nunique() < 2:
-            raise fault("alike", specification.path, name)
-    unit, binary = scores.std(), {}
+            raise InputError(
+                f"{specification.path}: all answers about {name} are alike, so no direction can be "
+                "found; ask about more images (generator.samples), or leave it out",
+                field=name,
+                expected="answers that differ",
+            )
+    sample_sd = scores.std()
+    cuts = {}
     try:
         if specification.calibration:
-            planes = _logit_planes(codes, scores[asked], (scores / unit).drop(columns=asked))
+            standardized = (scores / sample_sd).drop(columns=attributes)
+            planes = _logit_planes(codes, scores[attributes], standardized)
         else:
-            binary = {name: cut for name, cut in BINARY.items() if name in scores}
-            continuous = [name for name in scores if name not in binary]
-            planes = directions.fit_hyperplanes(codes, scores, continuous, binary)
-        found = _with_levels(codes, planes, specification, "directions", planes.scores, len(codes))
+            cuts = {name: cut for name, cut in BINARY_CUTS.items() if name in scores}
+            continuous = [name for name in scores if name not in cuts]
+            planes = directions.fit_hyperplanes(codes, scores, continuous, cuts)
+        fitted = _with_levels_and_placebos(
+            codes, planes, specification, "directions", planes.scores, len(codes)
+        )
     except ValueError as error:
-        raise ValueError(f"{specification.path}: {error}") from None
-    skill = {name: 2 * one - 1 if name in binary else one for name, one in planes.scores.items()}
-    return replace(found, skill=skill, unit=unit)
+        raise InputError(f"{specification.path}: {error}", field="generator") from None
+    skill = {
+        name: 2 * score - 1 if name in cuts else score for name, score in planes.scores.items()
+    }
+    return replace(fitted, skill=skill, sample_sd=sample_sd)
 
 
-def given_directions(codes: np.ndarray, specification: Specification) -> FittedDirections:
+def read_directions(codes: np.ndarray, specification: Specification) -> FittedDirections:
     """Hyperplanes of the file that `generator.hyperplanes` names, whose skill is not known.
 
     An `.npz` has all of them, as `Hyperplanes.save` writes it. An `.npy` has the normal of the one
@@ -162,22 +197,51 @@ def given_directions(codes: np.ndarray, specification: Specification) -> FittedD
         codes: of sampled faces (n, D), of whose decision values levels are quantiles.
         specification: of the audit.
     """
-    path, length = specification.beside(specification.generator.hyperplanes), codes.shape[1]
+    path = specification.beside(specification.generator.hyperplanes)
+    length = codes.shape[1]
     try:
-        arrays = _arrays_of(path)
-        if isinstance(arrays, np.ndarray):
-            _require_real(arrays, "the array")
-            planes = _boundary(arrays, codes, [*specification.axes])
-            return _with_levels(codes, planes, specification, "boundary_given", path.name)
-        for name in ("normals", "intercepts"):
-            _require_real(arrays[name], name)
-        planes = Hyperplanes.from_arrays({"scores": np.full(len(arrays["names"]), np.nan)} | arrays)
-        require_shape(planes.normals, "normals", (len(planes.names), length))
-        planes.select([*specification.axes])
-        return _with_levels(codes, planes, specification, "directions_given", path.name)
+        planes, source = _load_planes(path, codes, list(specification.axes))
+        return _with_levels_and_placebos(codes, planes, specification, source, path.name)
     except (OSError, ValueError, KeyError) as error:
-        found = f"no {error}" if isinstance(error, KeyError) else error
-        raise fault("no_planes", path, found, length) from None
+        reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+        reason = " ".join(reason.split())
+        expected = (
+            f"an .npz with names (k), normals (k, {length}) and intercepts (k), as "
+            "Hyperplanes.save writes it"
+        )
+        raise InputError(
+            f"{path}: {reason}; {expected}, was expected",
+            field="generator.hyperplanes",
+            found=reason,
+            expected=expected,
+        ) from None
+
+
+def _load_planes(path: Path, codes: np.ndarray, axes: list[str]) -> tuple[Hyperplanes, str]:
+    """Read hyperplanes of an `.npz`, or of an `.npy` with one normal.
+
+    Args:
+        path: of the file.
+        codes: of sampled faces (n, D).
+        axes: that the file must have.
+
+    Returns:
+        The planes, and the macro of the sentence that tells where they come from.
+
+    Raises:
+        OSError, ValueError, KeyError: the file cannot be read, or lacks a part.
+    """
+    arrays = _load_arrays(path)
+    if isinstance(arrays, np.ndarray):
+        _require_real(arrays, "the array")
+        return _plane_of_normal(arrays, codes, axes), "boundary_given"
+    for name in ("normals", "intercepts"):
+        _require_real(arrays[name], name)
+    no_scores = np.full(len(arrays["names"]), np.nan)
+    planes = Hyperplanes.from_arrays({"scores": no_scores} | arrays)
+    require_shape(planes.normals, "normals", (len(planes.names), codes.shape[1]))
+    planes.select(axes)  # which raises where the file lacks an axis
+    return planes, "directions_given"
 
 
 _UNREADABLE = (
@@ -192,58 +256,94 @@ _UNREADABLE = (
 """What NumPy raises about a damaged file, besides OSError, ValueError and KeyError."""
 
 
-def _arrays_of(path: Path) -> np.ndarray | dict[str, np.ndarray]:
+def _load_arrays(path: Path) -> np.ndarray | dict[str, np.ndarray]:
     """The array of an `.npy`, or those of an `.npz` by name.
 
     Raises:
-        ValueError: the file is cut off, damaged, or of another kind.
+        InputError: the file is cut off, damaged, or of another kind.
     """
     try:
         with path.open("rb") as file:  # np.load leaves a damaged file open
             loaded = np.load(file)
             return loaded if isinstance(loaded, np.ndarray) else dict(loaded)
     except _UNREADABLE as error:
-        raise ValueError(f"the file cannot be read ({type(error).__name__})") from None
+        raise InputError(
+            f"the file cannot be read ({type(error).__name__})", field="generator.hyperplanes"
+        ) from None
 
 
 def _require_real(array: np.ndarray, name: str) -> None:
-    """Raise what is wrong with an array that holds other things than real numbers."""
+    """Raise InputError where an array of a file of hyperplanes does not hold real numbers."""
     kind = np.asarray(array).dtype
     if not (np.issubdtype(kind, np.floating) or np.issubdtype(kind, np.integer)):
-        raise ValueError(f"{name} of the type {kind}, real numbers were expected")
+        raise InputError(
+            f"{name} of the type {kind}, real numbers were expected",
+            field=name,
+            found=str(kind),
+            expected="real numbers",
+        )
 
 
 @on_one_thread
-def _boundary(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperplanes:
+def _plane_of_normal(normal: np.ndarray, codes: np.ndarray, axes: list[str]) -> Hyperplanes:
     """The hyperplane of one axis, from a normal (1, D), (D,) or (D, 1) without intercept.
 
     Boundaries are published without the place where they lie. Zero becomes the median of sampled
     faces, half of which then are on either side.
     """
     length = codes.shape[1]
-    if normal.shape not in ((1, length), (length,), (length, 1)):
-        raise ValueError(f"one array of the shape {normal.shape}")
+    shapes = ((1, length), (length,), (length, 1))
+    if normal.shape not in shapes:
+        raise InputError(
+            f"one array of the shape {normal.shape}",
+            field="generator.hyperplanes",
+            found=normal.shape,
+            expected=" or ".join(map(str, shapes)),
+        )
     if len(axes) != 1:
-        raise ValueError(f"one boundary without a name for {len(axes)} axes ({', '.join(axes)})")
+        raise InputError(
+            f"one boundary without a name for {len(axes)} axes ({', '.join(axes)})",
+            field="axes",
+            found=axes,
+            expected="one axis",
+        )
     normals = normal.reshape(1, length).astype(np.float64)
     intercepts = -np.median(codes.astype(np.float64) @ normals.T, axis=0)
     return Hyperplanes((axes[0],), normals, intercepts)
 
 
-def _with_levels(
-    codes: np.ndarray, known: Hyperplanes, specification: Specification, *said: Any
+def _with_levels_and_placebos(
+    codes: np.ndarray,
+    planes: Hyperplanes,
+    specification: Specification,
+    macro: str,
+    *macro_arguments: Any,
 ) -> FittedDirections:
-    """Planes and placebos, levels of the axes and of what is held; `said` names what is told."""
-    source, axes = specification.generator, [*specification.axes, *specification.placebos]
-    inflation = zip(known.names, variance_inflation(known.normals), strict=True)
-    close = [name for name, value in inflation if value > VIF_CAP]
-    own = specification.placebos
-    planes = known.join(_placebos(codes, known, specification)) if own else known
+    """Add planes of placebos, levels of the axes and values of what is held.
+
+    Args:
+        codes: of sampled faces (n, D), of whose decision values levels are quantiles.
+        planes: of what was asked and measured, or of a file.
+        specification: of the audit.
+        macro: of the templates, with the limits that these planes bring.
+        macro_arguments: its first ones.
+    """
+    source = specification.generator
+    axes = [*specification.axes, *specification.placebos]
+    inflation = variance_inflation(planes.normals)
+    nearly_dependent = [
+        name for name, value in zip(planes.names, inflation, strict=True) if value > VIF_CAP
+    ]
+    held_names = [name for name in source.held if name in planes.names and name not in axes]
+    limits = render_sentences(
+        macro, *macro_arguments, AGE in planes.names, nearly_dependent, held_names
+    )
+    if specification.placebos:
+        planes = planes.join(_placebo_planes(codes, planes, specification))
     values = pd.DataFrame(planes.decision_values(codes), columns=list(planes.names))
-    levels = {name: tuple(values[name].quantile([*source.quantiles])) for name in axes}
-    free = [name for name in source.held if name in known.names and name not in axes]
-    held = {name: float(values[name].quantile(source.held[name])) for name in free}
-    limits = render_sentences(*said, AGE in known.names, close, free)
+    quantiles = list(source.quantiles)
+    levels = {name: tuple(values[name].quantile(quantiles)) for name in axes}
+    held = {name: float(values[name].quantile(source.held[name])) for name in held_names}
     return FittedDirections(planes, levels | source.levels, held, limits)
 
 
@@ -253,20 +353,27 @@ def _logit_planes(codes: np.ndarray, scores: pd.DataFrame, measures: pd.DataFram
     Penalties are for codes of variance one, on average over their numbers.
     """
     scale = codes.std(axis=0).mean()
-    planes = directions.fit_fractional(codes / scale, scores)
+    scaled = codes / scale
+    planes = directions.fit_fractional(scaled, scores)
     if len(measures.columns):
-        ridge = Ridge(RIDGE).fit(codes / scale, measures)
-        tilt, shift = np.atleast_2d(ridge.coef_), np.ravel(ridge.intercept_)  # one has no rows
-        planes = planes.join(Hyperplanes((*measures,), tilt, shift))
+        ridge = Ridge(RIDGE_PENALTY).fit(scaled, measures)
+        # Of a single measure, the coefficients are a vector and the intercept is a number.
+        normals = np.atleast_2d(ridge.coef_)
+        intercepts = np.ravel(ridge.intercept_)
+        planes = planes.join(Hyperplanes(tuple(measures), normals, intercepts))
     return Hyperplanes(planes.names, planes.normals / scale, planes.intercepts, planes.scores)
 
 
-def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specification) -> Hyperplanes:
+def _placebo_planes(
+    codes: np.ndarray, planes: Hyperplanes, specification: Specification
+) -> Hyperplanes:
     """Planes at random, whose normals are at right angles to the others' and to each other."""
-    names, seed = tuple(specification.placebos), specification.design.seed
-    random = [seeding.rng(seed, f"audit/placebo/{name}") for name in names]
-    drawn = np.stack([one.standard_normal(codes.shape[1]) for one in random])
-    basis = np.linalg.qr(np.concatenate([planes.normals, drawn]).T)[0].T
+    names = tuple(specification.placebos)
+    drawn = []
+    for name in names:
+        random = seeding.rng(specification.design.seed, f"audit/placebo/{name}")
+        drawn.append(random.standard_normal(codes.shape[1]))
+    basis = np.linalg.qr(np.concatenate([planes.normals, np.stack(drawn)]).T)[0].T
     normals = basis[len(planes.names) :]
     return Hyperplanes(names, normals, -(codes @ normals.T).mean(axis=0))
 
@@ -274,120 +381,223 @@ def _placebos(codes: np.ndarray, planes: Hyperplanes, specification: Specificati
 @on_one_thread
 def base_codes(
     generator: Generator,
-    found: FittedDirections,
+    fitted: FittedDirections,
     units: int,
     specification: Specification,
-    stage: str = BASES,
+    stage: str = BASE_FACES_DRAW,
 ) -> np.ndarray:
-    """Codes of the faces of the transects, float64 (units, D); another stage draws other faces.
+    """Draw codes of the faces of the transects, neutral in every axis.
 
-    They are neutral in every axis, and what is held has one value in all of them (transects 4.1.4).
-    Where people were asked about age and it is no axis, every face keeps its own, and only those
-    count whose age is at least `generator.adult` by the plane that was fitted to the answers.
+    What is held has one value in all of them (transects 4.1.4). Where people were asked about age
+    and it is no axis, every face keeps its own, and only those count whose age is at least
+    `generator.adult` by the plane that was fitted to the answers.
+
+    Args:
+        generator: of the codes.
+        fitted: planes, axes and values that are held.
+        units: faces that are needed.
+        specification: of the audit.
+        stage: key of the draw; another stage draws other faces.
+
+    Returns:
+        float64 (units, D).
+
+    Raises:
+        InputError: too few of the drawn faces are adults.
     """
-    axes, seed, source = [*found.levels], specification.design.seed, specification.generator
-    keeps_age = AGE in found.planes.names and AGE not in [*axes, *found.held]
-    codes = sampled_codes(generator, units * CANDIDATES**keeps_age, seed, stage)
-    fixed = found.planes.select([*axes, *found.held, *[AGE] * keeps_age])
-    values = np.tile([*[0.0] * len(axes), *found.held.values(), *[0.0] * keeps_age], (units, 1))
-    if keeps_age:
-        ages = found.planes.select([AGE]).decision_values(codes)[:, 0]
-        # The middle of the scale has the value zero.
-        adult = source.adult
-        youngest = logit(adult) if specification.calibration else adult - 0.5
-        adults = np.flatnonzero(ages >= youngest)
-        if len(adults) < units:
-            raise fault("few_adults", specification.path, len(adults), len(codes), units, adult)
-        codes = codes[adults[:units]]
-        values[:, -1] = fixed.decision_values(codes)[:, -1]
+    seed = specification.design.seed
+    axes = list(fitted.levels)
+    names = [*axes, *fitted.held]
+    values = np.tile([*np.zeros(len(axes)), *fitted.held.values()], (units, 1))
+    if AGE in fitted.planes.names and AGE not in names:
+        codes = sample_codes(generator, units * CANDIDATES_PER_FACE, seed, stage)
+        codes = _adult_codes(codes, fitted.planes, units, specification)
+        names.append(AGE)
+        ages = fitted.planes.select(names).decision_values(codes)[:, -1]
+        values = np.column_stack([values, ages])
+    else:
+        codes = sample_codes(generator, units, seed, stage)
+    fixed = fitted.planes.select(names)
     return transects.project(codes, fixed.normals, fixed.intercepts, values)
+
+
+def _adult_codes(
+    codes: np.ndarray, planes: Hyperplanes, units: int, specification: Specification
+) -> np.ndarray:
+    """The first so many of the codes (n, D) whose faces are adults by the plane of age."""
+    ages = planes.select([AGE]).decision_values(codes)[:, 0]
+    adult = specification.generator.adult
+    # The middle of the scale has the value zero.
+    youngest = logit(adult) if specification.calibration else adult - 0.5
+    rows = np.flatnonzero(ages >= youngest)
+    if len(rows) < units:
+        raise InputError(
+            f"{specification.path}: only {len(rows)} of {len(codes)} faces of the generator are at "
+            f"least as old as generator.adult ({adult:g}), {units} are needed; lower it, or take "
+            "fewer transects",
+            field="generator.adult",
+            found=adult,
+            expected=f"an age that {units} of {len(codes)} faces have",
+        )
+    return codes[rows[:units]]
 
 
 # --- calibration
 
 
 def faces_and_steps(
-    found: FittedDirections, views: RatedImages, units: int
+    fitted: FittedDirections, views: RatedImages, units: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Codes of neutral faces (units, D), and steps (cells, D) from them to all levels.
 
     In a calibration, neutral faces are rated on the axes and brought to the middle, twice. Then
-    some transects are rated and measured in each round, and the steps of each cell changed by what
-    its mean lacks.
+    some transects are rated and measured in each round, and the steps of each cell are changed by
+    the difference of its mean from its target.
 
     Raises:
         PeopleNeeded: people have to answer first.
     """
-    own, axes = views.specification, [*views.specification.axes]
-    given, cells, asked = own.calibration, found.cells, own.asked_of_samples
-    if given is None:
-        return base_codes(views.generator, found, units, own), found.along(cells)
-    base = base_codes(views.generator, found, math.ceil(SPARE * units), own)
+    specification = views.specification
+    steps = fitted.steps(fitted.cells)
+    if specification.calibration is None:
+        return base_codes(views.generator, fitted, units, specification), steps
+    n_candidates = math.ceil(SPARE * units)
+    base = base_codes(views.generator, fitted, n_candidates, specification)
     for part in ("neutral-1", "neutral-2"):
-        _, seen = views.look(views.made(base, part), part, axes, RATERS_OF_NEUTRAL)
-        # Those that look most alike: hair that is tied or covered cannot be given a length.
-        away = (seen.scores - seen.scores.median()).abs()
-        away = (away / away.median().clip(lower=1e-9)).max(axis=1, skipna=False)
-        rows = np.sort(np.argsort(away.to_numpy(), kind="stable")[:units])
-        scores, noise = _filled(seen.scores.iloc[rows]), seen.error[axes]
-        base = base[rows] + found.along(calibration.center_neutral(scores, noise))
-    steps = found.along(cells)
-    goals = expit(cells[axes]).to_dict("series") | {n: expit(v) for n, v in found.held.items()}
-    for turn in range(given.rounds):
-        part, n = f"round-{turn + 1}", min(given.transects, units)
-        some = _cells(base[np.arange(turn * n, (turn + 1) * n) % units], steps)
-        images = views.made(some, part)
-        measures = found.in_units(views.measured(images))
-        seen = views.look(images, part, asked)[1].scores.join(measures)
-        seen = seen[np.repeat(calibration.is_inlier(seen[axes], len(cells)), len(cells))]
-        gain = GAINS[min(turn, len(GAINS) - 1)]
-        more = calibration.step_to_targets(seen, len(cells), goals, gain, [*measures])
-        steps = steps + found.along(more)
+        base = _most_neutral_faces(base, fitted, views, units, part)
+    for number in range(specification.calibration.rounds):
+        steps = steps + _correction_of_round(base, steps, fitted, views, number)
     return base, steps
 
 
+def _most_neutral_faces(
+    base: np.ndarray, fitted: FittedDirections, views: RatedImages, units: int, part: str
+) -> np.ndarray:
+    """Rate faces, keep those that look most alike, and bring these to the middle of the axes.
+
+    Args:
+        base: codes of faces (n, D), at least as many as `units`.
+        fitted: planes of the axes.
+        views: of the audit, which asks people.
+        units: faces that are kept: hair that is tied or covered cannot be given a length.
+        part: of the audit.
+
+    Returns:
+        Codes (units, D).
+    """
+    axes = list(views.specification.axes)
+    _, labels = views.rate(views.synthesize(base, part), part, axes, RATERS_OF_NEUTRAL)
+    distances = (labels.scores - labels.scores.median()).abs()
+    relative = distances / distances.median().clip(lower=_LEAST_SPREAD)
+    farthest = relative.max(axis=1, skipna=False)
+    rows = np.sort(np.argsort(farthest.to_numpy(), kind="stable")[:units])
+    scores = _fill_with_cell_means(labels.scores.iloc[rows])
+    changes = calibration.center_neutral(scores, labels.squared_errors[axes])
+    return base[rows] + fitted.steps(changes)
+
+
+def _correction_of_round(
+    base: np.ndarray,
+    steps: np.ndarray,
+    fitted: FittedDirections,
+    views: RatedImages,
+    number: int,
+) -> np.ndarray:
+    """Rate and measure some transects, and find by how much the steps of the cells are to change.
+
+    Args:
+        base: codes of neutral faces (units, D), of which every round takes the next ones.
+        steps: to each cell (cells, D), as they are so far.
+        fitted: planes, levels and values that are held.
+        views: of the audit, which asks people.
+        number: of the round, from 0.
+
+    Returns:
+        (cells, D) what is added to the steps.
+    """
+    specification = views.specification
+    axes = list(specification.axes)
+    cells = fitted.cells
+    n_faces = min(specification.calibration.transects, len(base))
+    rows = np.arange(number * n_faces, (number + 1) * n_faces) % len(base)
+    part = f"round-{number + 1}"
+    images = views.synthesize(_transect_codes(base[rows], steps), part)
+    measures = fitted.standardize(views.measure(images))
+    _, labels = views.rate(images, part, specification.asked_of_samples)
+    values = labels.scores.join(measures)
+    is_inlier = calibration.is_inlier(values[axes], len(cells))
+    values = values[np.repeat(is_inlier, len(cells))]
+    targets = expit(cells[axes]).to_dict("series")
+    for name, value in fitted.held.items():
+        targets[name] = expit(value)
+    gain = ROUND_GAINS[min(number, len(ROUND_GAINS) - 1)]
+    changes = calibration.step_to_targets(values, len(cells), targets, gain, list(measures))
+    return fitted.steps(changes)
+
+
 def calibration_gate(
-    found: FittedDirections, views: RatedImages, steps: np.ndarray, seen: Labels
+    fitted: FittedDirections, views: RatedImages, steps: np.ndarray, labels: Labels
 ) -> dict[str, Any]:
     """Whether faces and levels are where they are meant to be, as the report has it.
 
-    Leaks of what was asked and doses are told by people's answers about the transects of the audit,
-    leaks of measures by fresh faces, which cost no answer.
+    Leaks of what was asked and doses are computed from people's answers about the transects of the
+    audit, leaks of measures from fresh faces, which cost no answer.
 
     Args:
-        found: planes and levels.
+        fitted: planes and levels.
         views: of the audit.
         steps: of `faces_and_steps`.
-        seen: of the audit's transects.
+        labels: of the audit's transects.
 
     Returns:
         leaks, doses: rows, see `faceaudit.latents.calibration.leaks` and `dose_spread`; most_leak
         and most_spread, which their upper limits may be; measures, how many were held; passed.
     """
-    own, cells = views.specification, found.cells
-    scores = _filled(seen.scores, len(cells))
-    levels = {name: (cells[name] == found.levels[name][1]).astype(int) for name in own.axes}
-    values = [found.in_units(scores)]
+    axes = list(views.specification.axes)
+    cells = fitted.cells
+    scores = _fill_with_cell_means(labels.scores, len(cells))
+    levels = {name: (cells[name] == fitted.levels[name][1]).astype(int) for name in axes}
+    leaks = [calibration.leaks(fitted.standardize(scores), levels)]
     if views.readers:
-        n = TIMES * len(scores) // len(cells)
-        fresh = _cells(base_codes(views.generator, found, n, own, FRESH), steps)
-        measures = found.in_units(views.measured(views.made(fresh, "gate")))
-        values.append(_filled(measures, len(cells)))
-    leaks = pd.concat([calibration.leaks(one, levels) for one in values])
-    leaks = leaks.drop([(name, name) for name in own.axes])  # an axis is to move itself
-    doses = calibration.dose_spread(scores, seen.error, levels)
+        n_faces = GATE_FACES_PER_FACE * len(scores) // len(cells)
+        measures = _measures_of_fresh_faces(fitted, views, steps, n_faces)
+        leaks.append(calibration.leaks(measures, levels))
+    leaks = pd.concat(leaks)
+    leaks = leaks.drop([(name, name) for name in axes])  # an axis is to move itself
+    doses = calibration.dose_spread(scores, labels.squared_errors, levels)
     passed = (leaks["upper"] <= LEAK).all() and (doses["upper"] <= SPREAD).all()
-    ordered = {"leaks": leaks.sort_values("upper", ascending=False), "doses": doses}
-    rows = {name: one.reset_index().to_dict("records") for name, one in ordered.items()}
-    told = {"passed": bool(passed), "measures": len(found.unit) - len(scores.columns)}
-    return told | {"most_leak": LEAK, "most_spread": SPREAD} | rows
+    leaks = leaks.sort_values("upper", ascending=False)
+    return {
+        "passed": bool(passed),
+        "measures": len(fitted.sample_sd) - len(scores.columns),
+        "most_leak": LEAK,
+        "most_spread": SPREAD,
+        "leaks": leaks.reset_index().to_dict("records"),
+        "doses": doses.reset_index().to_dict("records"),
+    }
 
 
-def _cells(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def _measures_of_fresh_faces(
+    fitted: FittedDirections, views: RatedImages, steps: np.ndarray, n_faces: int
+) -> pd.DataFrame:
+    """Measures of transects (n_faces · cells, measures) of faces that no round has used."""
+    base = base_codes(views.generator, fitted, n_faces, views.specification, GATE_DRAW)
+    images = views.synthesize(_transect_codes(base, steps), "gate")
+    measures = fitted.standardize(views.measure(images))
+    return _fill_with_cell_means(measures, len(fitted.cells))
+
+
+def _transect_codes(base: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Codes (units · cells, D) of base faces (units, D) after every step (cells, D)."""
     return (base[:, None] + steps).reshape(-1, base.shape[1])
 
 
-def _filled(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
-    """Values of images with the mean of their cell where they lack."""
+def _fill_with_cell_means(values: pd.DataFrame, cells: int = 1) -> pd.DataFrame:
+    """Replace missing values of images by the mean of their cell.
+
+    Args:
+        values: a row per image, all of a transect in a row.
+        cells: images of a transect.
+    """
     cell = np.arange(len(values)) % cells
     return values.fillna(values.groupby(cell).transform("mean"))

@@ -15,18 +15,25 @@ from faceaudit.file.parts import Images, KnownTruth
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
-from faceaudit.images import directions as own
 from faceaudit.images import rated
-from faceaudit.images.pictures import FILE, ImageSet, pictures_of
-from faceaudit.models.answers import BlackBox, Say
+from faceaudit.images.directions import (
+    FittedDirections,
+    calibration_gate,
+    faces_and_steps,
+    find_directions,
+    read_directions,
+)
+from faceaudit.images.pictures import FILE_COLUMN, ImageSet, pictures_of
+from faceaudit.models.answers import BlackBox, Notify
 from faceaudit.models.asking import check_model
-from faceaudit.models.local import TRIED
+from faceaudit.models.local import CHECKED_IMAGES
 from faceaudit.people.labels import ask_for_labels
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash
+from faceaudit.utils.formatting import number, spaced
 from faceaudit.words import render_sentences
 
-Score = Callable[[np.ndarray], np.ndarray]
+ScoreImages = Callable[[np.ndarray], np.ndarray]
 """Images → a score of each, NaN where there is no answer."""
 
 
@@ -38,10 +45,11 @@ class AuditImages:
         index: a row per image: image_id, unit and `<axis>_level` of every axis and placebo.
         images: uint8 (n, 3, height, width), in the order of the rows.
         source: of the images, for the report.
-        shown: what they are, in words, such as "40 faces, 64 pixels wide".
+        description: of the images, in words, such as "40 faces, 64 pixels wide".
         labelled: the index with labels and annotated columns, where they are known without asking
             people; else None.
-        seen: makes the images that people see, where these are others than the model's.
+        images_for_people: makes the images that people see, where these are others than the
+            model's.
         truth: gives the effects by intervention, of the scores and the threshold of a model, where
             they can be computed (`faceworld.scorecard.truth.effects`).
         card: of the generator, for the report.
@@ -50,14 +58,14 @@ class AuditImages:
     index: pd.DataFrame
     images: np.ndarray
     source: str
-    shown: str
+    description: str
     labelled: pd.DataFrame | None = None
-    seen: Callable[[], np.ndarray] | None = None
-    truth: Callable[[Score, float], pd.DataFrame] | None = None
+    images_for_people: Callable[[], np.ndarray] | None = None
+    truth: Callable[[ScoreImages, float], pd.DataFrame] | None = None
     card: Mapping[str, Any] | None = None
 
 
-Pictures = Callable[[Specification, int, Path], AuditImages]
+MakeImages = Callable[[Specification, int, Path], AuditImages]
 """Audit file, number of matched faces and a folder to keep images in → the images."""
 
 
@@ -70,66 +78,89 @@ class LabelledImages:
         images: uint8 (n, 3, height, width), in the order of the rows.
         source: of the images, for the report.
         truth: as of `AuditImages`.
-        more: what the report has of them, by arguments of `build_report`.
+        report_arguments: of `build_report`, what the report has of the images, by name.
     """
 
     labelled: pd.DataFrame
     images: np.ndarray
     source: str
-    truth: Callable[[Score, float], pd.DataFrame] | None = None
-    more: dict[str, Any] = field(default_factory=dict)
+    truth: Callable[[ScoreImages, float], pd.DataFrame] | None = None
+    report_arguments: dict[str, Any] = field(default_factory=dict)
 
 
-def show(
+def make_labelled_images(
     specification: Specification,
     plan: dict,
     folder: Path,
     model: BlackBox,
-    say: Say,
+    say: Notify,
     device: str,
-    pictures: Pictures | None = None,
+    pictures: MakeImages | None = None,
 ) -> LabelledImages:
-    """Make or read the images of an audit, and get the labels of them.
+    """Make or read the images of an audit, and get their labels.
 
-    The model under audit is tried on some of the images before people are asked; `device` is where
-    networks of files compute. `pictures` makes the images of the kind known-truth.
+    The model under audit is tried on some of the images before people are asked.
+
+    Args:
+        specification: of the audit.
+        plan: of the audit, with the number of faces and the floor of directions.
+        folder: of the audit's artifacts.
+        model: under audit.
+        say: takes a sentence after every stage.
+        device: "cpu" or "cuda", where networks of files compute.
+        pictures: makes the images of the kind known-truth.
 
     Raises:
-        ValueError: the audit file names a world of faces, and there are no `pictures` of one.
+        InputError: the audit file names a world of faces, and there are no `pictures` of one; or
+            a fault of the images, the model, a reader or an export.
+        PeopleNeeded: people have to answer first.
     """
-    source, units = specification.generator, plan["sizes"]["units"]
+    source = specification.generator
+    units = plan["sizes"]["units"]
     if isinstance(source, Images):
-        made = _in_a_folder(specification, folder)
+        faces = _images_of_folder(specification, folder)
     elif not isinstance(source, KnownTruth):
-        return _of_a_generator(specification, plan, folder, model, say, device)
+        return _images_of_generator(specification, plan, folder, model, say, device)
     elif pictures is not None:
-        made = pictures(specification, units, folder)
+        faces = pictures(specification, units, folder)
     else:
-        raise ValueError(
+        raise InputError(
             f"{specification.path}: generator.kind is known-truth, whose faces are no part of this "
-            "package; in a checkout of the book `python -m faceworld.audit run FILE` has them"
+            "package; in a checkout of the book `python -m faceworld.audit run FILE` has them",
+            field="generator.kind",
+            found="known-truth",
+            expected="images, stylegan2, eg3d or python",
         )
-    say(f"faces: {len(made.index):,} images of {made.shown}")
-    check_model(model, made.images)
-    if made.labelled is not None:
+    say(f"faces: {len(faces.index):,} images of {faces.description}")
+    check_model(model, faces.images)
+    if faces.labelled is not None:
         say(f"people: {specification.people.raters} simulated raters looked at every image")
-        return LabelledImages(made.labelled, made.images, made.source, made.truth)
-    seen = made.images if made.seen is None else made.seen()
-    said = ask_for_labels(
-        specification, seen, specification.asked, folder, model, say, device=device
+        return LabelledImages(faces.labelled, faces.images, faces.source, faces.truth)
+    images_for_people = faces.images
+    if faces.images_for_people is not None:
+        images_for_people = faces.images_for_people()
+    labels = ask_for_labels(
+        specification, images_for_people, specification.asked, folder, model, say, device=device
     )
-    about = [said.about | {"stage": "matched images"}]
-    more = {"people": about, "generator": made.card, "told": said.limits}
-    labelled = said.labelled(made.index, specification)
-    return LabelledImages(labelled, made.images, made.source, made.truth, more)
+    report_arguments = {
+        "people": [labels.people_record | {"stage": "matched images"}],
+        "generator": faces.card,
+        "told": labels.limits,
+    }
+    labelled = labels.add_to(faces.index, specification)
+    return LabelledImages(labelled, faces.images, faces.source, faces.truth, report_arguments)
 
 
-def _in_a_folder(specification: Specification, folder: Path) -> AuditImages:
-    index, found = open_images(specification)
-    images = synthesize_to_store(found, found.codes, folder / "images.npy")
-    shown = f"{index['unit'].nunique()} matched faces, from a folder"
-    table = specification.generator.table
-    return AuditImages(index, images, table.name, shown, card=found.card)
+def _images_of_folder(specification: Specification, folder: Path) -> AuditImages:
+    """The pictures on disk that an audit file names; the folder keeps them as one array."""
+    index, pictures = open_images(specification)
+    return AuditImages(
+        index=index,
+        images=synthesize_to_store(pictures, pictures.codes, folder / "images.npy"),
+        source=specification.generator.table.name,
+        description=f"{index['unit'].nunique()} matched faces, from a folder",
+        card=pictures.card,
+    )
 
 
 def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
@@ -139,59 +170,154 @@ def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
     placebo, with its levels by name.
     """
     table = specification.beside(specification.generator.table)
-    index = read_matched_images(Rows.read(table), FILE, specification).reset_index(drop=True)
-    return index, pictures_of(specification, table, FILE)
+    index = read_matched_images(Rows.read(table), FILE_COLUMN, specification)
+    return index.reset_index(drop=True), pictures_of(specification, table, FILE_COLUMN)
 
 
-def _of_a_generator(
-    specification: Specification, plan: dict, folder: Path, model: BlackBox, say: Say, device: str
+def _images_of_generator(
+    specification: Specification,
+    plan: dict,
+    folder: Path,
+    model: BlackBox,
+    say: Notify,
+    device: str,
 ) -> LabelledImages:
-    source, units = specification.generator, plan["sizes"]["units"]
-    generator, calibrates = rated.generator_of(specification, device), specification.calibration
+    """Matched images of somebody's own generator, and their labels.
+
+    Directions are found or read, faces are brought to their targets where the audit file asks for a
+    calibration, and people look at the images of all faces at all levels.
+    """
+    source = specification.generator
+    units = plan["sizes"]["units"]
+    generator = rated.generator_of(specification, device)
     ask = partial(ask_for_labels, folder=folder, model=model, say=say, device=device)
     views = rated.RatedImages(specification, generator, folder, ask, device=device)
-    codes = rated.sampled_codes(generator, source.samples, specification.design.seed, rated.SAMPLES)
+    codes = rated.sample_codes(
+        generator, source.samples, specification.design.seed, rated.SAMPLES_DRAW
+    )
     if source.hyperplanes:
-        found, doubts = own.given_directions(codes, specification), []
+        fitted = read_directions(codes, specification)
+        doubts: list[tuple[str, str]] = []
         generator.card["hyperplanes_sha256"] = file_hash(specification.beside(source.hyperplanes))
-        check_model(model, views.made(codes[:TRIED], "samples"))
+        check_model(model, views.synthesize(codes[:CHECKED_IMAGES], "samples"))
     else:
-        found, doubts = _asked_directions(views, codes, model, plan["floor"], say)
-    base, steps = own.faces_and_steps(found, views, units)
-    index, cells = found.transects(base, steps)
-    images = views.made(cells, rated.LAST)
+        fitted, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
+    base, steps = faces_and_steps(fitted, views, units)
+    index, transect_codes = fitted.transects(base, steps)
+    images = views.synthesize(transect_codes, rated.TRANSECTS)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    asked = specification.asked_of_samples if calibrates else specification.asked
-    whole, seen = views.look(images, rated.LAST, asked)
-    gate = own.calibration_gate(found, views, steps, seen) if calibrates else None
+    calibration = specification.calibration
+    attributes = specification.asked_of_samples if calibration else specification.asked
+    whole_labels, labels = views.rate(images, rated.TRANSECTS, attributes)
+    gate = calibration_gate(fitted, views, steps, labels) if calibration else None
     if gate and not gate["passed"]:
         doubts.append(("gate", render_sentences("gate_failed")[0]))
         if "gate" not in specification.accept:
-            raise fault("gate_closed", gate, specification.path)
-    limits = render_sentences("truncation", getattr(source, "truncation", None)) + found.limits
-    limits = [*limits, *render_sentences("calibrated", calibrates, gate), *views.limits]
-    more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
-    more["gate"] = gate
-    labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
-    return LabelledImages(labelled, images, name, None, more)
+            raise _gate_closed(gate, specification.path)
+    limits = [
+        *render_sentences("truncation", getattr(source, "truncation", None)),
+        *fitted.limits,
+        *render_sentences("calibrated", calibration, gate),
+        *views.limits,
+    ]
+    report_arguments = {
+        "people": views.people_records,
+        "generator": generator.card,
+        "told": limits,
+        "doubts": doubts,
+        "gate": gate,
+    }
+    labelled = whole_labels.add_to(index, specification)
+    return LabelledImages(
+        labelled, images, f"a generator, {source.kind}", report_arguments=report_arguments
+    )
 
 
-def _asked_directions(
-    views: rated.RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Say
-) -> tuple[own.FittedDirections, list[tuple[str, str]]]:
-    """Directions from answers about the images of codes, and what is to be doubted of them."""
-    specification, samples = views.specification, views.made(codes, "samples")
+def _gate_closed(gate: Mapping[str, Any], path: Path) -> InputError:
+    """The error of a closed gate, with a line for each leak and each spread above its limit.
+
+    Args:
+        gate: of `calibration_gate`.
+        path: of the audit file.
+    """
+    leaks = [row for row in gate["leaks"] if row["upper"] > gate["most_leak"]]
+    doses = [row for row in gate["doses"] if row["upper"] > gate["most_spread"]]
+    lines = [
+        f"{path}: the gate is closed, and the model is not asked about these faces: the upper "
+        f"limits of {len(leaks)} of {len(gate['leaks'])} leaks are above "
+        f"{number(gate['most_leak'])} standard deviations, and of {len(doses)} of "
+        f"{len(gate['doses'])} spreads within a level above {number(gate['most_spread'])} of the "
+        "scale; give the calibration more rounds (with more transects or samples people have to "
+        "look again), or accept: [gate]"
+    ]
+    for row in leaks:
+        lines.append(
+            f"along {spaced(row['axis'])}: {spaced(row['attribute'])} moves by "
+            f"{number(row['change'])}, upper limit {number(row['upper'])}"
+        )
+    for row in doses:
+        lines.append(
+            f"{spaced(row['axis'])}, level {row['level']}: faces spread by {row['sd']:.3f}, upper "
+            f"limit {row['upper']:.3f}"
+        )
+    return InputError(
+        "\n".join(lines),
+        field="calibration",
+        found=f"{len(leaks)} leaks and {len(doses)} spreads above their limits",
+        expected=f"leaks of at most {gate['most_leak']}, spreads of at most {gate['most_spread']}",
+    )
+
+
+def _directions_from_answers(
+    views: rated.RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Notify
+) -> tuple[FittedDirections, list[tuple[str, str]]]:
+    """Find directions from answers about the images of sampled codes.
+
+    Args:
+        views: of the audit, which asks people and readers.
+        codes: of the sampled faces (n, D).
+        model: under audit, which may not be a reader.
+        floor: least skill of the direction of an axis.
+        say: takes a sentence after every stage.
+
+    Returns:
+        The directions, and name and sentence of each doubt about them.
+
+    Raises:
+        InputError: the model under audit is a reader, or the skill of an axis is below the floor.
+        PeopleNeeded: people have to answer first.
+    """
+    specification = views.specification
+    samples = views.synthesize(codes, "samples")
     say(f"samples: {len(samples):,} images, of which directions are found")
-    if model.said in [reader.said for reader in views.readers]:
-        raise fault("reads_itself", specification.path)
+    if model.description in [reader.description for reader in views.readers]:
+        raise InputError(
+            f"{specification.path}: calibration.readers has the model under audit, whose answers "
+            "the calibration would then hold still; give another model",
+            field="calibration.readers",
+            found="the model under audit",
+            expected="another model",
+        )
     check_model(model, samples)
-    measures = views.measured(samples)  # before people answer: a reader may fail
-    _, first = views.look(samples, "samples", specification.asked_of_samples)
-    views.about[0].setdefault("readers", {one.name: one.hash for one in views.readers})
-    found = own.find_directions(codes, first.scores, specification, measures)
-    (listed,) = render_sentences("skills", found.skill)
-    say(f"directions: held-out R² (or informedness, of two classes): {listed}")
-    weak = {n: found.skill[n] for n in specification.axes if found.skill[n] < floor}
-    if weak and "direction" not in specification.accept:
-        raise fault("too_weak", specification.path, weak, floor)
-    return found, [("direction", render_sentences("weak_directions", weak)[0])] if weak else []
+    measures = views.measure(samples)  # before people answer: a reader may fail
+    _, labels = views.rate(samples, "samples", specification.asked_of_samples)
+    reader_hashes = {reader.name: reader.hash for reader in views.readers}
+    views.people_records[0].setdefault("readers", reader_hashes)
+    fitted = find_directions(codes, labels.scores, specification, measures)
+    (skills,) = render_sentences("skills", fitted.skill)
+    say(f"directions: held-out R² (or informedness, of two classes): {skills}")
+    weak = {name: fitted.skill[name] for name in specification.axes if fitted.skill[name] < floor}
+    if not weak:
+        return fitted, []
+    if "direction" not in specification.accept:
+        (weak_skills,) = render_sentences("skills", weak)
+        raise InputError(
+            f"{specification.path}: the first round's answers hardly tell where the axes lie in "
+            f"the generator: {weak_skills}, and the plan asks for {floor:g}; people are not asked "
+            "a second time; check that the answers are about these images, ask about more of them "
+            "(generator.samples), or accept: [direction]",
+            field="generator.samples",
+            found=weak_skills,
+            expected=f"a skill of at least {floor:g} for each axis",
+        )
+    return fitted, [("direction", render_sentences("weak_directions", weak)[0])]

@@ -8,6 +8,7 @@ level of every attribute. Its rows are the codes.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
@@ -22,9 +23,11 @@ from torch import Tensor
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.utils import arguments, pictures, seeding
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable, composed, paths_on_disk
 
-FILE = "file"
+FILE_COLUMN = "file"
+"""Column of the files, if no other is named."""
 
 
 class ImageSet:
@@ -53,7 +56,7 @@ class ImageSet:
         size: height and width if both are equal, else None.
 
     Raises:
-        ValueError: one sentence that names the table, and the row (the header is row 1), the file
+        InputError: one sentence that names the table, and the row (the header is row 1), the file
             or the unit: a table that cannot be read, a column or a file that is missing, a path
             that leaves the folder, a file or a place in a unit that occurs twice, a level that was
             not named, or a unit that lacks a combination.
@@ -69,24 +72,33 @@ class ImageSet:
         unit: str = "transect",
         size: int | None = None,
         device: str = "cpu",
-        file: str = FILE,
+        file: str = FILE_COLUMN,
         whole: bool = True,
     ) -> None:
-        self.device, self._table, self._scaled = arguments.resolve_device(device), Path(table), None
+        self.device = arguments.resolve_device(device)
+        self._table = Path(table)
         frame = Rows.read(self._table).frame
-        columns = [*dict.fromkeys([file, unit, *levels])]
+        columns = list(dict.fromkeys([file, unit, *levels]))
         try:
             arguments.require_columns(frame, columns)
             for column in columns:
                 arguments.require_present(frame[column], "a value")
             names = frame[file].astype(str).str.strip().map(composed)
-            self._files = _files(names, self._table.parent)
-            self.index = _index(frame, names, levels, unit, whole)
+            self._files = _find_files(names, self._table.parent)
+            self.index = _index_of_images(frame, names, levels, unit, whole)
+        except InputError as error:
+            raise InputError(
+                f"{table}: {error}", field=error.field, found=error.found, expected=error.expected
+            ) from None
         except (OSError, ValueError) as error:
-            raise ValueError(f"{table}: {error}") from None
-        self._native = self._opened(names.iloc[0]).size
-        width, height = self._native
-        self._scaled, self.size = size, size or (height if height == width else None)
+            raise InputError(f"{table}: {error}", field=str(table)) from None
+        # Width and height of every file, which the first one sets, and the side after scaling.
+        self._file_size: tuple[int, int] | None = None
+        self._scaled_size: int | None = None
+        width, height = self._open(names.iloc[0]).size
+        self._file_size = (width, height)
+        self._scaled_size = size
+        self.size = size or (height if height == width else None)
 
     @property
     def codes(self) -> Tensor:
@@ -102,9 +114,13 @@ class ImageSet:
         digest = hashlib.sha256()
         for name, path in self._files.items():
             digest.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
-        card = {"images": len(self._files), "scaled": self._scaled, "sha256": digest.hexdigest()}
-        width, height = self._native
-        if self._scaled is not None and width != height:
+        card = {
+            "images": len(self._files),
+            "scaled": self._scaled_size,
+            "sha256": digest.hexdigest(),
+        }
+        width, height = self._file_size
+        if self._scaled_size is not None and width != height:
             card["cut_from"] = f"{width}×{height} pixels to the square in the middle"
         return card
 
@@ -112,8 +128,8 @@ class ImageSet:
         """Codes of n rows drawn without replacement, float32 (n, 1); ValueError for too many."""
         if n > len(self._files):
             raise ValueError(f"{self._table} has {len(self._files)} images, {n} were asked for")
-        drawn = seeding.rng(seed, "image set").permutation(len(self._files))[:n]
-        return self.codes[drawn]
+        rows = seeding.rng(seed, "image set").permutation(len(self._files))[:n]
+        return self.codes[rows]
 
     def synthesize(self, w: ArrayLike, **scene: float) -> Tensor:
         """The images of rows, float32 (n, 3, height, width) in [0, 1].
@@ -124,64 +140,136 @@ class ImageSet:
         """
         if scene:
             raise ValueError(f"a set of images has no scene parameters: {sorted(scene)}")
-        rows, names = torch.as_tensor(w).detach().cpu().numpy(), list(self._files)
+        rows = torch.as_tensor(w).detach().cpu().numpy()
+        names = list(self._files)
         if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, np.arange(len(names))).all():
             raise ValueError(f"codes must be numbers of rows of {self._table}, (n, 1)")
-        pixels = np.stack([np.asarray(self._opened(names[int(row)])) for row in rows[:, 0]])
+        pixels = np.stack([np.asarray(self._open(names[int(row)])) for row in rows[:, 0]])
         return torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device).float() / 255
 
-    def _opened(self, name: str) -> Image.Image:
-        """One image as it is shown."""
-        place = f"{self._table}: {name}"
+    def _open(self, name: str) -> Image.Image:
+        """Read one file, upright and scaled; InputError where it is no picture of this set."""
+        source = f"{self._table}: {name}"
         try:
-            upright = pictures.read_picture(self._files[name])
+            picture = pictures.read_picture(self._files[name])
         except FileNotFoundError as error:  # it was there when the table was read
-            raise ValueError(f"{place} is no readable image ({error})") from error
+            raise InputError(
+                f"{source} is no readable image ({error})", field=name, expected="a readable image"
+            ) from error
         except pictures.UnreadablePicture as error:
-            raise ValueError(f"{place} {error}") from error
-        if upright.size != (native := getattr(self, "_native", upright.size)):
-            found = "{}×{} pixels and the first image {}×{}".format(*upright.size, *native)
-            raise ValueError(f"{place} is {found}: images of a set are of one size")
-        if self._scaled is None:
-            return upright
-        square = pictures.cut(upright)
-        return square.resize((self._scaled, self._scaled), Image.Resampling.LANCZOS)
+            raise InputError(
+                f"{source} {error}", field=name, found=error.reason, expected="a readable image"
+            ) from error
+        if self._file_size is not None and picture.size != self._file_size:
+            size = f"{picture.size[0]}×{picture.size[1]}"
+            first_size = f"{self._file_size[0]}×{self._file_size[1]}"
+            raise InputError(
+                f"{source} is {size} pixels and the first image {first_size}: images of a set are "
+                "of one size",
+                field=name,
+                found=size,
+                expected=first_size,
+            )
+        if self._scaled_size is None:
+            return picture
+        square = pictures.cut(picture)
+        return square.resize((self._scaled_size, self._scaled_size), Image.Resampling.LANCZOS)
 
 
-def _files(names: pd.Series, folder: Path) -> dict[str, Path]:
-    """Name in the table → path; names are those of files below the folder."""
-    found = paths_on_disk(folder, names)
+def _find_files(names: pd.Series, folder: Path) -> dict[str, Path]:
+    """Find the files of a table below its folder.
+
+    Args:
+        names: of the files as they stand in the table, by row of the table.
+        folder: of the table.
+
+    Returns:
+        Name in the table → path.
+
+    Raises:
+        InputError: a name leads out of the folder or occurs twice, or a file is missing.
+    """
+    files = paths_on_disk(folder, names)
     for row, path in names.map(PurePath).items():
         # A link in the folder is its owner's, a path out of it the table's.
         if path.is_absolute() or ".." in path.parts:
-            raise ValueError(f"row {row}: {names[row]!r} lies outside of the folder of the table")
+            raise InputError(
+                f"row {row}: {names[row]!r} lies outside of the folder of the table",
+                field=f"row {row}",
+                found=names[row],
+                expected="a file within the folder of the table",
+            )
     for row in names.index[names.map(PurePath).duplicated()]:
-        raise ValueError(f"row {row}: the file {names[row]!r} stands in an earlier row as well")
-    if missing := [name for name, path in found.items() if not path.is_file()]:
-        raise ValueError(f"no file {missing[0]!r} in {folder} ({len(missing)} are missing)")
-    return found
+        raise InputError(
+            f"row {row}: the file {names[row]!r} stands in an earlier row as well",
+            field=f"row {row}",
+            found=names[row],
+            expected="every file once",
+        )
+    missing = [name for name, path in files.items() if not path.is_file()]
+    if missing:
+        raise InputError(
+            f"no file {missing[0]!r} in {folder} ({len(missing)} are missing)",
+            field=missing[0],
+            expected=f"a file in {folder}",
+        )
+    return files
 
 
-def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, whole: bool):
-    """Places of the images in their units."""
+def _index_of_images(
+    frame: pd.DataFrame,
+    names: pd.Series,
+    levels: Mapping[str, Sequence[object]],
+    unit: str,
+    whole: bool,
+) -> pd.DataFrame:
+    """Names, units and levels of the images of a table.
+
+    Args:
+        frame: the table.
+        names: of the files, in its order.
+        levels: attribute → its levels, from the lowest to the highest.
+        unit: the column that says which images belong together.
+        whole: whether a unit must have an image at each combination of levels.
+
+    Returns:
+        A row per image: image_id, transect, and `<attribute>_level` from 0 on.
+
+    Raises:
+        InputError: a unit lacks a combination of levels.
+        ValueError: an unknown level, or two images at one combination of a unit.
+    """
     index = pd.DataFrame({"image_id": names, "transect": frame[unit]})
-    for name, known in levels.items():
-        cells = comparable(frame[name])
-        texts = comparable(pd.Series([*known], dtype=object)).tolist()
-        arguments.require_members(cells.unique(), texts, f"level of {name}")
-        index[f"{name}_level"] = cells.map({text: k for k, text in enumerate(texts)})
+    for attribute, attribute_levels in levels.items():
+        cells = comparable(frame[attribute])
+        texts = comparable(pd.Series(list(attribute_levels), dtype=object)).tolist()
+        arguments.require_members(cells.unique(), texts, f"level of {attribute}")
+        index[f"{attribute}_level"] = cells.map({text: level for level, text in enumerate(texts)})
     arguments.require_distinct(index, index.columns[1:], "place of a unit")
-    expected = int(np.prod([len(known) for known in levels.values()]))
+    n_combinations = math.prod(len(attribute_levels) for attribute_levels in levels.values())
     counts = index["transect"].value_counts(sort=False)
-    if whole and (lacking := counts[counts < expected]).size:
-        found = f"{lacking.iloc[0]} of {expected} combinations of levels"
-        others = f"{lacking.size - 1} others lack some too (whole=False takes them)"
-        raise ValueError(f"unit {lacking.index[0]} has {found}, and {others}")
+    incomplete = counts[counts < n_combinations]
+    if whole and incomplete.size:
+        name = incomplete.index[0]
+        count = incomplete.iloc[0]
+        raise InputError(
+            f"unit {name} has {count} of {n_combinations} combinations of levels, and "
+            f"{incomplete.size - 1} others lack some too (whole=False takes them)",
+            field=f"unit {name}",
+            found=f"{count} images",
+            expected=f"{n_combinations} images",
+        )
     return index.reset_index(drop=True)
 
 
 def pictures_of(specification: Specification, table: Path, file: str) -> ImageSet:
-    """The pictures of a table, which names their files in a column; all else is read elsewhere."""
+    """Open the pictures of a table of an audit.
+
+    Args:
+        specification: of the audit; a model on the network sets the size of the pictures.
+        table: that names the files.
+        file: its column of the files; the other columns are not read here.
+    """
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
     return ImageSet(table, {}, unit=file, file=file, size=size)

@@ -17,65 +17,107 @@ from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator, synthesize_to_store
 from faceaudit.generators.stylegan2 import StyleGenerator
 from faceaudit.models.answers import ask_and_keep
-from faceaudit.models.local import LocalModel, imported, local_model
+from faceaudit.models.local import LocalModel, import_object, local_model
 from faceaudit.people.labels import Labels
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_shape
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash
 
-SAMPLES = "audit/samples"
+SAMPLES_DRAW = "audit/samples"
 """Key of the draw of the codes of which directions are found."""
-LAST = "transects"
-STAGES = {"samples": "sampled images", LAST: "matched images"}
-STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
-"""Part of an audit → how the report calls it, if not by its name."""
+TRANSECTS = "transects"
+"""The last part of an audit, whose labels are those of its report."""
+_CROPS = "-crops"
+"""End of the stage at which people are asked about crops of a part's images."""
+STAGE_NAMES = {
+    "samples": "sampled images",
+    f"samples{_CROPS}": "crops of sampled images",
+    TRANSECTS: "matched images",
+    f"{TRANSECTS}{_CROPS}": "crops of matched images",
+}
+"""Stage of an audit → its name in the report. Rounds of a calibration are called by the stage."""
 
 
 # --- codes and images
 
 
 def generator_of(specification: Specification, device: str = "cpu") -> Generator:
-    """The generator that an audit file names, with a `card`; an object has a device of its own."""
+    """Open the generator that an audit file names.
+
+    Args:
+        specification: of the audit.
+        device: "cpu" or "cuda", where a network makes images; an object of Python chooses its own.
+
+    Returns:
+        The generator, with a `card` for the report.
+
+    Raises:
+        InputError: the object of Python is no generator.
+    """
+    if isinstance(specification.generator, Style):
+        return _style_generator(specification, device)
+    return _python_generator(specification)
+
+
+def _style_generator(specification: Specification, device: str) -> StyleGenerator:
+    """The generator of a file of weights; its card has the file's hash."""
     source = specification.generator
-    if isinstance(source, Style):
-        path = specification.beside(source.weights)
-        network = load_checkpoint(path, kind=source.kind)
-        found = StyleGenerator(
-            network, device, truncation=source.truncation, precision=source.precision
-        )
-        found.card |= {"sha256": file_hash(path)}
-        if source.precision != "float32":
-            found.card["grey_levels_from_float32"] = found.rounding()
-        return found
-    where = f"{specification.path}: generator.object"
-    inner = imported(source.object, where)
-    inner = inner() if isinstance(inner, type) else inner
+    path = specification.beside(source.weights)
+    network = load_checkpoint(path, kind=source.kind)
+    generator = StyleGenerator(
+        network, device, truncation=source.truncation, precision=source.precision
+    )
+    generator.card["sha256"] = file_hash(path)
+    if source.precision != "float32":
+        generator.card["grey_levels_from_float32"] = generator.rounding()
+    return generator
+
+
+def _python_generator(specification: Specification) -> Generator:
+    """The generator of an object of Python, or of a class that is made one."""
+    source = specification.generator
+    field_name = f"{specification.path}: generator.object"
+    inner = import_object(source.object, field_name)
+    if isinstance(inner, type):
+        inner = inner()
     if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
-        raise fault("no_generator", where, source.object)
+        expected = "an object with sample(n, seed), synthesize(w) and latent_dim"
+        raise InputError(
+            f"{field_name} is {source.object}, {expected} was expected",
+            field="generator.object",
+            found=source.object,
+            expected=expected,
+        )
+
+    def sample(n: int, seed: int) -> torch.Tensor:
+        return torch.as_tensor(inner.sample(n, seed), dtype=torch.float32)
 
     def synthesize(w: torch.Tensor) -> torch.Tensor:
         images = torch.as_tensor(inner.synthesize(w), dtype=torch.float32)
         if images.ndim != 4 or images.shape[1] not in (1, 3):
-            raise ValueError(
-                f"{where} {source.object}: synthesize gave images of the shape "
-                f"{tuple(images.shape)}, (n, 3, height, width) was expected, or (n, 1, height, "
-                "width) of grey ones"
+            shape = tuple(images.shape)
+            raise InputError(
+                f"{field_name} {source.object}: synthesize gave images of the shape {shape}, "
+                "(n, 3, height, width) was expected, or (n, 1, height, width) of grey ones",
+                field="generator.object",
+                found=shape,
+                expected="(n, 3, height, width) or (n, 1, height, width)",
             )
         return images.expand(-1, 3, -1, -1)  # of grey images, three equal channels
 
     return SimpleNamespace(
         latent_dim=int(inner.latent_dim),
         device=torch.device(getattr(inner, "device", "cpu")),
-        sample=lambda n, seed: torch.as_tensor(inner.sample(n, seed), dtype=torch.float32),
+        sample=sample,
         synthesize=synthesize,
         card={"object": source.object, "version": source.version},
     )
 
 
-def sampled_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
-    """Codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
+def sample_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
+    """Draw codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
     codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
     codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
     require_shape(codes, f"the generator's sample({n}, seed)", (n, generator.latent_dim))
@@ -91,8 +133,9 @@ class RatedImages:
         generator: of the images.
         folder: that keeps the images of every part of the audit, and their codes.
         ask: the audit, images, attributes and `stage` → labels, see `people.ask_for_labels`.
-        about: of the part `people` of the report, a row for each time that people were asked.
-        limits: of the report, that people brought.
+        people_records: rows of the part `people` of the report, one for each time that people were
+            asked.
+        limits: of the report, that people brought; keys without values, so that each is there once.
         device: on which a reader's file computes.
     """
 
@@ -100,55 +143,103 @@ class RatedImages:
     generator: Generator
     folder: Path
     ask: Callable[..., Labels]
-    about: list[dict[str, Any]] = field(default_factory=list)
+    people_records: list[dict[str, Any]] = field(default_factory=list)
     limits: dict[str, None] = field(default_factory=dict)
     device: str = "cpu"
 
     @torch.no_grad()
-    def made(self, codes: np.ndarray, part: str) -> np.ndarray:
-        """The images of codes (n, D), made once and kept under the name of a part."""
+    def synthesize(self, codes: np.ndarray, part: str) -> np.ndarray:
+        """The images of codes (n, D), which are made once and kept under the name of a part."""
         self.folder.mkdir(parents=True, exist_ok=True)
         np.save(self.folder / f"{part}_codes.npy", codes.astype(np.float32))
         return synthesize_to_store(self.generator, codes, self.folder / f"{part}.npy")
 
-    def look(
-        self, images: np.ndarray, part: str, names: list[str], raters: int | None = None
+    def rate(
+        self, images: np.ndarray, part: str, attributes: list[str], raters: int | None = None
     ) -> tuple[Labels, Labels]:
-        """What people say of a part's images: of whole pictures, and with crops where there are.
+        """Ask people about a part's images.
 
-        Gender is asked on crops alone, but in the last part, whose labels are of whole pictures.
+        Where the calibration has a crop, gender is asked on crops; in the last part, whose labels
+        are those of the report, it is asked on whole images as well.
+
+        Args:
+            images: uint8 (n, 3, height, width), of the part.
+            part: of the audit.
+            attributes: that people are asked about.
+            raters: people for each image, by default as many as the audit file says.
+
+        Returns:
+            Labels by whole images, and labels with those by crops in place of the same attributes
+            by whole images.
+
+        Raises:
+            PeopleNeeded: people have to answer first, about whole images or crops.
         """
-        own, crop = self.specification, getattr(self.specification.calibration, "crop", None)
-        people = own.people.model_copy(update={"raters": raters} if raters else {})
-        own = own.model_copy(update={"people": people})
-        on_crops = [ON_CROPS] if crop and ON_CROPS in names else []
-        tasks = {part: (images, [n for n in names if part == LAST or n not in on_crops])}
-        tasks[f"{part}-crops"] = cropped(images, crop or (0, 0, 1, 1)), on_crops
-        found, scores, error, waiting = [], {}, {}, []
-        for stage, task in tasks.items():
+        labels_by_stage = self._ask_about_stages(images, part, attributes, raters)
+        scores = {}
+        squared_errors = {}
+        for stage, labels in labels_by_stage.items():
+            for name in labels.scores:
+                scores[name] = labels.scores[name].to_numpy()
+            for name in labels.squared_errors:
+                squared_errors[name] = labels.squared_errors[name].to_numpy()
+            self._keep_record(stage, labels)
+        whole = next(iter(labels_by_stage.values()))
+        combined = Labels(
+            pd.DataFrame(scores)[attributes], squared_errors=pd.DataFrame(squared_errors)
+        )
+        return whole, combined
+
+    def _ask_about_stages(
+        self, images: np.ndarray, part: str, attributes: list[str], raters: int | None
+    ) -> dict[str, Labels]:
+        """Labels by stage, of whole images and then of crops; see `rate`.
+
+        Both kinds of tasks are written before the audit stops for people.
+        """
+        audit = self.specification
+        people = audit.people
+        if raters:
+            people = people.model_copy(update={"raters": raters})
+        audit = audit.model_copy(update={"people": people})
+        crop = getattr(self.specification.calibration, "crop", None)
+        on_crops = [ON_CROPS] if crop and ON_CROPS in attributes else []
+        on_whole = [name for name in attributes if part == TRANSECTS or name not in on_crops]
+        tasks = {}
+        if on_whole:
+            tasks[part] = (images, on_whole)
+        if on_crops:
+            tasks[f"{part}{_CROPS}"] = (crop_images(images, crop), on_crops)
+        labels_by_stage = {}
+        missing = []
+        for stage, (shown_images, names) in tasks.items():
             try:
-                found += [(stage, self.ask(own, *task, stage=stage))] if task[1] else []
+                labels_by_stage[stage] = self.ask(audit, shown_images, names, stage=stage)
             except PeopleNeeded as stop:
-                waiting.append(str(stop))
-        if waiting:
-            raise PeopleNeeded("\n".join(waiting))
-        for stage, said in found:
-            scores |= {name: said.scores[name].to_numpy() for name in said.scores}
-            error |= {name: said.error[name].to_numpy() for name in said.error}
-            called = {"stage": STAGES.get(stage, stage.replace("-", " "))}
-            self.about.append(said.about | called | ({} if stage in STAGES else {"agreement": []}))
-            self.limits |= dict.fromkeys(said.limits)
-        return found[0][1], Labels(pd.DataFrame(scores)[names], error=pd.DataFrame(error))
+                missing.append(str(stop))
+        if missing:
+            raise PeopleNeeded("\n".join(missing))
+        return labels_by_stage
+
+    def _keep_record(self, stage: str, labels: Labels) -> None:
+        """Add what the report says of people at a stage; rounds have no table of agreement."""
+        record = labels.people_record | {"stage": STAGE_NAMES.get(stage, stage.replace("-", " "))}
+        if stage not in STAGE_NAMES:
+            record["agreement"] = []
+        self.people_records.append(record)
+        self.limits.update(dict.fromkeys(labels.limits))
 
     @cached_property
     def readers(self) -> list[LocalModel]:
         """The models that measure what people are not asked."""
-        folder, given = self.specification.beside(Path()), self.specification.calibration
-        readers = given.readers if given else []
-        return [local_model(one, folder, "measures", self.device) for one in readers]
+        calibration = self.specification.calibration
+        if calibration is None:
+            return []
+        folder = self.specification.beside(Path())
+        return [local_model(part, folder, "measures", self.device) for part in calibration.readers]
 
-    def measured(self, images: np.ndarray) -> pd.DataFrame:
-        """Measures of images, a column each; NaN where a reader found no face."""
+    def measure(self, images: np.ndarray) -> pd.DataFrame:
+        """Measures of images by the readers, a column each; NaN where a reader found no face."""
         columns = {}
         for reader, model in enumerate(self.readers, 1):
             values, _ = ask_and_keep(model, images, self.folder / "measures")
@@ -157,8 +248,11 @@ class RatedImages:
         return pd.DataFrame(columns, index=range(len(images)))
 
 
-def cropped(images: np.ndarray, crop: Crop) -> np.ndarray:
-    """The part of images (n, 3, height, width) that a crop shows."""
-    sides = images.shape[:1:-1] * 2
-    left, top, right, bottom = (round(end * n) for end, n in zip(crop, sides, strict=True))
+def crop_images(images: np.ndarray, crop: Crop) -> np.ndarray:
+    """The part of images (n, 3, height, width) that a crop shows: left, top, right and bottom."""
+    height, width = images.shape[2:]
+    left = round(crop[0] * width)
+    top = round(crop[1] * height)
+    right = round(crop[2] * width)
+    bottom = round(crop[3] * height)
     return images[:, :, top:bottom, left:right]

@@ -19,16 +19,19 @@ from scipy.special import expit, softmax
 from tqdm import tqdm
 
 from faceaudit.file.parts import Preparation
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 
-Gives = Literal["probability", "embedding", "measures"]
-Wanted, Done, Say = dict[str, int], Callable[[int], Any], Callable[[str], None]
-"""Row of every image by its key; what is told how many more of them have an answer; what takes a
-sentence for the user."""
+OutputKind = Literal["probability", "embedding", "measures"]
+PendingRows = dict[str, int]
+"""Images that have no answer yet: key of the image → its row among all images."""
+Progress = Callable[[int], Any]
+"""Takes how many more images were asked about."""
+Notify = Callable[[str], None]
+"""Takes a sentence for the user."""
 
 NO_FACE = "no face found"
 """The reason of a missing answer that is an outcome; any other reason is a failed call."""
-ROUNDING = 1e-5
+PROBABILITY_ROUNDING = 1e-5
 """How far off [0, 1] a float32 probability may be by rounding."""
 
 # tqdm's own lock is for several processes, and a kernel that ends leaves it to the system.
@@ -63,100 +66,175 @@ class Reading:
             of two is the positive class.
     """
 
-    gives: Gives = "probability"
+    gives: OutputKind = "probability"
     activation: Literal["none", "sigmoid", "softmax"] = "none"
     index: int | None = None
     classes: tuple[int, ...] | None = None
 
     @property
-    def positive(self) -> int | None:
-        """The column of the positive class; None where it is not given."""
+    def positive_column(self) -> int | None:
+        """The column of the positive class; None where the audit file does not say which."""
         if self.index is None and self.classes is not None and len(self.classes) == 2:
             return self.classes[1]
         return self.index
 
     def card(self) -> dict[str, Any]:
         """How outputs are read, as JSON takes it; without `classes` where there are none."""
-        said = asdict(self)
+        card = asdict(self)
         if self.classes is None:  # models that were asked before there was this key keep their hash
-            del said["classes"]
-        return said
+            del card["classes"]
+        return card
 
-    def __call__(self, raw: Any, n: int, name: str, missing: bool = False) -> np.ndarray:
-        """Answers about n images, float64 (n,) or (n, d); `missing`: NaN stands for "no face"."""
+    def __call__(
+        self, raw: Any, n_images: int, name: str, allow_missing: bool = False
+    ) -> np.ndarray:
+        """Read the answers about images.
+
+        Args:
+            raw: output of the model (n_images, …), an array, a tensor or a list.
+            n_images: how many images the model was shown.
+            name: of the model, for messages.
+            allow_missing: whether a row of NaN alone stands for "no face found".
+
+        Returns:
+            float64, (n_images,) probabilities or (n_images, d) vectors; NaN where no face was
+            found.
+
+        Raises:
+            InputError: the output has another shape, is not finite, or is not of the kind that
+                `gives` says.
+        """
         if hasattr(raw, "detach"):  # a tensor of torch, which NumPy takes without gradients alone
             raw = raw.detach().cpu()
         try:
             rows = np.asarray(raw, np.float64)
         except (TypeError, ValueError, RuntimeError):
-            raise ValueError(f"{name}: the answers are no numbers") from None
-        if rows.ndim == 0 or len(rows) != n or not rows.size:
-            raise ValueError(f"{name}: shape {rows.shape} for {n} images, {n} rows were expected")
-        rows = rows.reshape(n, -1)
-        silent = np.isnan(rows).all(1) & missing
-        if (bad := ~np.isfinite(rows) & ~silent[:, None]).any():
-            raise fault("not_finite", name, rows[bad][0], bad.any(1).argmax())
+            raise InputError(
+                f"{name}: the answers are no numbers", field=name, expected="numbers"
+            ) from None
+        if rows.ndim == 0 or len(rows) != n_images or not rows.size:
+            raise InputError(
+                f"{name}: shape {rows.shape} for {n_images} images, {n_images} rows were expected",
+                field=name,
+                found=rows.shape,
+                expected=f"{n_images} rows",
+            )
+        rows = rows.reshape(n_images, -1)
+        without_face = np.isnan(rows).all(axis=1) & allow_missing
+        self._require_finite(rows, without_face, name)
         if self.gives == "probability":
-            return self._score(rows, name)
+            return self._probabilities(rows, name)
         if self.gives == "embedding" and (rows.shape[1] < 2 or not rows.any(axis=1).all()):
-            raise ValueError(f"{name}: one number an image is no vector of a face, nor are zeros")
+            raise InputError(
+                f"{name}: one number an image is no vector of a face, nor are zeros",
+                field=name,
+                expected="a vector of each face",
+            )
         return rows
 
-    def _score(self, rows: np.ndarray, name: str) -> np.ndarray:
-        numbers = rows.shape[1]
-        if self.classes is not None and max(self.classes) >= numbers:
-            raise ValueError(
-                f"{name}: output.classes is {[*self.classes]}, but there are {numbers} numbers an "
-                f"image; columns from 0 to {numbers - 1} were expected"
+    @staticmethod
+    def _require_finite(rows: np.ndarray, without_face: np.ndarray, name: str) -> None:
+        """Raise InputError where an image (n, d) with a face has an answer that is not finite."""
+        bad = ~np.isfinite(rows) & ~without_face[:, None]
+        if bad.any():
+            value = rows[bad][0]
+            image = bad.any(axis=1).argmax()
+            raise InputError(
+                f"{name}: the answer is {value} for image {image} of the batch, finite numbers "
+                "were expected",
+                field=f"{name}, image {image} of the batch",
+                found=float(value),
+                expected="finite numbers",
             )
-        if self.activation == "softmax" and self.classes is None and numbers > 2:
-            raise ValueError(
-                f"{name}: {numbers} numbers an image for softmax over two classes; give "
-                "output.classes, the columns of the classes, such as [8, 7], where the second is "
-                "the positive class"
+
+    def _probabilities(self, rows: np.ndarray, name: str) -> np.ndarray:
+        """Probabilities (n,) of the positive class, from outputs (n, columns)."""
+        columns = rows.shape[1]
+        self._require_classes(columns, name)
+        positive = self.positive_column
+        if positive is None and columns == 1:
+            positive = 0
+        if positive is None or not 0 <= positive < columns:
+            raise InputError(
+                f"{name}: output.index is {'missing' if positive is None else positive}, but there "
+                f"are {columns} numbers an image; say which one is the positive class, from 0",
+                field="output.index",
+                found=positive,
+                expected=f"a column from 0 to {columns - 1}",
             )
-        index = 0 if self.positive is None and numbers == 1 else self.positive
-        if index is None or not 0 <= index < numbers:
-            raise fault("no_index", name, index, numbers)
         if self.activation == "softmax":
-            columns = [*range(numbers)] if self.classes is None else [*self.classes]
-            return softmax(rows[:, columns], axis=1)[:, columns.index(index)]
+            classes = list(range(columns)) if self.classes is None else list(self.classes)
+            return softmax(rows[:, classes], axis=1)[:, classes.index(positive)]
+        scores = rows[:, positive]
         if self.activation == "sigmoid":
-            return expit(rows[:, index])
-        score = rows[:, index]
-        if ((score < -ROUNDING) | (score > 1 + ROUNDING)).any():
-            raise fault("no_probabilities", name, np.nanmin(score), np.nanmax(score))
-        return score.clip(0, 1)
+            return expit(scores)
+        outside = (scores < -PROBABILITY_ROUNDING) | (scores > 1 + PROBABILITY_ROUNDING)
+        if outside.any():
+            least = np.nanmin(scores)
+            most = np.nanmax(scores)
+            raise InputError(
+                f"{name}: answers from {least:.4g} to {most:.4g}, probabilities in [0, 1]; "
+                "set output.activation to sigmoid or softmax if they are logits",
+                field="output.activation",
+                found=(float(least), float(most)),
+                expected="probabilities in [0, 1]",
+            )
+        return scores.clip(0, 1)
+
+    def _require_classes(self, columns: int, name: str) -> None:
+        """Raise InputError where `classes` do not fit an output of so many columns."""
+        if self.classes is not None and max(self.classes) >= columns:
+            raise InputError(
+                f"{name}: output.classes is {list(self.classes)}, but there are {columns} numbers "
+                f"an image; columns from 0 to {columns - 1} were expected",
+                field="output.classes",
+                found=self.classes,
+                expected=f"columns from 0 to {columns - 1}",
+            )
+        if self.activation == "softmax" and self.classes is None and columns > 2:
+            raise InputError(
+                f"{name}: {columns} numbers an image for softmax over two classes; give "
+                "output.classes, the columns of the classes, such as [8, 7], where the second is "
+                "the positive class",
+                field="output.classes",
+                expected="the columns of the classes",
+            )
 
 
 @dataclass
 class BlackBox:
-    """A model of which nothing is known but its answers, which its `fill` puts into a cache.
+    """A model of which only the answers are known; its `fill_cache` puts them into a cache.
 
     Attributes:
         name: for messages, for example the file's.
-        said: what the model is, for the card: whatever changes its answers.
+        description: what the model is, for the card: whatever changes its answers.
         reading: how its outputs are read.
-        preparation: what images go through before; None: it is not ours to say.
+        preparation: what is done to images before the model gets them; None where the model does
+            that itself.
     """
 
     name: str
-    said: dict[str, Any]
+    description: dict[str, Any]
     reading: Reading
     preparation: Preparation | None = None
 
     @property
     def hash(self) -> str:
         """SHA-256 of all that the answers depend on; the name of a file is no part of it."""
-        matters = {name: part for name, part in self.said.items() if name != "file"}
-        said = json.dumps([matters, self.reading.card()], sort_keys=True)
-        return hashlib.sha256(said.encode()).hexdigest()
+        hashed = {key: value for key, value in self.description.items() if key != "file"}
+        content = json.dumps([hashed, self.reading.card()], sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()
 
     def card(self) -> dict[str, Any]:
         """What the model is, as JSON takes it: kind, file, SHA-256, preparation, output, hash."""
-        return {"name": self.name, **self.said, "output": self.reading.card(), "hash": self.hash}
+        return {
+            "name": self.name,
+            **self.description,
+            "output": self.reading.card(),
+            "hash": self.hash,
+        }
 
-    def seen(self, images: np.ndarray) -> np.ndarray:
+    def cut_images(self, images: np.ndarray) -> np.ndarray:
         """The part of images (n, 3, height, width) that the model sees, before it is scaled."""
         return images if self.preparation is None else self.preparation.cut(images)
 
@@ -187,46 +265,50 @@ class AnswerCache:
 
     def __init__(self, folder: Path, model: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.path, self._model = folder / "answers.sqlite", model
-        self._found: dict[str, tuple[bytes | None, str]] = {}
+        self.path = folder / "answers.sqlite"
         self.calls = 0
-        with self._faults_in_words():
-            self._base = sqlite3.connect(self.path, timeout=60)
-            self.close = self._base.close
+        self._model = model
+        # Key of an image → the bytes of its answer and the reason, as in the table.
+        self._answers: dict[str, tuple[bytes | None, str]] = {}
+        with self._errors_with_advice():
+            self._connection = sqlite3.connect(self.path, timeout=60)
+            self.close = self._connection.close
             try:
                 # Nothing waits for the disk: the system writes on when this process is killed.
-                self._base.executescript(
+                self._connection.executescript(
                     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
                     "CREATE TABLE IF NOT EXISTS calls (model TEXT, image TEXT, value BLOB, "
                     "reason TEXT, time TEXT DEFAULT CURRENT_TIMESTAMP); "
                     "CREATE INDEX IF NOT EXISTS by_model ON calls (model)"
                 )
-                rows = "SELECT image, value, reason FROM calls WHERE model = ? ORDER BY rowid"
-                self._take(self._base.execute(rows, [model]))
+                query = "SELECT image, value, reason FROM calls WHERE model = ? ORDER BY rowid"
+                self._remember(self._connection.execute(query, [model]))
             except sqlite3.Error:
                 self.close()
                 raise
 
     def add(self, keys: Sequence[str], values: Sequence[Any], reasons: Sequence[str]) -> None:
-        """Keep one row for each image; a value counts where the reason is ""."""
+        """Write one row for each image; a value counts where the reason is ""."""
         rows = [
             (key, None if reason else np.asarray(value, "<f8").tobytes(), str(reason))
             for key, value, reason in zip(keys, values, reasons, strict=True)
         ]
-        with self._faults_in_words(), self._base:
+        with self._errors_with_advice(), self._connection:
             insert = "INSERT INTO calls (model, image, value, reason) VALUES (?, ?, ?, ?)"
-            self._base.executemany(insert, [(self._model, *row) for row in rows])
-        self._take(rows)
+            self._connection.executemany(insert, [(self._model, *row) for row in rows])
+        self._remember(rows)
 
     @contextmanager
-    def _faults_in_words(self) -> Iterator[None]:
+    def _errors_with_advice(self) -> Iterator[None]:
+        """Turn an error of SQLite into an OSError that says how to go on."""
         try:
             yield
         except sqlite3.OperationalError as error:
             # The low byte is the kind of error. A quota, or a limit on the size of a file, shows
             # as an error of input and output.
-            no_room = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-            advice = "make room there" if no_room else "see that this folder can be written to"
+            kind = error.sqlite_errorcode & 0xFF
+            disk_is_full = kind in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+            advice = "make room there" if disk_is_full else "see that this folder can be written to"
             raise OSError(
                 f"{self.path.parent}: the answers of the model cannot be kept there ({error}); "
                 f"what was answered before is kept: {advice} and run the same command again, "
@@ -235,38 +317,67 @@ class AnswerCache:
 
     def has(self, key: str) -> bool:
         """Whether an image has an answer; a failed call is none."""
-        return key in self._found and self._found[key][1] in ("", NO_FACE)
+        return key in self._answers and _is_answer(self._answers[key][1])
 
     def has_failed(self, key: str) -> bool:
         """Whether an image was asked about, and every call about it failed."""
-        return key in self._found and not self.has(key)
+        return key in self._answers and not self.has(key)
 
     def has_answers(self) -> bool:
         """Whether the model ever answered about an image."""
-        return any(map(self.has, self._found))
+        return any(self.has(key) for key in self._answers)
 
     def answers(self, keys: Sequence[str]) -> ModelAnswers:
-        """What is kept of images, in their order."""
-        values = [np.frombuffer(self._found[key][0] or b"", "<f8") for key in keys]
+        """The answers about images that were asked about, in the order of the keys."""
+        values = []
+        reasons = []
+        for key in keys:
+            content, reason = self._answers[key]
+            values.append(np.frombuffer(content or b"", "<f8"))
+            reasons.append(reason)
         width = max([1, *map(len, values)])
-        filled = np.array([value if len(value) else [np.nan] * width for value in values])
-        reasons = np.array([self._found[key][1] for key in keys], str)
-        return ModelAnswers(filled if width > 1 else filled[:, 0], reasons)
+        missing = [np.nan] * width
+        table = np.array([value if len(value) else missing for value in values])
+        return ModelAnswers(table if width > 1 else table[:, 0], np.array(reasons, str))
 
-    def _take(self, rows: Iterable[tuple[str, bytes | None, str]]) -> None:
-        for key, value, reason in rows:
+    def _remember(self, rows: Iterable[tuple[str, bytes | None, str]]) -> None:
+        """Take rows of the table over: key, bytes and reason; no failure replaces an answer."""
+        for key, content, reason in rows:
             self.calls += 1
-            if not self.has(key) or reason in ("", NO_FACE):
-                self._found[key] = value, reason
+            if _is_answer(reason) or not self.has(key):
+                self._answers[key] = (content, reason)
 
 
-def require_answers(values: np.ndarray, where: str) -> None:
-    """Raise ValueError where a model answered nothing (NaN), or the same to every image."""
-    found = values[~np.isnan(values.reshape(len(values), -1)).any(1)]
-    if not len(found):
-        raise ValueError(f"{where} has no answer at all; is it the right column or model?")
-    if len(found) > 1 and np.ptp(found, axis=0).max() == 0:
-        raise fault("constant", where, found[0] if found.ndim == 1 else None)
+def _is_answer(reason: str) -> bool:
+    """Whether a reason is that of an answer, and not of a failed call."""
+    return reason in ("", NO_FACE)
+
+
+def require_answers(values: np.ndarray, source: str) -> None:
+    """Refuse a model that answers nothing (NaN everywhere), or the same to every image.
+
+    Args:
+        values: answers, (n,) or (n, d).
+        source: which answers these are, for the message.
+
+    Raises:
+        InputError: there is no answer, or all are equal.
+    """
+    is_missing = np.isnan(values.reshape(len(values), -1)).any(axis=1)
+    answers = values[~is_missing]
+    if not len(answers):
+        raise InputError(
+            f"{source} has no answer at all; is it the right column or model?", field=source
+        )
+    if len(answers) > 1 and np.ptp(answers, axis=0).max() == 0:
+        constant = "one vector" if answers.ndim > 1 else f"{answers[0]:g}"
+        raise InputError(
+            f"{source} is {constant} for every image; a constant answer shows nothing, is it the "
+            "right column, output, index or preparation, and has the network its weights?",
+            field=source,
+            found=constant,
+            expected="answers that differ between images",
+        )
 
 
 def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> ModelAnswers:
@@ -275,11 +386,17 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
     The same image is asked about once, and what the model does not see of an image is no part of
     it. What another version of the model answered is not used.
     """
-    keys = [*map(image_key, model.seen(images))]
+    keys = [image_key(image) for image in model.cut_images(images)]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:
-        wanted = {key: row for row, key in enumerate(keys) if not cache.has(key)}
-        # Silent, unless somebody looks at a terminal.
-        look = {"unit": " images", "disable": None, "leave": False, "delay": 1}
-        with tqdm(total=len(wanted), desc=model.name, **look) as bar:
-            model.fill(cache, images, wanted, bar.update)
+        pending = {key: row for row, key in enumerate(keys) if not cache.has(key)}
+        bar = tqdm(
+            total=len(pending),
+            desc=model.name,
+            unit=" images",
+            disable=None,  # silent, unless somebody looks at a terminal
+            leave=False,
+            delay=1,
+        )
+        with bar:
+            model.fill_cache(cache, images, pending, bar.update)
         return cache.answers(keys)

@@ -6,46 +6,71 @@ import numpy as np
 
 from faceaudit.file.parts import Http, Model
 from faceaudit.file.specification import Specification
-from faceaudit.models import answers
-from faceaudit.models.answers import BlackBox, Reading
-from faceaudit.models.local import SAME, TRIED, LocalModel, local_model
-from faceaudit.utils.errors import fault
+from faceaudit.models.answers import BlackBox, Reading, ask_and_keep, require_answers
+from faceaudit.models.local import ANSWER_TOLERANCE, CHECKED_IMAGES, LocalModel, local_model
+from faceaudit.utils.errors import InputError
 
 
 def model_of(
-    specification: Specification, given: Model | None = None, device: str = "cpu"
+    specification: Specification, part: Model | None = None, device: str = "cpu"
 ) -> BlackBox:
-    """The model that an audit file describes, or another one of the file, such as a reader's."""
-    recogniser = given is None and specification.kind == "verification"
-    given, gives = given or specification.model, "embedding" if recogniser else "probability"
-    if isinstance(given, Http):
+    """Open a model that an audit file describes.
+
+    Args:
+        specification: of the audit.
+        part: of the audit file that describes the model, such as a reader's; by default the model
+            under audit.
+        device: "cpu" or "cuda", where the network of a file computes.
+    """
+    gives = "probability"
+    if part is None:
+        part = specification.model
+        if specification.kind == "verification":
+            gives = "embedding"
+    if isinstance(part, Http):
         from faceaudit.models.http import RemoteModel  # with requests
 
-        return RemoteModel(given, Reading(gives), specification.design.seed)
-    return local_model(given, specification.beside(Path()), gives, device)
+        return RemoteModel(part, Reading(gives), specification.design.seed)
+    return local_model(part, specification.beside(Path()), gives, device)
 
 
 def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     """Probabilities (n,) of images, NaN where there is no answer; none is asked about again."""
-    score, _ = answers.ask_and_keep(model, images, folder)
-    answers.require_answers(score, model.name)
-    return score
+    scores, _ = ask_and_keep(model, images, folder)
+    require_answers(scores, model.name)
+    return scores
 
 
 def check_model(model: BlackBox, images: np.ndarray) -> None:
-    """Ask a model about 64 of the images twice, in other company, and refuse what is no model.
+    """Ask a model twice about 64 of the images, in batches of other images the second time.
 
     The second time the images come in batches of one, two, three …, from the last to the first. A
     model on the network is not tried, and its answers are judged as they come.
+
+    Raises:
+        InputError: the model gives no answers, the same one to every image, or two to one image.
     """
     if not isinstance(model, LocalModel):
         return
-    images = images[np.unique(np.linspace(0, len(images) - 1, TRIED).astype(int))]
+    rows = np.unique(np.linspace(0, len(images) - 1, CHECKED_IMAGES).astype(int))
+    images = images[rows]
     first, _ = model.ask(images)
-    answers.require_answers(first, model.name)
+    require_answers(first, model.name)
     starts = np.arange(1, len(images)).cumsum()
-    for rows in np.split(np.arange(len(images))[::-1], starts[starts < len(images)]):
-        again, _ = model.ask(images[rows])
-        close = {"rtol": SAME, "atol": SAME, "equal_nan": True}
-        if again.shape != first[rows].shape or not np.allclose(again, first[rows], **close):
-            raise fault("two_answers", model.name)
+    backwards = np.arange(len(images))[::-1]
+    for batch in np.split(backwards, starts[starts < len(images)]):
+        second, _ = model.ask(images[batch])
+        if not _same_answers(first[batch], second):
+            raise InputError(
+                f"{model.name}: two answers for the same image in two batches; it must answer the "
+                "same every time: turn off dropout, batch statistics and random augmentation",
+                field=model.name,
+                expected="the same answer to an image every time",
+            )
+
+
+def _same_answers(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether two answers about the same images are equal up to the rounding of a batch."""
+    return first.shape == second.shape and np.allclose(
+        second, first, rtol=ANSWER_TOLERANCE, atol=ANSWER_TOLERANCE, equal_nan=True
+    )

@@ -1,9 +1,10 @@
 """Models on the network: no image is asked about twice, and a failed call is no answer.
 
-What may be tried again (a timeout, HTTP 429, 500, 503 …) is tried again, as urllib3's `Retry` waits
-and as the endpoint asks. All tries about one image together have a time limit, and one answer has a
-limit of its size, whatever the endpoint sends. An endpoint that gives no answers ends the run in
-one sentence, and so does what no waiting mends (a wrong address, a refused key, a redirect).
+Calls that time out, or fail by HTTP 429, 500, 503 and the like, are tried again after the waits of
+urllib3's `Retry`, or after the wait that the endpoint asks for. All tries about one image together
+have a time limit, and an answer has a limit of its size. The run ends with one sentence when an
+endpoint gives no answers, and when another try cannot help: at a wrong address, a refused key or a
+redirect.
 
 Keys are read from the environment when a call is made, and stand in no card, no file and no
 message. Images are asked about in a random order: an endpoint that changes during an audit would
@@ -30,35 +31,42 @@ from PIL import Image
 from urllib3.util import Retry
 
 from faceaudit.file.parts import Http
-from faceaudit.models.answers import NO_FACE, ROUNDING, AnswerCache, BlackBox, Done, Reading, Wanted
+from faceaudit.models.answers import (
+    NO_FACE,
+    PROBABILITY_ROUNDING,
+    AnswerCache,
+    BlackBox,
+    PendingRows,
+    Progress,
+    Reading,
+)
 from faceaudit.utils import seeding
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 
 FROM_ENVIRONMENT = "env:"
-TRIES = 6
+"""Start of a header's value in the audit file that names a variable of the environment."""
+MAX_TRIES = 6
 """Calls about one image at most."""
 FIRST_WAIT = 0.5
 """Seconds from which the waits between them grow."""
-MOST_BYTES = 1_000_000
+MAX_ANSWER_BYTES = 1_000_000
 """Length of an answer at most, after it was unpacked."""
-CALLS_TO_JUDGE = 40
+MIN_CALLS_TO_STOP = 40
 """Calls after which a run may end because of failures."""
-MOST_FAILURES = 0.3
+MAX_FAILURE_SHARE = 0.3
 """The run ends when a larger share of all calls fails."""
-_AT_A_TIME = 65_536
+_CHUNK_BYTES = 65_536
 """Bytes of an answer that are read at a time."""
 _TOO_MANY_CALLS = 429
-_TRY_AGAIN = (408, 425, _TOO_MANY_CALLS)
+_RETRY_STATUSES = (408, 425, _TOO_MANY_CALLS)
 """Of the statuses that blame the request, which are 400 to 499: those that another try may mend."""
-_HOPELESS = {
-    **dict.fromkeys((401, 403, 407), "refuses the key (HTTP {}); check model.headers"),
-    **dict.fromkeys((404, 405, 410), "takes no images (HTTP {}); check model.url"),
-}
+_KEY_REFUSED = (401, 403, 407)
+_NO_IMAGES_TAKEN = (404, 405, 410)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"(?!\s)[\t\x20-\x7e\x80-\xff]*")
 """What HTTP takes as a header: letters of Latin-1, no line breaks, no space at the start."""
 _HOST = re.compile(r"[\w.:-]+")
-_NO_REPLY = (
+_CALL_ERRORS = (
     requests.RequestException,
     urllib3.exceptions.HTTPError,
     http.client.HTTPException,
@@ -96,7 +104,7 @@ class CallFailed(Exception):
     @property
     def may_pass(self) -> bool:
         """Whether another try may give an answer."""
-        return self.status is None or self.status in _TRY_AGAIN or not 400 <= self.status < 500
+        return self.status is None or self.status in _RETRY_STATUSES or not 400 <= self.status < 500
 
 
 class EndpointSilent(ValueError):
@@ -105,7 +113,13 @@ class EndpointSilent(ValueError):
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back of a call; the content of a success alone is read."""
+    """The reply to a call.
+
+    Attributes:
+        status: of HTTP.
+        headers: of the reply.
+        content: the body, unpacked; empty where the status is no success.
+    """
 
     status: int
     headers: Mapping[str, str]
@@ -113,36 +127,59 @@ class Reply:
 
 
 class _Session(requests.Session):
-    """A session that looks at no redirect: requests reads the whole body of one."""
+    """A session without redirects, of which requests would read the whole body."""
 
     def get_redirect_target(self, resp: requests.Response) -> None:
-        """Where a redirect leads; it is not followed."""
+        """Say that there is no redirect, whatever the reply has."""
 
 
 class RemoteModel(BlackBox):
     """A model behind an address that takes a PNG by POST and answers JSON.
 
-    The address is also sent the header `Idempotency-Key`, so that an endpoint that knows it bills a
-    call once that was repeated because its answer got lost. An empty list or a null on the way to
-    what is read means that no face was found.
+    Each call has the header `Idempotency-Key`, the same for all tries about an image. An endpoint
+    that knows this header bills an image once, also where its first answer got lost. An empty list
+    or a null on the way to the place that is read means that no face was found.
+
+    Raises:
+        InputError: the address holds a password, or headers would travel unencrypted.
     """
 
     def __init__(self, http: Http, reading: Reading, seed: int = 0) -> None:
         parts = urlsplit(http.url)
         address = parts._replace(query="", fragment="").geturl()  # a query may hold a key
         if "@" in parts.netloc:
-            raise fault("key_in_url")
-        here = parts.hostname in ("localhost", "127.0.0.1", "::1")
-        if http.headers and parts.scheme == "http" and not here:
-            raise ValueError(f"model.url {address}: headers would travel unencrypted; use https")
-        said = {"kind": "remote", "url": address, "version": http.version, "read": http.read}
-        super().__init__(address, said, reading)
-        self._http, self._seed, self._next_turn = http, seed, 0.0
-        self._called = self._failed = 0
+            raise InputError(
+                "model.url holds a user name or password, which messages would show; put it into "
+                "model.headers as env:NAME",
+                field="model.url",
+                expected="an address without a user name or password",
+            )
+        is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        if http.headers and parts.scheme == "http" and not is_local:
+            raise InputError(
+                f"model.url {address}: headers would travel unencrypted; use https",
+                field="model.url",
+                found=address,
+                expected="an address that begins with https",
+            )
+        description = {
+            "kind": "remote",
+            "url": address,
+            "version": http.version,
+            "read": http.read,
+        }
+        super().__init__(address, description, reading)
+        self._http = http
+        self._seed = seed
+        self._session = self._new_session()
+        self._next_call_at = 0.0  # of `time.monotonic`
+        # Of the calls about images that no earlier run failed at.
+        self._called = 0
+        self._failed = 0
         self._has_answered = False
+        # Since the last answer.
         self._tries_in_silence = 0
         self._seconds_in_silence = 0.0
-        self._session = self._new_session()
 
     @staticmethod
     def _new_session() -> requests.Session:
@@ -152,142 +189,190 @@ class RemoteModel(BlackBox):
         session.auth = lambda request: request
         return session
 
-    def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
+    def fill_cache(
+        self, cache: AnswerCache, images: np.ndarray, pending: PendingRows, progress: Progress
+    ) -> None:
         """Put answers into a cache, each before the next image is asked about.
 
         Images about which all calls of an earlier run failed come last. Where the model answered
         about others, such an image may be what the endpoint cannot take: these images end no run,
         and keep their failed calls when they fail again.
         """
-        keys = list(wanted)
+        keys = list(pending)
         order = seeding.rng(self._seed, "order of calls").permutation(len(keys))
         shuffled = [keys[place] for place in order]
-        failed = [key for key in shuffled if cache.has_failed(key)]
-        for key in [key for key in shuffled if not cache.has_failed(key)]:
-            self._ask_about(_as_png(images[wanted[key]]), key, cache)
-            done(1)
-        known = cache.has_answers()
-        for place, key in enumerate(failed):
+        failed_before = [key for key in shuffled if cache.has_failed(key)]
+        not_failed = [key for key in shuffled if not cache.has_failed(key)]
+        for key in not_failed:
+            self._ask_about(_encode_png(images[pending[key]]), key, cache)
+            progress(1)
+        has_answers = cache.has_answers()
+        for place, key in enumerate(failed_before):
+            png = _encode_png(images[pending[key]])
             try:
-                self._ask_about(_as_png(images[wanted[key]]), key, cache, again=known)
+                self._ask_about(png, key, cache, again=has_answers)
             except EndpointSilent:
-                if not known:
+                if not has_answers:
                     raise
-                done(len(failed) - place)
+                progress(len(failed_before) - place)
                 return
-            done(1)
+            progress(1)
 
     def _ask_about(self, png: bytes, key: str, cache: AnswerCache, again: bool = False) -> None:
-        """Ask about one image until there is an answer or no patience, and keep each outcome.
+        """Ask about one image until there is an answer or its time is up, and keep each outcome.
 
-        `again`: the calls of an earlier run failed, and another failure says little of the
-        endpoint.
+        Args:
+            png: file of the image.
+            key: of the image, see `image_key`.
+            cache: which takes every call.
+            again: whether an earlier run failed at this image, while others were answered. Then
+                another failure does not count against the endpoint.
+
+        Raises:
+            EndpointSilent: the endpoint gives no answers, or asks for too long a wait.
+            InputError: another try cannot help, or the calls of `max_calls` are used up.
         """
-        retry = Retry(TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
-        left = self._http.total_time
+        retry = Retry(MAX_TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
+        seconds_left = self._http.total_time
         while True:
             self._wait_for_turn(cache)
-            self._called += not again
+            if not again:
+                self._called += 1
             start = time.monotonic()
-            try:
-                answer = self._answer(png, key, min(self._http.timeout, left))
-            except CallFailed as error:
-                failure = error
-            else:
-                cache.add([key], [answer], [NO_FACE if answer is None else ""])
-                self._has_answered = True
-                self._tries_in_silence = 0
-                self._seconds_in_silence = 0.0
+            failure = self._try_once(png, key, cache, min(self._http.timeout, seconds_left))
+            if failure is None:
                 return
-            cache.add([key], [None], [str(failure)])
             if failure.refusal and not cache.has_answers():
-                raise ValueError(failure.refusal)
-            left -= time.monotonic() - start
+                raise InputError(failure.refusal, field="model.read", found=self._http.read)
+            seconds_left -= time.monotonic() - start
             self._tries_in_silence += 1
             if not again:
-                self._stop_if_sick(failure, cache)
+                self._stop_if_calls_fail(failure, cache)
             if not failure.may_pass:
                 return
-            if failure.after is not None and failure.after >= left:
-                raise self._too_long_a_wait(failure, left, cache)
+            if failure.after is not None and failure.after >= seconds_left:
+                raise self._too_long_a_wait(failure, seconds_left, cache)
             if not retry.total:
                 break
             retry = retry.increment(error=failure)
             wait = retry.get_backoff_time() if failure.after is None else failure.after
-            if wait >= left:
+            if wait >= seconds_left:
                 break
             time.sleep(wait)
-            left -= wait
+            seconds_left -= wait
         if not failure.in_json:
-            self._seconds_in_silence += self._http.total_time - left
+            self._seconds_in_silence += self._http.total_time - seconds_left
             self._stop_if_silent(failure, cache, again)
 
-    def _wait_for_turn(self, cache: AnswerCache) -> None:
-        if cache.calls >= self._http.max_calls:
-            raise fault("budget_used", self.name, self._http.max_calls, cache.path)
-        now = time.monotonic()
-        time.sleep(max(self._next_turn - now, 0))
-        self._next_turn = max(self._next_turn, now) + 1 / self._http.per_second
+    def _try_once(
+        self, png: bytes, key: str, cache: AnswerCache, seconds: float
+    ) -> CallFailed | None:
+        """Make one call and keep its outcome; the failure, or None where there is an answer."""
+        try:
+            answer = self._call(png, key, seconds)
+        except CallFailed as failure:
+            cache.add([key], [None], [str(failure)])
+            return failure
+        cache.add([key], [answer], [NO_FACE if answer is None else ""])
+        self._has_answered = True
+        self._tries_in_silence = 0
+        self._seconds_in_silence = 0.0
+        return None
 
-    def _stop_if_sick(self, failure: CallFailed, cache: AnswerCache) -> None:
-        self._failed += failure.status != _TOO_MANY_CALLS  # which is no fault
-        if self._called >= CALLS_TO_JUDGE and self._failed > MOST_FAILURES * self._called:
-            raise fault("calls_failed", self.name, self._failed, self._called, failure, cache.path)
+    def _wait_for_turn(self, cache: AnswerCache) -> None:
+        """Wait as `per_second` asks; InputError when all calls of `max_calls` were made."""
+        if cache.calls >= self._http.max_calls:
+            raise InputError(
+                f"{self.name}: the budget of {self._http.max_calls:,} calls is used up, and images "
+                f"are left without an answer; what was answered is kept in {cache.path}: raise "
+                "model.max_calls and run the same again",
+                field="model.max_calls",
+                found=self._http.max_calls,
+                expected=f"more than {cache.calls} calls",
+            )
+        now = time.monotonic()
+        time.sleep(max(self._next_call_at - now, 0))
+        self._next_call_at = max(self._next_call_at, now) + 1 / self._http.per_second
+
+    def _stop_if_calls_fail(self, failure: CallFailed, cache: AnswerCache) -> None:
+        """Count a failed call, and raise InputError where too many of all calls failed."""
+        if failure.status != _TOO_MANY_CALLS:  # which is no fault of the endpoint
+            self._failed += 1
+        if self._called < MIN_CALLS_TO_STOP or self._failed <= MAX_FAILURE_SHARE * self._called:
+            return
+        raise InputError(
+            f"{self.name}: {self._failed} of {self._called} calls failed, the last one by "
+            f"“{failure}”; what was answered is kept in {cache.path}: run the same again when the "
+            "endpoint is well",
+            field="model.url",
+            found=f"{self._failed} of {self._called} calls failed",
+            expected=f"at most {MAX_FAILURE_SHARE:.0%} of all calls",
+        )
 
     def _stop_if_silent(self, failure: CallFailed, cache: AnswerCache, again: bool) -> None:
         """End the run when the first image got no answer, or no image for the time of one."""
-        first = not (self._has_answered or again)
-        if first or self._seconds_in_silence >= self._http.total_time:
-            tries = self._tries_in_silence
+        is_first = not (self._has_answered or again)
+        if is_first or self._seconds_in_silence >= self._http.total_time:
             raise EndpointSilent(
-                f"{self.name}: no answer in {tries} {'try' if tries == 1 else 'tries'} and "
+                f"{self.name}: no answer in {self._count_tries()} and "
                 f"{self._seconds_in_silence:.1f} s, the last one failed by “{failure}”; what was "
                 f"answered is kept in {cache.path}: run the same again when the endpoint is well"
             )
 
     def _too_long_a_wait(
-        self, failure: CallFailed, left: float, cache: AnswerCache
+        self, failure: CallFailed, seconds_left: float, cache: AnswerCache
     ) -> EndpointSilent:
-        tries = self._tries_in_silence
         return EndpointSilent(
-            f"{self.name}: HTTP {failure.status} after {tries} {'try' if tries == 1 else 'tries'}, "
-            f"and its Retry-After asks for a wait longer than the {max(left, 0):.1f} s that are "
-            f"left of model.total_time; what was answered is kept in {cache.path}: run the same "
-            "again later, or set model.total_time higher or model.per_second lower"
+            f"{self.name}: HTTP {failure.status} after {self._count_tries()}, and its Retry-After "
+            f"asks for a wait longer than the {max(seconds_left, 0):.1f} s that are left of "
+            f"model.total_time; what was answered is kept in {cache.path}: run the same again "
+            "later, or set model.total_time higher or model.per_second lower"
         )
 
-    def _answer(self, png: bytes, key: str, seconds: float) -> float | list[float] | None:
-        """One call, and what is read in its answer; None if no face was found."""
-        headers = {"Content-Type": "image/png", "Idempotency-Key": key, **self._secrets()}
+    def _count_tries(self) -> str:
+        """The tries since the last answer in words."""
+        return "1 try" if self._tries_in_silence == 1 else f"{self._tries_in_silence} tries"
+
+    def _call(self, png: bytes, key: str, seconds: float) -> float | list[float] | None:
+        """Make one call, and read its answer; None if no face was found."""
+        headers = {"Content-Type": "image/png", "Idempotency-Key": key, **self._secret_headers()}
         try:
             reply = self._reply_in_time(png, headers, seconds)
         except (requests.Timeout, TimeoutError):
             raise CallFailed(f"no answer in {seconds:.3g} s") from None
         except requests.exceptions.InvalidURL:
             # Its own words, as those of the others, hold the whole URL.
-            raise ValueError(f"model.url {self.name} is no address that can be called") from None
+            raise InputError(
+                f"model.url {self.name} is no address that can be called",
+                field="model.url",
+                found=self.name,
+                expected="an address that can be called",
+            ) from None
         except requests.exceptions.ContentDecodingError:
             raise CallFailed("the answer cannot be unpacked") from None
         except requests.exceptions.ChunkedEncodingError:
             raise CallFailed("the answer broke off") from None
-        except _NO_REPLY as error:
+        except _CALL_ERRORS as error:
             raise CallFailed(f"no connection ({type(error).__name__})") from None
-        self._refuse(reply)
-        return self._read(_parsed(reply))
+        self._require_success(reply)
+        return self._read(_parse_json(reply))
 
     def _reply_in_time(self, png: bytes, headers: dict[str, str], seconds: float) -> Reply:
-        """What comes back of a call within so many seconds; TimeoutError if that is not all.
+        """Call, and return the reply if all of it comes within so many seconds.
 
         The time limits of sockets start anew with each byte that comes, and looking up a host has
         none. So another thread makes the call. When it is late, it is left to itself with its
         session, and ends when the endpoint does.
+
+        Raises:
+            TimeoutError: the reply is not complete after the time.
         """
         session = self._session
         future: Future[Reply] = Future()
 
         def call() -> None:
             try:
-                future.set_result(_reply(session, self._http.url, png, headers, seconds))
+                future.set_result(_post_image(session, self._http.url, png, headers, seconds))
             except Exception as error:
                 future.set_exception(error)
             if session is not self._session:
@@ -300,55 +385,103 @@ class RemoteModel(BlackBox):
             self._session = self._new_session()
             raise
 
-    def _secrets(self) -> dict[str, str]:
-        """The file's headers with the values of the environment; no message shows a value."""
-        found = dict(self._http.headers)
-        for header, value in found.items():
+    def _secret_headers(self) -> dict[str, str]:
+        """The file's headers with the values of the environment; no message shows a value.
+
+        Raises:
+            InputError: a variable is not set, or HTTP takes no such header.
+        """
+        headers = {}
+        for header, value in self._http.headers.items():
             source = "its value"
             if value.startswith(FROM_ENVIRONMENT):
-                name = value.removeprefix(FROM_ENVIRONMENT)
-                source = f"the value of the environment's variable {name}"
-                found[header] = os.environ.get(name)
-                if found[header] is None:
-                    raise fault("no_variable", header, name)
+                variable = value.removeprefix(FROM_ENVIRONMENT)
+                source = f"the value of the environment's variable {variable}"
+                value = os.environ.get(variable)
+                if value is None:
+                    raise InputError(
+                        f"model.headers.{header}: the environment has no variable {variable}; "
+                        "set it",
+                        field=f"model.headers.{header}",
+                        found=f"{FROM_ENVIRONMENT}{variable}",
+                        expected="a variable of the environment that is set",
+                    )
             if not _HEADER_NAME.fullmatch(header):
-                raise ValueError(f"model.headers: {header!r} is no name of a header")
-            if not _HEADER_VALUE.fullmatch(found[header]):
-                raise ValueError(
+                raise InputError(
+                    f"model.headers: {header!r} is no name of a header",
+                    field="model.headers",
+                    found=header,
+                    expected="a name of a header",
+                )
+            if not _HEADER_VALUE.fullmatch(value):
+                raise InputError(
                     f"model.headers.{header}: {source} is none of a header, for example because of "
                     "a line break at its end; one line of Latin letters without a space at its "
-                    "start was expected"
+                    "start was expected",
+                    field=f"model.headers.{header}",
+                    expected="one line of Latin letters without a space at its start",
                 )
-        return found
+            headers[header] = value
+        return headers
 
-    def _refuse(self, reply: Reply) -> None:
-        """Raise what a status stands for that is none of success."""
+    def _require_success(self, reply: Reply) -> None:
+        """Raise for every status that is not a success.
+
+        Raises:
+            CallFailed: another call may succeed, or concerns another image.
+            InputError: a redirect, a refused key or an address without a model, which end the run.
+        """
         status = reply.status
         if 300 <= status < 400:
-            raise fault("redirected", self.name, _host(reply.headers.get("Location", "")), status)
-        if status in _HOPELESS:
-            raise ValueError(f"{self.name} {_HOPELESS[status].format(status)}")
+            host = _printable_host(reply.headers.get("Location", ""))
+            raise InputError(
+                f"{self.name} sends to {host} (HTTP {status}); images follow no redirect, so give "
+                "that address itself as model.url, if it is the right one",
+                field="model.url",
+                found=self.name,
+                expected="an address without a redirect",
+            )
+        if status in _KEY_REFUSED:
+            raise InputError(
+                f"{self.name} refuses the key (HTTP {status}); check model.headers",
+                field="model.headers",
+                expected="a key that the endpoint accepts",
+            )
+        if status in _NO_IMAGES_TAKEN:
+            raise InputError(
+                f"{self.name} takes no images (HTTP {status}); check model.url",
+                field="model.url",
+                found=self.name,
+                expected="an address that takes images",
+            )
         if not 200 <= status < 300:
             after = _seconds_to_wait(reply.headers.get("Retry-After"))
             raise CallFailed(f"HTTP {status}", status, after)
 
-    def _read(self, found: Any) -> float | list[float] | None:
-        """What stands where `read` looks; messages repeat nothing of the answer but numbers."""
+    def _read(self, content: Any) -> float | list[float] | None:
+        """The answer at the place that `model.read` names in JSON; None if no face was found.
+
+        Messages repeat nothing of the answer but numbers.
+        """
         for part in self._http.read.split("."):
-            if found is None or found == []:
+            if content is None or content == []:
                 return None
             try:
-                found = found[int(part) if isinstance(found, list) else part]
+                content = content[int(part) if isinstance(content, list) else part]
             except (LookupError, TypeError, ValueError):
                 reason = f"nothing stands at {part!r} of model.read"
                 raise CallFailed(reason, in_json=True) from None
-        return None if found is None else self._numbers(found)
+        return None if content is None else self._read_numbers(content)
 
-    def _numbers(self, found: Any) -> float | list[float]:
-        """The number, or the vector of a face, that stands where `read` looks."""
+    def _read_numbers(self, content: Any) -> float | list[float]:
+        """The probability, or the vector of a face, that stands at `model.read`.
+
+        Raises:
+            CallFailed: no such number stands there.
+        """
         place = self._http.read
         try:
-            numbers = np.asarray(found, np.float64).ravel()
+            numbers = np.asarray(content, np.float64).ravel()
         except (TypeError, ValueError):
             raise self._unfit("no number stands at model.read, a number was expected") from None
         if not np.isfinite(numbers).all():
@@ -360,53 +493,63 @@ class RemoteModel(BlackBox):
             )
         if self.reading.gives == "probability" and numbers.size == 1:
             (score,) = numbers
-            if not -ROUNDING <= score <= 1 + ROUNDING:
+            if not -PROBABILITY_ROUNDING <= score <= 1 + PROBABILITY_ROUNDING:
                 expected = "a probability from 0 to 1 was expected"
                 reason = f"the answer is outside the range, {expected}"
                 raise self._unfit(reason, f"the answer is {score:.4g}, {expected}")
         try:
-            return self.reading([found], 1, self.name)[0].tolist()
+            return self.reading([content], 1, self.name)[0].tolist()
         except ValueError as error:
             reason = str(error).removeprefix(f"{self.name}: ")
             raise self._unfit(reason) from None
 
     def _unfit(self, reason: str, sentence: str | None = None) -> CallFailed:
-        """A failed call whose answer is of another kind; reasons are counted, so they are alike."""
+        """A failed call whose answer is of another kind than the one that is read.
+
+        Args:
+            reason: kept with the image; reasons are counted, so equal faults have equal ones.
+            sentence: for the message that ends a run, by default the reason.
+        """
         refusal = f"{self.name}: {sentence or reason}"
         return CallFailed(reason, in_json=True, refusal=refusal)
 
 
-def _as_png(image: np.ndarray) -> bytes:
+def _encode_png(image: np.ndarray) -> bytes:
     """The file of an image, uint8 (3, height, width)."""
     stream = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0))).save(stream, "PNG")
     return stream.getvalue()
 
 
-def _reply(
+def _post_image(
     session: requests.Session, url: str, png: bytes, headers: dict[str, str], seconds: float
 ) -> Reply:
-    """Send an image; `CallFailed` where the answer is longer than any answer is."""
-    # A redirect would take the headers, and the faces, elsewhere.
-    options = {"timeout": seconds, "allow_redirects": False, "stream": True}
-    with session.post(url, data=png, headers=headers, **options) as response:
+    """Send an image; `CallFailed` where the answer is longer than `MAX_ANSWER_BYTES`."""
+    with session.post(
+        url,
+        data=png,
+        headers=headers,
+        timeout=seconds,
+        allow_redirects=False,  # which would take the headers, and the faces, elsewhere
+        stream=True,
+    ) as response:
         content = bytearray()
         if 200 <= response.status_code < 300:
-            for part in response.iter_content(_AT_A_TIME):
+            for part in response.iter_content(_CHUNK_BYTES):
                 content += part
-                if len(content) > MOST_BYTES:
-                    raise CallFailed(f"an answer of more than {MOST_BYTES:,} bytes")
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise CallFailed(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
         return Reply(response.status_code, response.headers, bytes(content))
 
 
-def _parsed(reply: Reply) -> Any:
-    """The JSON of a reply; whole numbers become floats, which have no longest."""
+def _parse_json(reply: Reply) -> Any:
+    """The JSON of a reply; whole numbers become floats, whose number of digits has no limit."""
     if not reply.content.strip():
         raise CallFailed(f"an empty answer (HTTP {reply.status})")
     try:
         try:
             return json.loads(reply.content, parse_int=float)
-        except UnicodeDecodeError:  # JSON is UTF-8; what is read are numbers, as in any Latin text
+        except UnicodeDecodeError:  # numbers, which alone are read, are the same in Latin-1
             return json.loads(reply.content.decode("latin-1"), parse_int=float)
     except RecursionError:
         raise CallFailed("the answer is nested too deep") from None
@@ -415,7 +558,7 @@ def _parsed(reply: Reply) -> Any:
 
 
 def _seconds_to_wait(retry_after: str | None) -> float | None:
-    """Seconds that a header Retry-After asks for, None where it holds neither these nor a date."""
+    """Seconds that a header Retry-After asks for; None where it cannot be read."""
     if retry_after is None:
         return None
     try:
@@ -424,7 +567,7 @@ def _seconds_to_wait(retry_after: str | None) -> float | None:
         return None
 
 
-def _host(address: str) -> str:
+def _printable_host(address: str) -> str:
     """The host of an address that an endpoint sent, "elsewhere" where there is none to show."""
     try:
         host = urlsplit(address).hostname or ""

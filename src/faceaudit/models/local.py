@@ -16,27 +16,29 @@ from typing import Any
 import numpy as np
 
 from faceaudit.file.parts import Onnx, PythonModel
-from faceaudit.models import answers
 from faceaudit.models.answers import (
     NO_FACE,
     AnswerCache,
     BlackBox,
-    Done,
     ModelAnswers,
+    OutputKind,
+    PendingRows,
+    Progress,
     Reading,
-    Wanted,
 )
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.names import paths_on_disk
 
-BATCH, KEPT_TOGETHER = 64, 256
-"""Images that are computed at a time, and between two writes of what was answered."""
-TRIED = 64
+ANSWER_BATCH_SIZE = 64
+"""Images that are computed at a time."""
+WRITE_BATCH_SIZE = 256
+"""Images between two writes of what was answered."""
+CHECKED_IMAGES = 64
 """Images that a model is tried on, from all parts of the audit."""
-SAME = 1e-4
+ANSWER_TOLERANCE = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
-_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+_INPUT_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -44,23 +46,54 @@ _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
 def open_session(path: Path, device: str = "cpu") -> Any:
-    """A session of onnxruntime on one processor thread or a GPU, with deterministic kernels."""
+    """Open an ONNX file with deterministic kernels, on one processor thread or a GPU.
+
+    Args:
+        path: of the file.
+        device: "cpu" or "cuda".
+
+    Returns:
+        An `onnxruntime.InferenceSession`.
+
+    Raises:
+        InputError: there is no such file, onnxruntime cannot read it, or has no support of GPUs.
+    """
     import onnxruntime  # an audit without an ONNX file does without
 
     if not path.is_file():
-        raise ValueError(f"{path}: no such file; model.path must name an ONNX file")
-    if _PROVIDERS[device] not in onnxruntime.get_available_providers():
-        raise fault("no_provider", path, _PROVIDERS[device])
+        raise InputError(
+            f"{path}: no such file; model.path must name an ONNX file",
+            field="model.path",
+            found=path,
+            expected="an ONNX file",
+        )
+    provider = _PROVIDERS[device]
+    if provider not in onnxruntime.get_available_providers():
+        raise InputError(
+            f"{path}: the onnxruntime that is installed has no {provider}; install "
+            "onnxruntime-gpu in its place, or leave --device cuda out",
+            field="device",
+            found=device,
+            expected=provider,
+        )
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
     options.use_deterministic_compute = True
     options.log_severity_level = 4  # of messages: fatal ones alone are shown
+    # What a GPU has no kernel for, the processor computes.
+    providers = list(dict.fromkeys([provider, _PROVIDERS["cpu"]]))
     try:
-        # What a GPU has no kernel for, the processor computes.
-        providers = [*dict.fromkeys([_PROVIDERS[device], _PROVIDERS["cpu"]])]
         return onnxruntime.InferenceSession(path, options, providers=providers)
     except Exception as error:  # onnxruntime's have no class in common but this
-        raise fault("no_onnx", path, onnxruntime.__version__, _first_line(error)) from None
+        raise InputError(
+            f"{path}: no ONNX model that onnxruntime {onnxruntime.__version__} can read "
+            f"({_first_line(error)}); export a file of torch with torch.onnx.export, or name a "
+            "function of yours under kind: python",
+            field="model.path",
+            found=path,
+            expected="an ONNX model",
+        ) from None
 
 
 def weight_files(path: Path) -> dict[str, Path]:
@@ -76,7 +109,7 @@ def weight_files(path: Path) -> dict[str, Path]:
         Name in the graph → file, in the order of the names; empty where all is in the one file.
 
     Raises:
-        ValueError: a file that the graph names is missing.
+        InputError: a file that the graph names is missing.
     """
     import onnx  # an audit without an ONNX file does without
     from google.protobuf.message import DecodeError
@@ -88,21 +121,24 @@ def weight_files(path: Path) -> dict[str, Path]:
     except DecodeError:  # onnxruntime says what is wrong with the file
         return {}
     names = set()
-    for tensor in _tensors(model):
+    for tensor in _onnx_tensors(model):
         if onnx.external_data_helper.uses_external_data(tensor):
-            names |= {entry.value for entry in tensor.external_data if entry.key == "location"}
+            names.update(entry.value for entry in tensor.external_data if entry.key == "location")
     files = {name: path.parent / name for name in sorted(names)}
     for name, file in files.items():
         if not file.is_file():
-            raise ValueError(
+            raise InputError(
                 f"{path}: its weights are in the file {name}, and {path.parent} has no such file; "
-                f"put {name} there, as it was written with {path.name}"
+                f"put {name} there, as it was written with {path.name}",
+                field="model.path",
+                found=path,
+                expected=f"the file {name} beside it",
             )
     return files
 
 
-def _tensors(message: Any) -> Iterator[Any]:
-    """All tensors of a model of onnx, or of a part of it, wherever they stand."""
+def _onnx_tensors(message: Any) -> Iterator[Any]:
+    """All tensors of a model of onnx, or of a part of it, at any depth."""
     import onnx
     from google.protobuf.message import Message
 
@@ -110,9 +146,11 @@ def _tensors(message: Any) -> Iterator[Any]:
         yield message
         return
     for field, value in message.ListFields():
-        if field.message_type is not None:
-            for part in [value] if isinstance(value, Message) else value:
-                yield from _tensors(part)
+        if field.message_type is None:
+            continue
+        parts = [value] if isinstance(value, Message) else value
+        for part in parts:
+            yield from _onnx_tensors(part)
 
 
 class OnnxNetwork:
@@ -124,50 +162,79 @@ class OnnxNetwork:
         weight_files: of `weight_files`.
         one_at_a_time: whether the file refused several images at once, though its header takes any
             number of them, and answered about each alone. Exports have such a number fixed inside.
+
+    Raises:
+        InputError: the file cannot be opened, takes something else than images, or has no such
+            output.
     """
 
     def __init__(self, path: Path, output: str | None = None, device: str = "cpu") -> None:
         self.weight_files = weight_files(path)
         self.one_at_a_time = False
-        self._session, self._name = open_session(path, device), path.name
-        (self.input, *more), outputs = self._session.get_inputs(), self._session.get_outputs()
-        if more or self.input.type not in _TYPES:
-            raise fault("inputs", path, [self.input, *more], _TYPES)
-        names = [one.name for one in outputs]
+        self._session = open_session(path, device)
+        self._name = path.name
+        inputs = self._session.get_inputs()
+        if len(inputs) != 1 or inputs[0].type not in _INPUT_TYPES:
+            described = ", ".join(f"{entry.name} of {entry.type}" for entry in inputs)
+            expected = f"one input of {', '.join(_INPUT_TYPES)}"
+            raise InputError(
+                f"{path}: takes {described}; {expected} was expected",
+                field="model.path",
+                found=described,
+                expected=expected,
+            )
+        self.input = inputs[0]
+        names = [entry.name for entry in self._session.get_outputs()]
         self.output = names[0] if output is None else output
         if self.output not in names:
-            raise fault("no_output", path, output, names)
+            expected = f"one of {', '.join(names)}"
+            raise InputError(
+                f"{path}: no output {output!r}; output.name must be {expected}",
+                field="output.name",
+                found=output,
+                expected=expected,
+            )
 
-    def __call__(self, ready: np.ndarray) -> np.ndarray:
-        ready = ready.astype(_TYPES[self.input.type])
-        fixed = self.input.shape[0]
-        if isinstance(fixed, int):
-            # So many images at a time: the last batch is filled up with its last image.
-            filled = np.concatenate([ready, np.repeat(ready[-1:], -len(ready) % fixed, 0)])
-            batches = np.split(filled, range(fixed, len(filled), fixed))
-            return np.concatenate([self._run(batch) for batch in batches])[: len(ready)]
-        if len(ready) > 1 and not self.one_at_a_time:
+    def __call__(self, prepared: np.ndarray) -> np.ndarray:
+        prepared = prepared.astype(_INPUT_TYPES[self.input.type])
+        images_at_a_time = self.input.shape[0]
+        if isinstance(images_at_a_time, int):
+            return self._run_in_batches(prepared, images_at_a_time)
+        if len(prepared) > 1 and not self.one_at_a_time:
             try:
-                raw = self._run(ready)
+                raw = self._run(prepared)
             except ValueError:
                 self.one_at_a_time = True
             else:
-                if raw.shape[:1] == (len(ready),):
+                if raw.shape[:1] == (len(prepared),):
                     return raw
                 self.one_at_a_time = True
-        return np.concatenate([self._run(ready[row : row + 1]) for row in range(len(ready))])
+        outputs = [self._run(prepared[row : row + 1]) for row in range(len(prepared))]
+        return np.concatenate(outputs)
+
+    def _run_in_batches(self, prepared: np.ndarray, size: int) -> np.ndarray:
+        """The outputs of a file that takes so many images; the last image fills the last batch."""
+        padding = np.repeat(prepared[-1:], -len(prepared) % size, 0)
+        padded = np.concatenate([prepared, padding])
+        batches = np.split(padded, range(size, len(padded), size))
+        outputs = [self._run(batch) for batch in batches]
+        return np.concatenate(outputs)[: len(prepared)]
 
     def _run(self, batch: np.ndarray) -> np.ndarray:
         """The output about a batch (n, …), with the axis of the images where n is 1."""
         try:
             (raw,) = self._session.run([self.output], {self.input.name: batch})
-        except Exception as error:  # as above
-            takes, gets = self.input.shape, [*batch.shape]
+        except Exception as error:  # onnxruntime's have no class in common but this
+            expected_shape = self.input.shape
+            shape = list(batch.shape)
             alone = " (several images at a time failed too)" if self.one_at_a_time else ""
-            raise ValueError(
-                f"{self._name}: takes {takes}, and failed on images of the shape {gets}{alone} "
-                f"({_first_line(error)}); where these differ, change input.size (one number, or "
-                "height and width as [112, 96]) or input.layout"
+            raise InputError(
+                f"{self._name}: takes {expected_shape}, and failed on images of the shape "
+                f"{shape}{alone} ({_first_line(error)}); where these differ, change input.size "
+                "(one number, or height and width as [112, 96]) or input.layout",
+                field="model.input",
+                found=shape,
+                expected=str(expected_shape),
             ) from None
         raw = np.asarray(raw)
         # Exports that squeeze or flatten their answer drop the axis of the images for a lone image.
@@ -178,7 +245,9 @@ class OnnxNetwork:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]
+    """The first line of an error's text, or its class, at most 200 characters."""
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0][:200]
 
 
 # --- models that compute here
@@ -190,14 +259,16 @@ class LocalModel(BlackBox):
 
     Attributes:
         compute: prepared images (m, …) → raw outputs (m, …).
-        missing: whether NaN of `compute` stands for "no face found"; otherwise it is an error.
+        allow_missing: whether NaN of `compute` stands for "no face found"; otherwise it is an
+            error.
     """
 
     compute: Callable[[np.ndarray], np.ndarray] | None = None
-    missing: bool = False
+    allow_missing: bool = False
 
     def __post_init__(self) -> None:
-        self.said = self.said | {"preparation": self.preparation.model_dump(mode="json")}
+        preparation = self.preparation.model_dump(mode="json")
+        self.description = self.description | {"preparation": preparation}
 
     def ask(self, images: np.ndarray) -> ModelAnswers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
@@ -205,77 +276,125 @@ class LocalModel(BlackBox):
 
         check_images(images)
         parts = []
-        for at in range(0, len(images), BATCH):
-            some = np.ascontiguousarray(images[at : at + BATCH])
-            raw = self.compute(self.preparation(some))
-            parts.append(self.reading(raw, len(some), self.name, self.missing))
+        for start in range(0, len(images), ANSWER_BATCH_SIZE):
+            batch = np.ascontiguousarray(images[start : start + ANSWER_BATCH_SIZE])
+            raw = self.compute(self.preparation(batch))
+            parts.append(self.reading(raw, len(batch), self.name, self.allow_missing))
         values = np.concatenate(parts)
-        silent = np.isnan(values.reshape(len(values), -1)).any(1)
-        return ModelAnswers(values, np.where(silent, NO_FACE, ""))
+        is_missing = np.isnan(values.reshape(len(values), -1)).any(axis=1)
+        return ModelAnswers(values, np.where(is_missing, NO_FACE, ""))
 
-    def fill(self, cache: AnswerCache, images: np.ndarray, wanted: Wanted, done: Done) -> None:
-        """Put answers about the wanted images into a cache, many at a time."""
-        keys, rows = list(wanted), list(wanted.values())
-        for at in range(0, len(rows), KEPT_TOGETHER):
-            some = rows[at : at + KEPT_TOGETHER]
-            cache.add(keys[at : at + KEPT_TOGETHER], *self.ask(images[some]))
-            done(len(some))
+    def fill_cache(
+        self, cache: AnswerCache, images: np.ndarray, pending: PendingRows, progress: Progress
+    ) -> None:
+        """Put answers about pending images into a cache, many at a time."""
+        keys = list(pending)
+        rows = list(pending.values())
+        for start in range(0, len(rows), WRITE_BATCH_SIZE):
+            batch = slice(start, start + WRITE_BATCH_SIZE)
+            values, reasons = self.ask(images[rows[batch]])
+            cache.add(keys[batch], values, reasons)
+            progress(len(values))
 
 
 def local_model(
-    given: Onnx | PythonModel,
+    part: Onnx | PythonModel,
     folder: Path = Path(),
-    gives: answers.Gives = "probability",
+    gives: OutputKind = "probability",
     device: str = "cpu",
 ) -> LocalModel:
-    """The model that computes here which a part of an audit file in this folder describes.
+    """Open a model that computes here.
 
-    A file computes on the device; a function has a device of its own.
+    Args:
+        part: of an audit file, which describes the model.
+        folder: of the audit file, which paths are relative to.
+        gives: as what its outputs are read, see `Reading`.
+        device: "cpu" or "cuda", where a file computes; a function chooses its own.
+
+    Raises:
+        InputError: the file or the function cannot be used.
     """
-    output = given.output
+    output = part.output
     reading = Reading(gives, output.activation, output.index, output.classes)
-    if isinstance(given, PythonModel):
-        # What the function loads is no part of the hash: the version stands for it.
-        said = {"kind": "python", "function": given.function, "version": given.version}
-        call, source = _function(given.function)
-        return LocalModel(given.function, said | source, reading, given.input, call, missing=True)
-    name_of_file = str(given.path)
-    path = paths_on_disk(folder, [name_of_file])[name_of_file]
-    network = OnnxNetwork(path, output.name, device)
+    if isinstance(part, PythonModel):
+        return _model_of_function(part, reading)
+    return _model_of_file(part, folder, reading, device)
+
+
+def _model_of_function(part: PythonModel, reading: Reading) -> LocalModel:
+    """The model of a function of Python; what it loads is no part of the hash but its version."""
+    call, module_hash = _import_function(part.function)
+    description = {"kind": "python", "function": part.function, "version": part.version}
+    if module_hash is not None:
+        description["sha256"] = module_hash
+    return LocalModel(
+        part.function, description, reading, part.input, compute=call, allow_missing=True
+    )
+
+
+def _model_of_file(part: Onnx, folder: Path, reading: Reading, device: str) -> LocalModel:
+    """The model of an ONNX file, which is tried on two black images."""
+    name_in_file = str(part.path)
+    path = paths_on_disk(folder, [name_in_file])[name_in_file]
+    network = OnnxNetwork(path, part.output.name, device)
     # Which fails where shapes differ, and says whether several images can be asked about at once.
-    network(given.input(np.zeros((2, 3, 1, 1), np.uint8)))
-    said = {"kind": "onnx", "file": path.name, "sha256": file_hash(path), "read": network.output}
+    network(part.input(np.zeros((2, 3, 1, 1), np.uint8)))
+    description = {
+        "kind": "onnx",
+        "file": path.name,
+        "sha256": file_hash(path),
+        "read": network.output,
+    }
     if device != "cpu":  # answers of another device differ in their last digits
-        said["device"] = device
+        description["device"] = device
     hashes = {name: file_hash(file) for name, file in network.weight_files.items()}
     if len(hashes) == 1:
-        (said["data_sha256"],) = hashes.values()
+        (description["data_sha256"],) = hashes.values()
     elif hashes:
-        said["data_sha256"], said["data_files"] = hash_of_hashes(hashes), len(hashes)
+        description["data_sha256"] = hash_of_hashes(hashes)
+        description["data_files"] = len(hashes)
     if network.one_at_a_time:
-        said["asked"] = "one image at a time"
+        description["asked"] = "one image at a time"
     name = f"{path.name}, output {network.output!r}"
-    return LocalModel(name, said, reading, given.input, network)
+    return LocalModel(name, description, reading, part.input, compute=network)
 
 
-def imported(path: str, field: str) -> Any:
-    """What "module:name" names."""
+def import_object(path: str, field: str) -> Any:
+    """Import the object that "module:name" names, for a field of the audit file."""
     try:
         return pkgutil.resolve_name(path)
     except (ImportError, AttributeError) as error:
-        raise fault("no_import", field, path, error, path.partition(":")[0]) from error
+        module = path.partition(":")[0]
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{field} {path!r} cannot be imported ({reason}); {module} must lie on Python's path, "
+            "for example in PYTHONPATH",
+            field=field,
+            found=path,
+            expected="an object that Python can import",
+        ) from error
 
 
-def _function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], dict[str, str]]:
-    """The function that "module:function" names, and the SHA-256 of the module's file."""
-    found = imported(path, "model.function")
+def _import_function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], str | None]:
+    """The function that "module:function" names, and the SHA-256 of the module's file if any.
+
+    Errors of the function become an InputError that tells the shape of the images.
+    """
+    function = import_object(path, "model.function")
 
     def call(images: np.ndarray) -> np.ndarray:
         try:
-            return found(images)
+            return function(images)
         except Exception as error:
-            told = f"{type(error).__name__}: {error}"
-            raise fault("failed", path, list(images.shape), told) from error
+            shape = list(images.shape)
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(
+                f"{path}: failed on images of the shape {shape} ({reason})",
+                field="model.function",
+                found=path,
+                expected=f"a function that takes images of the shape {shape}",
+            ) from error
 
-    file = getattr(sys.modules[path.partition(":")[0]], "__file__", None)
-    return call, {"sha256": file_hash(Path(file))} if file else {}
+    module = sys.modules[path.partition(":")[0]]
+    file = getattr(module, "__file__", None)
+    return call, file_hash(Path(file)) if file else None

@@ -2,8 +2,8 @@
 
 An image is called by a hash that tells neither the face it belongs to nor its levels, and tasks are
 in the order of these names, so that nobody who answers sees which images belong together. Where
-there is no export yet, tasks are written and the audit stops; the next run reads what lies in the
-place that the sentence names.
+there is no export yet, tasks are written and the audit stops; the next run reads the export from
+the folder that the sentence names.
 """
 
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ import pandas as pd
 
 from faceaudit import annotations, words
 from faceaudit.annotations.ground_truth import MANIFEST
+from faceaudit.annotations.ingest import Ingest
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.effects import error_rates
 from faceaudit.file.parts import Export, InTable, Reader
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
-from faceaudit.models.answers import BlackBox, Say
+from faceaudit.models.answers import BlackBox, Notify
 from faceaudit.models.asking import ask, model_of
-from faceaudit.people.tasks import PROJECT, Questionnaire
-from faceaudit.utils import errors
+from faceaudit.people.tasks import Questionnaire
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash
 from faceaudit.verification.prototypes import is_match
 
-PROJECT["enable_empty_annotation"] = False
-"""Of Label Studio's, besides the questions."""
-READ = {"ground-truth": annotations.read_ground_truth, "mturk": annotations.read_mturk}
+AGREEMENT_COLUMNS = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
+"""Columns of the table of agreement that the report has."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +40,32 @@ class Labels:
     Attributes:
         scores: a row per image, a column per attribute that was asked about, mean answers in
             [0, 1]; NaN where nobody answered.
-        about: of the part `people` of the report.
+        people_record: row of the part `people` of the report.
         limits: of the report, a sentence each.
-        error: squared standard errors of scores of people; NaN where an image has no two answers.
+        squared_errors: squared standard errors of scores of people; NaN where an image has no two
+            answers.
     """
 
     scores: pd.DataFrame
-    about: dict[str, Any] = field(default_factory=dict)
+    people_record: dict[str, Any] = field(default_factory=dict)
     limits: list[str] = field(default_factory=list)
-    error: pd.DataFrame = field(default_factory=pd.DataFrame)
+    squared_errors: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    def labelled(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
-        """The images with their labels (majority of the attribute) and annotated columns."""
+    def add_to(self, index: pd.DataFrame, specification: Specification) -> pd.DataFrame:
+        """Add labels and annotated scores to a table of the same images.
+
+        Args:
+            index: a row per image, in the order of the scores.
+            specification: of the audit, with the attribute and what is annotated.
+
+        Returns:
+            The table with a column `label` (majority of the attribute, 0 or 1; NaN for a tie) and
+            one for each annotated attribute.
+        """
         scores = self.scores[specification.attribute].set_axis(index.index)
         label = error_rates.majority(scores.dropna()).reindex(index.index).astype(float)
-        more = {name: self.scores[name].to_numpy() for name in specification.annotated}
-        return index.assign(label=label, **more)
+        annotated = {name: self.scores[name].to_numpy() for name in specification.annotated}
+        return index.assign(label=label, **annotated)
 
 
 def ask_for_labels(
@@ -64,7 +74,7 @@ def ask_for_labels(
     attributes: Sequence[str],
     folder: Path,
     model: BlackBox,
-    say: Say,
+    say: Notify,
     stage: str = "",
     device: str = "cpu",
 ) -> Labels:
@@ -82,79 +92,125 @@ def ask_for_labels(
 
     Raises:
         PeopleNeeded: people have to answer first.
-        ValueError: a fault of the table, an export or a reader.
+        InputError: a fault of the table, an export or a reader.
     """
     people = specification.people
     if isinstance(people, InTable):
-        said, who = _in_table(specification), "labels stand in the table"
+        labels = _labels_in_table(specification)
+        say("people: labels stand in the table")
     elif isinstance(people, Reader):
-        models = people.models
-        readers = {name: model_of(specification, models[name], device) for name in attributes}
-        for name in [name for name, reader in readers.items() if reader.hash == model.hash]:
-            raise errors.fault("own_judge", specification.path, name)
-        said = _read_off(images, readers, specification, folder / "answers")
-        who = "a classifier read the images in their place"
+        readers = _open_readers(specification, attributes, model, device)
+        labels = _labels_by_readers(images, readers, specification, folder / "answers")
+        say("people: a classifier read the images in their place")
     else:
-        said = labels_by_people(images, attributes, specification, folder, stage)
-        who = f"{said.about['people']} people gave {said.about['answers']:,} answers"
-    say(f"people: {who}")
-    return said
+        labels = labels_by_people(images, attributes, specification, folder, stage)
+        record = labels.people_record
+        say(f"people: {record['people']} people gave {record['answers']:,} answers")
+    return labels
 
 
-def _in_table(specification: Specification) -> Labels:
+def _labels_in_table(specification: Specification) -> Labels:
     """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
     rows = Rows.read(specification.beside(specification.generator.table))
-    labelled = specification.columns.answers or [specification.columns.label]
-    rows.require([*labelled, *specification.annotated])
+    label_columns = specification.columns.answers or [specification.columns.label]
+    rows.require([*label_columns, *specification.annotated])
     scores = rows.shares(specification.annotated)
-    scores[specification.attribute] = rows.labels(labelled, specification.classes)
+    scores[specification.attribute] = rows.labels(label_columns, specification.classes)
     return Labels(pd.DataFrame(scores).reset_index(drop=True), {"kind": "table"})
 
 
-def _read_off(
-    images: np.ndarray, readers: dict[str, BlackBox], specification: Specification, kept: Path
+def _open_readers(
+    specification: Specification, attributes: Sequence[str], model: BlackBox, device: str
+) -> dict[str, BlackBox]:
+    """The classifiers that read attributes; InputError where one is the model under audit."""
+    models = specification.people.models
+    readers = {name: model_of(specification, models[name], device) for name in attributes}
+    for name, reader in readers.items():
+        if reader.hash == model.hash:
+            raise InputError(
+                f"{specification.path}: people.models.{name} is the model under audit, which would "
+                "agree with itself everywhere; give another classifier, or people",
+                field=f"people.models.{name}",
+                found="the model under audit",
+                expected="another classifier",
+            )
+    return readers
+
+
+def _labels_by_readers(
+    images: np.ndarray, readers: dict[str, BlackBox], specification: Specification, folder: Path
 ) -> Labels:
-    """What classifiers read off images; their own threshold becomes the middle of the scale."""
+    """Scores by classifiers, whose own threshold becomes 0.5; the folder keeps their answers."""
     scores = {}
     for name, reader in readers.items():
-        scale = [0, specification.people.models[name].cut, 1]
-        scores[name] = np.interp(ask(reader, images, kept), scale, [0, 0.5, 1])
-    about = {"kind": "reader", "readers": {name: one.hash for name, one in readers.items()}}
-    return Labels(pd.DataFrame(scores), about, words.render_sentences("read_off", [*readers]))
+        threshold = specification.people.models[name].cut
+        scores[name] = np.interp(ask(reader, images, folder), [0, threshold, 1], [0, 0.5, 1])
+    hashes = {name: reader.hash for name, reader in readers.items()}
+    record = {"kind": "reader", "readers": hashes}
+    limits = words.render_sentences("read_off", list(readers))
+    return Labels(pd.DataFrame(scores), record, limits)
 
 
 def labels_by_people(
-    images: np.ndarray, attributes: Sequence[str], audit: Specification, folder: Path, stage=""
+    images: np.ndarray,
+    attributes: Sequence[str],
+    audit: Specification,
+    folder: Path,
+    stage: str = "",
 ) -> Labels:
-    """Answers of people who work in a tool; where they lack, tasks and a sentence on what to do.
+    """Read the answers of people who work in a tool, or write tasks for them.
 
     Images that are in no task, since they were made anew, get tasks of their own.
 
+    Args:
+        images: uint8 (n, 3, height, width), as people see them.
+        attributes: that are asked about.
+        audit: whose `people` are asked.
+        folder: of the audit's artifacts.
+        stage: of an audit that asks several times.
+
     Raises:
         PeopleNeeded: there is no export yet, or too many images have no answer in it.
-        ValueError: an export that is none, in one sentence.
+        InputError: the export cannot be read.
     """
-    questions = {one: ATTRIBUTES[one] for one in attributes}
-    asked = Questionnaire(images, questions, audit, folder, stage)
-    kind, names, files = audit.people.kind, asked.names, asked.files
-    scores = pd.DataFrame(index=names, columns=[*attributes])
-    if files:
-        read = READ.get(kind, annotations.read_label_studio)
-        ingest = read(files[0] if kind == "ground-truth" else files, known_images=names)
-        frame = ingest.frame[ingest.frame["attribute"].isin(attributes)]
-        scores = annotations.scores(frame).reindex(index=names, columns=[*attributes])
-    silent = scores.isna()
-    worst = silent.mean().idxmax()
-    asked.require(silent[worst].to_numpy(), "images", worst)
-    limits = words.render_sentences("unanswered", silent.sum()[lambda counts: counts > 0].to_dict())
-    answered, counts = annotations.count_tensor(frame)
-    squared = {n: annotations.standard_deviation(c) ** 2 / c.sum(axis=1) for n, c in counts.items()}
-    error = pd.DataFrame(squared, answered).reindex(names)
-    columns = ["images", "raters", "sd", "alpha", "alpha_low", "alpha_high", "reason"]
-    agreement = annotations.agreement_table(counts)[columns].reset_index().to_dict("records")
-    number = frame["annotator_id"].nunique()
-    about = _about(audit.people, ingest.report, number, len(frame), files)
-    return Labels(scores, about | {"agreement": agreement}, limits, error)
+    questions = {name: ATTRIBUTES[name] for name in attributes}
+    questionnaire = Questionnaire(images, questions, audit, folder, stage)
+    names = questionnaire.names
+    files = questionnaire.files
+    if not files:
+        all_missing = np.ones(len(names), bool)
+        raise questionnaire.people_needed(all_missing, "images", attributes[0])
+    ingest = _read_export(audit.people.kind, files, names)
+    answers = ingest.frame[ingest.frame["attribute"].isin(attributes)]
+    scores = annotations.scores(answers).reindex(index=names, columns=list(attributes))
+    is_missing = scores.isna()
+    least_answered = is_missing.mean().idxmax()
+    questionnaire.require(is_missing[least_answered].to_numpy(), "images", least_answered)
+    missing_counts = is_missing.sum()
+    missing_counts = missing_counts[missing_counts > 0].to_dict()
+    limits = words.render_sentences("unanswered", missing_counts)
+    answered_images, counts = annotations.count_tensor(answers)
+    squared_errors = {
+        name: annotations.standard_deviation(count) ** 2 / count.sum(axis=1)
+        for name, count in counts.items()
+    }
+    agreement = annotations.agreement_table(counts)[AGREEMENT_COLUMNS].reset_index()
+    record = _people_record(
+        audit.people, ingest.report, answers["annotator_id"].nunique(), len(answers), files
+    )
+    record["agreement"] = agreement.to_dict("records")
+    return Labels(
+        scores, record, limits, pd.DataFrame(squared_errors, answered_images).reindex(names)
+    )
+
+
+def _read_export(kind: str, files: list[Path], names: list[str]) -> Ingest:
+    """Read an export of a tool about images of these names."""
+    if kind == "ground-truth":
+        return annotations.read_ground_truth(files[0], known_images=names)
+    if kind == "mturk":
+        return annotations.read_mturk(files, known_images=names)
+    return annotations.read_label_studio(files, known_images=names)
 
 
 def pair_labels_by_people(
@@ -167,17 +223,18 @@ def pair_labels_by_people(
 
     Args:
         images: uint8 (n, 3, height, width).
-        drawn: pairs, as of `faceaudit.designs.pairs.draw_pairs`; `same` is what was meant.
+        drawn: pairs, as of `faceaudit.designs.pairs.draw_pairs`; `same` says by their identities
+            whether a pair is of one person.
         audit: whose `people` are asked.
         folder: of the audit's artifacts.
 
     Returns:
-        1 or 0 of each pair (m,), NaN where fewer people answered than were asked for; and what the
-        report says of the people.
+        1 or 0 of each pair (m,), NaN where fewer people answered than were asked for; and the row
+        of the part `people` of the report.
 
     Raises:
         PeopleNeeded: too many pairs have too few ratings.
-        ValueError: an export that is none, or whose ratings are reversed.
+        InputError: the export cannot be read, or its ratings are reversed.
     """
     from faceaudit.annotations.pair_ratings import (  # with torch
         PAIR_SCALES,
@@ -185,28 +242,45 @@ def pair_labels_by_people(
         side_by_side,
     )
 
-    people, asked = (
-        audit.people,
-        Questionnaire(side_by_side(images, drawn), PAIR_SCALES, audit, folder, ""),
+    people = audit.people
+    questionnaire = Questionnaire(side_by_side(images, drawn), PAIR_SCALES, audit, folder, stage="")
+    names = questionnaire.names
+    files = questionnaire.files
+    if not files:
+        all_missing = np.ones(len(names), bool)
+        raise questionnaire.people_needed(all_missing, "pairs", "the two faces")
+    kinds = pd.Series(np.where(drawn["same"] == 1, "positive", "negative"), names)
+    kinds = kinds[~kinds.index.duplicated()]
+    ratings, report, n_people = read_pair_export(
+        files, kinds.to_frame("kind"), people.raters, people.kind
     )
-    names, files = asked.names, asked.files
-    meant = pd.Series(np.where(drawn["same"] == 1, "positive", "negative"), names)
-    same, about = np.full(len(names), np.nan), {}
-    if files:
-        table = meant[~meant.index.duplicated()].to_frame("kind")
-        ratings, report, answered = read_pair_export(files, table, people.raters, people.kind)
-        found = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
-        same = found.astype(float).reindex(names).to_numpy()
-        about = _about(people, report, answered, ratings.size, files)
-    asked.require(np.isnan(same), "pairs", "the two faces")
-    return same, about | {"stage": "pairs of images"}
+    matches = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
+    same = matches.astype(float).reindex(names).to_numpy()
+    questionnaire.require(np.isnan(same), "pairs", "the two faces")
+    record = _people_record(people, report, n_people, ratings.size, files)
+    return same, record | {"stage": "pairs of images"}
 
 
-def _about(
-    people: Export, report: pd.DataFrame, number: int, answers: int, files: list[Path]
+def _people_record(
+    people: Export, report: pd.DataFrame, n_people: int, n_answers: int, files: list[Path]
 ) -> dict[str, Any]:
-    """What the report says of so many people, their answers and what was dropped of these."""
-    found = report.query("count > 0")[["reason", "unit", "count", "dropped"]].to_dict("records")
-    files = [files[0] / MANIFEST] if people.kind == "ground-truth" else files
-    about = {"kind": people.kind, "people": number, "answers": answers, "wanted": people.raters}
-    return about | {"ingest": found, "files": {file.name: file_hash(file) for file in files}}
+    """The row of the part `people` of the report.
+
+    Args:
+        people: of the audit file.
+        report: of the ingest, with what was dropped and why.
+        n_people: who answered.
+        n_answers: that were used.
+        files: of the export.
+    """
+    ingest = report.query("count > 0")[["reason", "unit", "count", "dropped"]]
+    if people.kind == "ground-truth":
+        files = [files[0] / MANIFEST]
+    return {
+        "kind": people.kind,
+        "people": n_people,
+        "answers": n_answers,
+        "wanted": people.raters,
+        "ingest": ingest.to_dict("records"),
+        "files": {file.name: file_hash(file) for file in files},
+    }

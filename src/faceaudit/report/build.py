@@ -11,7 +11,7 @@ from typing import Any, Protocol, get_args
 import pandas as pd
 
 from faceaudit import plans, words
-from faceaudit.checks import doubts_of
+from faceaudit.checks import find_doubts
 from faceaudit.plans import Plan
 from faceaudit.report.schema import JUDGED, Doubt, Effect, Report, finite
 
@@ -55,7 +55,7 @@ def build_report(
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `faceworld.scorecard.truth.effects`, in the known-truth world.
         model: the card of the model that was asked.
-        people: of `Labels.about`, for every stage that asked people, with the key `stage`.
+        people: of `Labels.people_record`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.
         told: limits that the images and the people brought.
         doubts: name and sentence of each that the run brought, of `faceaudit.checks`.
@@ -75,7 +75,7 @@ def build_report(
     provenance |= {"inputs": now["inputs"], "seed": now["seed"], "model": model or None}
     doubts = [
         Doubt(name=name, sentence=sentence, accepted=name in now["accept"])
-        for name, sentence in [*doubts_of(data.frame, tables, now), *doubts]
+        for name, sentence in [*find_doubts(data.frame, tables, now), *doubts]
     ]
     return Report(
         **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},

@@ -10,6 +10,7 @@ from PIL import Image
 
 from faceaudit import generators
 from faceaudit.images import ImageSet
+from faceaudit.utils.errors import InputError
 
 LEVELS = {"skin": ["light", "dark"], "pose": [-30, 0, 30]}
 SIZE = 12
@@ -89,6 +90,18 @@ def test_a_defect_is_one_sentence_that_names_the_table(folder, expected):
         faces = opened(folder)
         faces.synthesize(faces.codes)
     assert "faces.csv" in str(raised.value) and "\n" not in str(raised.value)
+
+
+def test_an_error_names_the_row_and_what_was_expected(folder):
+    change(folder, 3, file="../x.png")
+    with pytest.raises(InputError) as raised:
+        opened(folder)
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (
+        "row 5",
+        "../x.png",
+        "a file within the folder of the table",
+    )
 
 
 def test_what_is_asked_must_fit(folder):

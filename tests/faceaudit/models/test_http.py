@@ -25,6 +25,7 @@ from faceaudit.file.parts import Http
 from faceaudit.models import http
 from faceaudit.models.answers import NO_FACE, Reading, ask_and_keep
 from faceaudit.models.http import RemoteModel
+from faceaudit.utils.errors import InputError
 
 FIELD = "faces.0.gender.p_male"
 
@@ -36,17 +37,24 @@ def quick(monkeypatch):
 
 
 def model(url, read=FIELD, **options):
-    seed, given = options.pop("seed", 0), {"version": "1", "max_calls": 10_000, "size": 8}
-    given |= {"per_second": 1e6, "timeout": 5, **options}
-    return RemoteModel(Http(kind="http", url=url, read=read, **given), Reading(), seed)
+    seed = options.pop("seed", 0)
+    fields = {
+        "version": "1",
+        "max_calls": 10_000,
+        "size": 8,
+        "per_second": 1e6,
+        "timeout": 5,
+        **options,
+    }
+    return RemoteModel(Http(kind="http", url=url, read=read, **fields), Reading(), seed)
 
 
-def asked(folder, images, url, read=FIELD, **options):
+def ask_endpoint(folder, images, url, read=FIELD, **options):
     return ask_and_keep(model(url, read, **options), images, folder)
 
 
 def truth(images):
-    return np.array([np.nan if (p := p_male(one)) is None else p for one in images])
+    return np.array([np.nan if (p := p_male(image)) is None else p for image in images])
 
 
 def faces(n, seed=1):
@@ -59,28 +67,32 @@ def test_every_image_is_asked_about_once_in_spite_of_faults(tmp_path):
     images = faces(150)
     both = np.concatenate([images, images[:50]])
     with FaceEndpoint(share=0.2) as endpoint:
-        np.testing.assert_array_equal(asked(tmp_path, both, endpoint.url).values, truth(both))
+        np.testing.assert_array_equal(
+            ask_endpoint(tmp_path, both, endpoint.url).values, truth(both)
+        )
         assert len(endpoint.answered) == len(set(endpoint.answered)) == 150
         assert endpoint.calls == 150 + endpoint.faults.total()
         assert set(endpoint.faults) - {None} == set(face_endpoint.FAULTS)
         calls = endpoint.calls
-        again = asked(tmp_path, both, endpoint.url)
+        again = ask_endpoint(tmp_path, both, endpoint.url)
         np.testing.assert_array_equal(again.values, truth(both))
         assert endpoint.calls == calls
-        asked(tmp_path, images[:5], endpoint.url, version="2")
+        ask_endpoint(tmp_path, images[:5], endpoint.url, version="2")
         assert len(endpoint.answered) == 155
     silent = np.isnan(truth(both))
-    assert again.reasons.tolist() == ["no face found" if one else "" for one in silent]
+    assert again.reasons.tolist() == ["no face found" if is_silent else "" for is_silent in silent]
 
 
 def test_an_endpoint_that_fails_half_of_the_time_ends_the_run_and_the_rest_is_kept(tmp_path):
     images = faces(200)
     with FaceEndpoint(share=0.6) as endpoint:
         with pytest.raises(ValueError, match=r"of \d+ calls failed, .* is kept in .* run the same"):
-            asked(tmp_path, images, endpoint.url)
+            ask_endpoint(tmp_path, images, endpoint.url)
         assert 0 < len(endpoint.answered) < 200 and endpoint.calls < 100
         endpoint.share = 0
-        np.testing.assert_array_equal(asked(tmp_path, images, endpoint.url).values, truth(images))
+        np.testing.assert_array_equal(
+            ask_endpoint(tmp_path, images, endpoint.url).values, truth(images)
+        )
         assert len(endpoint.answered) == 200
 
 
@@ -89,10 +101,23 @@ def test_the_budget_counts_failed_calls_and_earlier_runs(tmp_path):
     with FaceEndpoint(share=0.1, seed=3) as endpoint:
         for most in (20, 25):
             with pytest.raises(ValueError, match=f"budget of {most} calls .*raise model.max_calls"):
-                asked(tmp_path, images, endpoint.url, max_calls=most)
+                ask_endpoint(tmp_path, images, endpoint.url, max_calls=most)
             assert endpoint.calls == most
-        np.testing.assert_array_equal(asked(tmp_path, images, endpoint.url).values, truth(images))
+        np.testing.assert_array_equal(
+            ask_endpoint(tmp_path, images, endpoint.url).values, truth(images)
+        )
         assert len(set(endpoint.answered)) == len(endpoint.answered) == 30
+
+
+def test_an_error_names_the_field_and_what_was_expected(tmp_path):
+    with FaceEndpoint() as endpoint, pytest.raises(InputError) as raised:
+        ask_endpoint(tmp_path, faces(3), endpoint.url, max_calls=1)
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (
+        "model.max_calls",
+        1,
+        "more than 1 calls",
+    )
 
 
 def test_secrets_are_sent_and_stand_nowhere(tmp_path, monkeypatch):
@@ -110,24 +135,26 @@ def test_secrets_are_sent_and_stand_nowhere(tmp_path, monkeypatch):
 
     with FaceEndpoint(say=say) as endpoint:
         headers = {"X-Api-Key": "env:FACE_KEY", "X-Plain": "also-secret"}
-        one, gone = (model(f"{endpoint.url}?token=third-secret", headers=headers) for _ in "12")
-        found = ask_and_keep(one, faces(12), tmp_path / "a")
-        np.testing.assert_array_equal(found.values, truth(faces(12)))
+        remote, gone = (model(f"{endpoint.url}?token=third-secret", headers=headers) for _ in "12")
+        answers = ask_and_keep(remote, faces(12), tmp_path / "a")
+        np.testing.assert_array_equal(answers.values, truth(faces(12)))
         sent = endpoint.headers[0]
         assert (sent["X-Api-Key"], sent["X-Plain"]) == ("very-secret", "also-secret")
         assert "Authorization" not in sent
-        assert len({one["Idempotency-Key"] for one in endpoint.headers}) == 12
+        assert len({sent_headers["Idempotency-Key"] for sent_headers in endpoint.headers}) == 12
         good[0] = False
-        found = ask_and_keep(one, faces(3, seed=2), tmp_path / "a")
-        assert set(found.reasons) == {"nothing stands at '0' of model.read"}
+        answers = ask_and_keep(remote, faces(3, seed=2), tmp_path / "a")
+        assert set(answers.reasons) == {"nothing stands at '0' of model.read"}
     with pytest.raises(ValueError, match="no answer in 6 tries") as error:  # the server is gone
         ask_and_keep(gone, faces(60, seed=2), tmp_path / "a")
     assert "no connection" in str(error.value)
-    kept = (tmp_path / "a" / "answers.sqlite").read_bytes()
-    assert b"-secret" not in kept + json.dumps(one.card()).encode() + str(error.value).encode()
+    database = (tmp_path / "a" / "answers.sqlite").read_bytes()
+    assert (
+        b"-secret" not in database + json.dumps(remote.card()).encode() + str(error.value).encode()
+    )
     monkeypatch.delenv("FACE_KEY")
     with pytest.raises(ValueError, match="X-Api-Key: the environment has no variable FACE_KEY"):
-        ask_and_keep(one, faces(4, seed=5), tmp_path / "a")
+        ask_and_keep(remote, faces(4, seed=5), tmp_path / "a")
 
 
 ENDED = [
@@ -141,11 +168,11 @@ ENDED = [
 ]
 
 
-@pytest.mark.parametrize(("say", "read", "calls", "told"), ENDED)
-def test_what_no_waiting_mends_ends_the_run(tmp_path, say, read, calls, told):
+@pytest.mark.parametrize(("say", "read", "calls", "message"), ENDED)
+def test_what_no_waiting_mends_ends_the_run(tmp_path, say, read, calls, message):
     with FaceEndpoint(say=say) as endpoint:
-        with pytest.raises(ValueError, match=told) as raised:
-            asked(tmp_path, faces(9), endpoint.url, read)
+        with pytest.raises(ValueError, match=message) as raised:
+            ask_endpoint(tmp_path, faces(9), endpoint.url, read)
         assert endpoint.calls == calls and "secret" not in str(raised.value)
 
 
@@ -271,7 +298,9 @@ def no_call_goes_on():
     """Check that the threads of calls have ended, once their endpoint has."""
     yield
     until = time.monotonic() + 5
-    while calls := [one for one in threading.enumerate() if one.name.startswith("call of")]:
+    while calls := [
+        thread for thread in threading.enumerate() if thread.name.startswith("call of")
+    ]:
         assert time.monotonic() < until, calls
         time.sleep(0.01)
 
@@ -279,19 +308,19 @@ def no_call_goes_on():
 @pytest.mark.parametrize("mode", SILENT)
 @pytest.mark.usefixtures("no_call_goes_on")
 def test_an_endpoint_without_answers_ends_the_run_in_one_sentence_and_in_time(tmp_path, mode):
-    say, told = SILENT[mode]
+    say, message = SILENT[mode]
     images = faces(20)
     with FaceEndpoint(say=say_p) as endpoint:
-        asked(tmp_path, images[:5], endpoint.url, "p")
+        ask_endpoint(tmp_path, images[:5], endpoint.url, "p")
         endpoint.say = say
         start = time.monotonic()
-        with pytest.raises(ValueError, match=told) as raised:
-            asked(tmp_path, images, endpoint.url, "p", total_time=TOTAL)
+        with pytest.raises(ValueError, match=message) as raised:
+            ask_endpoint(tmp_path, images, endpoint.url, "p", total_time=TOTAL)
         assert time.monotonic() - start < TOTAL + 1
         assert endpoint.url in str(raised.value) and "\n" not in str(raised.value)
         endpoint.say = say_p
         calls = endpoint.calls
-        again = asked(tmp_path, images, endpoint.url, "p")
+        again = ask_endpoint(tmp_path, images, endpoint.url, "p")
         assert endpoint.calls - calls == 15, "what was answered before is kept"
     np.testing.assert_array_equal(again.values, truth(images))
 
@@ -307,7 +336,7 @@ WELL = {
 @pytest.mark.parametrize("content", WELL.values(), ids=WELL)
 def test_numbers_are_read_whatever_stands_beside_them(tmp_path, content):
     with FaceEndpoint(say=send_raw(with_length(content))) as endpoint:
-        assert asked(tmp_path, faces(1), endpoint.url, "p").values.tolist() == [0.5]
+        assert ask_endpoint(tmp_path, faces(1), endpoint.url, "p").values.tolist() == [0.5]
 
 
 @pytest.mark.usefixtures("no_call_goes_on")
@@ -317,11 +346,11 @@ def test_an_address_that_takes_no_calls_ends_the_run_in_time(tmp_path, monkeypat
         url = f"http://127.0.0.1:{waiting.getsockname()[1]}/"
         start = time.monotonic()
         with pytest.raises(ValueError, match=f"{url}: {ONE_TRY}"):
-            asked(tmp_path, faces(5), url, total_time=TOTAL)
+            ask_endpoint(tmp_path, faces(5), url, total_time=TOTAL)
         assert time.monotonic() - start < TOTAL + 1
     start = time.monotonic()
     with pytest.raises(ValueError, match=rf"{url}: no answer in 3 tries and [01]\.\d s"):
-        asked(tmp_path, faces(5), url, total_time=2 * TOTAL)  # nobody listens any more
+        ask_endpoint(tmp_path, faces(5), url, total_time=2 * TOTAL)  # nobody listens any more
     assert time.monotonic() - start < 2 * TOTAL + 1
 
 
@@ -331,7 +360,7 @@ def test_a_host_that_is_looked_up_for_ever_ends_the_run_in_time(tmp_path, monkey
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: ended.wait() and [])
     start = time.monotonic()
     with pytest.raises(ValueError, match=f"http://face.example/: {ONE_TRY}"):
-        asked(tmp_path, faces(5), "http://face.example/", total_time=TOTAL)
+        ask_endpoint(tmp_path, faces(5), "http://face.example/", total_time=TOTAL)
     assert time.monotonic() - start < TOTAL + 1
     ended.set()
 
@@ -346,11 +375,11 @@ def test_an_endpoint_that_falls_silent_ends_the_run_after_the_time_of_one_image(
     with FaceEndpoint(say=say) as endpoint:
         start = time.monotonic()
         with pytest.raises(ValueError, match="no answer in 2 tries and"):
-            asked(tmp_path, images, endpoint.url, "p", total_time=TOTAL, timeout=0.6 * TOTAL)
+            ask_endpoint(tmp_path, images, endpoint.url, "p", total_time=TOTAL, timeout=0.6 * TOTAL)
         assert time.monotonic() - start < TOTAL + 1
         assert endpoint.calls == 32, "a call has a time limit of its own"
         endpoint.say = say_p
-        again = asked(tmp_path, images, endpoint.url, "p")
+        again = ask_endpoint(tmp_path, images, endpoint.url, "p")
     assert endpoint.calls == 62
     np.testing.assert_array_equal(again.values, truth(images))
 
@@ -368,16 +397,16 @@ def test_images_that_an_endpoint_cannot_take_end_no_later_run(tmp_path, missing)
             say_p(handler, image)
 
     with FaceEndpoint(say=say) as endpoint:
-        first = asked(tmp_path, images, endpoint.url, "p")
-        again = asked(tmp_path, images, endpoint.url, "p")
+        first = ask_endpoint(tmp_path, images, endpoint.url, "p")
+        again = ask_endpoint(tmp_path, images, endpoint.url, "p")
         np.testing.assert_array_equal(first.values, again.values)
         counts = collections.Counter(again.reasons)
         assert counts["HTTP 500"] == len(hard) == 8 and counts["HTTP 413"] == missing
         lost.clear()
-        found = asked(tmp_path, images, endpoint.url, "p")
-    wanted = truth(images)
-    wanted[40::37] = np.nan
-    np.testing.assert_array_equal(found.values, wanted)
+        answers = ask_endpoint(tmp_path, images, endpoint.url, "p")
+    expected = truth(images)
+    expected[40::37] = np.nan
+    np.testing.assert_array_equal(answers.values, expected)
 
 
 @pytest.mark.parametrize("bad", [b"NaN", b"75", b'"n/a"', b"[0.1, 0.9]"])
@@ -392,11 +421,11 @@ def test_answers_that_are_none_in_mid_run_fail_for_their_image_alone(tmp_path, b
             say_p(handler, image)
 
     with FaceEndpoint(say=say) as endpoint:
-        found = asked(tmp_path, images, endpoint.url, "p")
-    wanted = truth(images)
-    wanted[40::37] = np.nan
-    np.testing.assert_array_equal(found.values, wanted)
-    (reason,) = {*found.reasons[40::37]}
+        answers = ask_endpoint(tmp_path, images, endpoint.url, "p")
+    expected = truth(images)
+    expected[40::37] = np.nan
+    np.testing.assert_array_equal(answers.values, expected)
+    (reason,) = {*answers.reasons[40::37]}
     assert "75" not in reason and ("number" in reason or "from 0 to 1" in reason)
 
 
@@ -411,9 +440,9 @@ def test_an_endpoint_whose_first_answer_is_unfit_can_be_asked_again(tmp_path):
 
     with FaceEndpoint(say=say) as endpoint:
         with pytest.raises(ValueError, match="the answer is 75, a probability"):
-            asked(tmp_path, images, endpoint.url, "p")
-        found = asked(tmp_path, images, endpoint.url, "p")
-    failed = [reason for reason in found.reasons if reason not in ("", NO_FACE)]
+            ask_endpoint(tmp_path, images, endpoint.url, "p")
+        answers = ask_endpoint(tmp_path, images, endpoint.url, "p")
+    failed = [reason for reason in answers.reasons if reason not in ("", NO_FACE)]
     assert len(failed) == 1 and "from 0 to 1" in failed[0]
 
 
@@ -424,11 +453,13 @@ KEYS = ["very-secret\n", "very-secret\r\nX-Other: 1", " very-secret", "very-secr
 def test_a_key_that_is_no_header_is_refused_before_a_call_and_not_shown(tmp_path, monkeypatch, key):
     monkeypatch.setenv("FACE_KEY", key)
     with FaceEndpoint() as endpoint:
-        told = "model.headers.X-Api-Key: the value of the environment's variable FACE_KEY is none"
-        with pytest.raises(ValueError, match=told) as raised:
-            asked(tmp_path, faces(3), endpoint.url, headers={"X-Api-Key": "env:FACE_KEY"})
+        message = (
+            "model.headers.X-Api-Key: the value of the environment's variable FACE_KEY is none"
+        )
+        with pytest.raises(ValueError, match=message) as raised:
+            ask_endpoint(tmp_path, faces(3), endpoint.url, headers={"X-Api-Key": "env:FACE_KEY"})
         with pytest.raises(ValueError, match="model.headers: 'X Key' is no name of a header"):
-            asked(tmp_path, faces(3), endpoint.url, headers={"X Key": "1"})
+            ask_endpoint(tmp_path, faces(3), endpoint.url, headers={"X Key": "1"})
         assert endpoint.calls == 0
     assert "secret" not in str(raised.value) and raised.value.__cause__ is None
 
@@ -441,4 +472,4 @@ def test_a_url_without_a_host_is_refused(url):
 
 def test_a_host_that_cannot_be_is_refused(tmp_path):
     with pytest.raises(ValueError, match="model.url http://.example/ is no address"):
-        asked(tmp_path, faces(3), "http://.example/")
+        ask_endpoint(tmp_path, faces(3), "http://.example/")

@@ -17,6 +17,7 @@ from faceaudit.file.parts import Onnx, Preparation, PythonModel
 from faceaudit.models.answers import Reading, ask_and_keep, image_key
 from faceaudit.models.asking import check_model
 from faceaudit.models.local import local_model, weight_files
+from faceaudit.utils.errors import InputError
 from faceworld.networks.architectures import ResNet50, SmallNet
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.networks.recognisers import RecognitionNet
@@ -32,7 +33,8 @@ PLACE = sys.modules["place_of_test"] = types.ModuleType("place_of_test")
 def python(function, reading=None, version="1"):
     """A model of a function; one that is not named is put where its name leads."""
     if not isinstance(function, str):
-        PLACE.function, function = function, "place_of_test:function"
+        PLACE.function = function
+        function = "place_of_test:function"
     reading = reading or Reading()
     output = {"index": reading.index, "activation": reading.activation}
     output["classes"] = reading.classes
@@ -44,8 +46,8 @@ PROVIDERS = ["CUDAExecutionProvider", "CPUExecutionProvider"]
 
 
 def onnx_model(path, size=16, layout="nchw", channels="rgb", **output):
-    given = Preparation(size=size, layout=layout, channels=channels)
-    return local_model(Onnx(kind="onnx", path=path, input=given, output=output))
+    preparation = Preparation(size=size, layout=layout, channels=channels)
+    return local_model(Onnx(kind="onnx", path=path, input=preparation, output=output))
 
 
 def red(ready):
@@ -63,7 +65,8 @@ def test_logits_go_through_their_activation(tmp_path):
 
 
 def test_the_hash_changes_with_all_that_answers_depend_on(tmp_path):
-    path, options = means(tmp_path / "m.onnx", THREE), {"activation": "softmax", "index": 1}
+    path = means(tmp_path / "m.onnx", THREE)
+    options = {"activation": "softmax", "index": 1}
     model = onnx_model(path, **options)
     assert onnx_model(means(tmp_path / "renamed.onnx", THREE), **options).hash == model.hash
     others = [
@@ -71,7 +74,7 @@ def test_the_hash_changes_with_all_that_answers_depend_on(tmp_path):
         onnx_model(path, channels="bgr", **options),
         onnx_model(means(tmp_path / "b.onnx", 2 * np.array(THREE)), **options),
     ]
-    assert len({model.hash, *(one.hash for one in others)}) == 4
+    assert len({model.hash, *(other.hash for other in others)}) == 4
     assert model.card()["file"] == "m.onnx" and model.card()["hash"] == model.hash
 
 
@@ -87,31 +90,32 @@ def heads(ready):
 
 @pytest.mark.parametrize("kind", ["onnx", "python"])
 def test_softmax_runs_over_the_columns_of_the_classes(tmp_path, kind):
-    def asked(**output):
+    def model(**output):
         if kind == "onnx":
             return onnx_model(means(tmp_path / "m.onnx", HEADS), activation="softmax", **output)
         return python(heads, Reading(activation="softmax", **output))
 
     numbers = SHARES @ HEADS
     expected = softmax(numbers[:, [4, 3]], axis=1)[:, 1]
-    found = asked(classes=(4, 3)).ask(IMAGES).values
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    values = model(classes=(4, 3)).ask(IMAGES).values
+    np.testing.assert_allclose(values, expected, atol=1e-6)
     # The second class is the positive one; its column may be named once more.
-    np.testing.assert_allclose(asked(classes=(3, 4)).ask(IMAGES).values, 1 - expected, atol=1e-6)
-    np.testing.assert_array_equal(asked(classes=(4, 3), index=3).ask(IMAGES).values, found)
+    np.testing.assert_allclose(model(classes=(3, 4)).ask(IMAGES).values, 1 - expected, atol=1e-6)
+    np.testing.assert_array_equal(model(classes=(4, 3), index=3).ask(IMAGES).values, values)
     three = softmax(numbers[:, :3], axis=1)[:, 1]
-    found = asked(classes=(0, 1, 2), index=1).ask(IMAGES).values
-    np.testing.assert_allclose(found, three, atol=1e-6)
+    values = model(classes=(0, 1, 2), index=1).ask(IMAGES).values
+    np.testing.assert_allclose(values, three, atol=1e-6)
     with pytest.raises(ValueError, match=r": 7 numbers an image for softmax .* output\.classes"):
-        asked(index=3).ask(IMAGES)
+        model(index=3).ask(IMAGES)
     with pytest.raises(ValueError, match=r"classes is \[3, 7\], but there are 7 .* from 0 to 6"):
-        asked(classes=(3, 7)).ask(IMAGES)
+        model(classes=(3, 7)).ask(IMAGES)
     with pytest.raises(ValueError, match=r"index is missing, the column .*, one of \[0, 1, 2\]"):
-        asked(classes=(0, 1, 2))
+        model(classes=(0, 1, 2))
 
 
 def test_columns_of_classes_are_a_part_of_the_hash(tmp_path):
-    path, options = means(tmp_path / "m.onnx", THREE), {"activation": "softmax"}
+    path = means(tmp_path / "m.onnx", THREE)
+    options = {"activation": "softmax"}
     both = [onnx_model(path, classes=columns, **options) for columns in ((0, 1), (1, 0))]
     before = onnx_model(path, index=1, **options)
     assert len({before.hash, *(model.hash for model in both)}) == 3
@@ -172,8 +176,8 @@ PLACES = [
 def test_the_hash_covers_every_file_of_weights(tmp_path, places):
     path = with_weights_beside(tmp_path, 1, places)
     first = onnx_model(path, activation="sigmoid")
-    kept = ask_and_keep(first, IMAGES, tmp_path / "answers").values
-    np.testing.assert_allclose(kept, expit(SHARES[:, 0]), atol=1e-6)
+    values = ask_and_keep(first, IMAGES, tmp_path / "answers").values
+    np.testing.assert_allclose(values, expit(SHARES[:, 0]), atol=1e-6)
     graph = path.read_bytes()
     for file in places.values():
         other = tmp_path / "other"
@@ -194,7 +198,8 @@ def test_weights_are_found_wherever_a_graph_may_have_them(tmp_path):
     places = {"matrix": "m.onnx_data", "one": "second", "inside": "third"}
     path = with_weights_beside(tmp_path, 1, places)
     model = onnx.load(path, load_external_data=False)
-    values, rows = TensorProto(name="sparse"), TensorProto(name="rows")
+    values = TensorProto(name="sparse")
+    rows = TensorProto(name="rows")
     for name, tensor in {"fourth": values, "fifth": rows}.items():
         tensor.data_location = TensorProto.EXTERNAL
         tensor.external_data.add(key="location", value=name)
@@ -210,9 +215,9 @@ def test_weights_that_are_missing_are_named(tmp_path):
     (tmp_path / "m.onnx_data").unlink()
     with pytest.raises(
         ValueError, match=r"m\.onnx: its weights are in the file m\.onnx_data"
-    ) as told:
+    ) as raised:
         onnx_model(path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
 
 
 # --- ONNX files
@@ -314,22 +319,24 @@ def test_the_file_gets_what_it_takes(tmp_path, shape, layout):
 
 
 def test_on_a_gpu_another_provider_answers(tmp_path, monkeypatch):
-    path, given = means(tmp_path / "m.onnx", RED), Preparation(size=16)
-    file, asked = Onnx(kind="onnx", path=path, input=given), []
+    path = means(tmp_path / "m.onnx", RED)
+    preparation = Preparation(size=16)
+    file = Onnx(kind="onnx", path=path, input=preparation)
+    providers_used = []
     with pytest.raises(ValueError, match="has no CUDAExecutionProvider; install onnxruntime-gpu"):
         local_model(file, device="cuda")
-    here = local_model(file)
+    on_cpu = local_model(file)
     session = onnxruntime.InferenceSession
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [*PROVIDERS])
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: list(PROVIDERS))
     monkeypatch.setattr(
         onnxruntime,
         "InferenceSession",
-        lambda file, options, providers: asked.append(providers) or session(file, options),
+        lambda file, options, providers: providers_used.append(providers) or session(file, options),
     )
-    there = local_model(file, device="cuda")
-    assert asked == [PROVIDERS] and there.card()["device"] == "cuda"
-    assert there.hash != here.hash  # answers of one are not taken for those of the other
-    np.testing.assert_array_equal(there.ask(IMAGES).values, here.ask(IMAGES).values)
+    on_gpu = local_model(file, device="cuda")
+    assert providers_used == [PROVIDERS] and on_gpu.card()["device"] == "cuda"
+    assert on_gpu.hash != on_cpu.hash  # answers of one are not taken for those of the other
+    np.testing.assert_array_equal(on_gpu.ask(IMAGES).values, on_cpu.ask(IMAGES).values)
 
 
 class Planted:
@@ -352,10 +359,10 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("write", "output", "told"), FILES)
-def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, write, output, told):
+@pytest.mark.parametrize(("write", "output", "message"), FILES)
+def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, write, output, message):
     write(tmp_path / "m.onnx")
-    with pytest.raises(ValueError, match=told) as raised:
+    with pytest.raises(ValueError, match=message) as raised:
         onnx_model(tmp_path / "m.onnx", **output)
     assert "\n" not in str(raised.value)
 
@@ -374,18 +381,18 @@ def test_networks_answer_as_in_torch(kind, size, tmp_path):
             layer.running_var *= 0.5 + torch.rand(layer.running_var.shape)
     images = np.random.default_rng(1).integers(0, 256, (6, 3, size, size)).astype(np.uint8)
     model = onnx_model(write_onnx(network, tmp_path / "new" / "net.onnx", size), size)
-    found = model.compute(model.preparation(images))
+    values = model.compute(model.preparation(images))
     with torch.no_grad():
         expected = network(torch.from_numpy(images) / 255).numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-5 * max(1, np.abs(expected).max()))
+    np.testing.assert_allclose(values, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
 def test_a_function_may_return_a_tensor_with_gradients():
     def with_gradients(x):
         return torch.from_numpy(red(x)).requires_grad_()
 
-    found = python(with_gradients, Reading()).ask(IMAGES)
-    np.testing.assert_array_equal(found.values, python(red, Reading()).ask(IMAGES).values)
+    answers = python(with_gradients, Reading()).ask(IMAGES)
+    np.testing.assert_array_equal(answers.values, python(red, Reading()).ask(IMAGES).values)
 
 
 # --- what is refused
@@ -411,10 +418,30 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("function", "reading", "told"), REFUSED)
-def test_what_is_no_model_is_refused(function, reading, told):
-    with pytest.raises(ValueError, match=told):
+@pytest.mark.parametrize(("function", "reading", "message"), REFUSED)
+def test_what_is_no_model_is_refused(function, reading, message):
+    with pytest.raises(ValueError, match=message):
         check_model(python(function, reading), IMAGES)
+
+
+def test_an_error_names_the_field_and_what_was_expected(tmp_path):
+    with pytest.raises(InputError) as raised:
+        python(lambda x: np.ones((len(x), 2))).ask(IMAGES)
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (
+        "output.index",
+        None,
+        "a column from 0 to 1",
+    )
+    path = means(tmp_path / "m.onnx", RED)
+    with pytest.raises(InputError) as raised:
+        onnx_model(path, name="logits")
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (
+        "output.name",
+        "logits",
+        "one of answer",
+    )
 
 
 # --- kept answers
@@ -424,7 +451,9 @@ class Counting:
     """A model that counts the images it sees, and breaks at some call."""
 
     def __init__(self, breaks_at=None):
-        self.seen, self.calls, self.breaks_at = 0, 0, breaks_at
+        self.seen = 0
+        self.calls = 0
+        self.breaks_at = breaks_at
 
     def __call__(self, images):
         self.calls += 1
@@ -435,18 +464,19 @@ class Counting:
 
 
 def test_what_was_answered_is_not_asked_again_even_after_an_interrupt(tmp_path, monkeypatch):
-    monkeypatch.setattr("faceaudit.models.local.KEPT_TOGETHER", 5)
+    monkeypatch.setattr("faceaudit.models.local.WRITE_BATCH_SIZE", 5)
     images = np.concatenate([IMAGES, IMAGES[:6]])
     images[3] = 0
-    breaking, going_on = Counting(breaks_at=3), Counting()
+    breaking = Counting(breaks_at=3)
+    going_on = Counting()
     with pytest.raises(KeyboardInterrupt):
         ask_and_keep(python(breaking), images, tmp_path)
-    found = ask_and_keep(python(going_on), images, tmp_path)
+    answers = ask_and_keep(python(going_on), images, tmp_path)
     assert breaking.seen == 10 and breaking.seen + going_on.seen == len({*map(image_key, images)})
     expected = python(Counting()).ask(images)
-    np.testing.assert_array_equal(found.values, expected.values)
-    assert found.reasons.tolist() == expected.reasons.tolist()
-    assert found.reasons[3] == "no face found"
+    np.testing.assert_array_equal(answers.values, expected.values)
+    assert answers.reasons.tolist() == expected.reasons.tolist()
+    assert answers.reasons[3] == "no face found"
     seen = going_on.seen
     ask_and_keep(python(going_on), images[::-1], tmp_path)
     assert going_on.seen == seen
@@ -460,6 +490,6 @@ def test_vectors_come_back_as_they_were(tmp_path):
 
     model = python(thirds, VECTORS)
     for _ in range(2):
-        kept = ask_and_keep(model, IMAGES, tmp_path)
-        np.testing.assert_array_equal(kept.values, model.ask(IMAGES).values)
-    assert {*kept.reasons} == {"", "no face found"}
+        answers = ask_and_keep(model, IMAGES, tmp_path)
+        np.testing.assert_array_equal(answers.values, model.ask(IMAGES).values)
+    assert {*answers.reasons} == {"", "no face found"}

@@ -9,9 +9,12 @@ import pytest
 from faceaudit import annotations
 from faceaudit.annotations import ATTRIBUTES
 from faceaudit.annotations.schema import hidden_names
+from faceaudit.file.parts import Reader
 from faceaudit.file.specification import read_specification
-from faceaudit.people.labels import labels_by_people
+from faceaudit.models.asking import model_of
+from faceaudit.people.labels import ask_for_labels, labels_by_people
 from faceaudit.people.tasks import PeopleNeeded
+from faceaudit.utils.errors import InputError
 from faceworld import crowd
 
 FILE = """\
@@ -31,7 +34,7 @@ ADDRESS = {"mturk": ", address: 'https://b/'", "ground-truth": ", address: 's3:/
 
 
 @pytest.fixture
-def asked(home, module):
+def write_audit(home, module):
     module("brightness_model", MODEL)
 
     def written(kind):
@@ -43,8 +46,8 @@ def asked(home, module):
 
 
 def answers_about(names, seed=1):
-    shown = pd.DataFrame({"gender": np.linspace(0.1, 0.9, len(names)), "makeup": 0.2}, index=names)
-    return crowd.annotate(shown, 3, seed=seed, stage="people test")
+    scores = pd.DataFrame({"gender": np.linspace(0.1, 0.9, len(names)), "makeup": 0.2}, index=names)
+    return crowd.annotate(scores, 3, seed=seed, stage="people test")
 
 
 def write_ground_truth(answers, names, folder):
@@ -56,8 +59,8 @@ def write_ground_truth(answers, names, folder):
     manifest.parent.mkdir(parents=True)
     manifest.write_text("\n".join(map(json.dumps, lines)))
     for number, name in enumerate(names):
-        own = answers[(answers["image_id"] == name) & (answers["status"] == "accepted")]
-        given = [
+        accepted = answers[(answers["image_id"] == name) & (answers["status"] == "accepted")]
+        answers_of_workers = [
             {
                 "workerId": row.worker_id,
                 "answerContent": {
@@ -65,11 +68,11 @@ def write_ground_truth(answers, names, folder):
                     for attribute in ("gender", "makeup")
                 },
             }
-            for row in own.itertuples()
+            for row in accepted.itertuples()
         ]
         file = folder / f"annotations/worker-response/iteration-1/{number}/a.json"
         file.parent.mkdir(parents=True)
-        file.write_text(json.dumps({"answers": given}))
+        file.write_text(json.dumps({"answers": answers_of_workers}))
 
 
 WRITE = {
@@ -89,12 +92,12 @@ LEFT = {
 
 
 @pytest.mark.parametrize("kind", WRITE)
-def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
-    one = read_specification(asked(kind))
+def test_tasks_are_written_once_and_their_export_is_read(write_audit, home, kind):
+    audit = read_specification(write_audit(kind))
     with pytest.raises(PeopleNeeded) as stop:
-        labels_by_people(IMAGES, ["gender", "makeup"], one, home)
-    told = str(stop.value)
-    assert "\n" not in told and told.endswith("then run the same command again")
+        labels_by_people(IMAGES, ["gender", "makeup"], audit, home)
+    message = str(stop.value)
+    assert "\n" not in message and message.endswith("then run the same command again")
     tasks = home / "people" / "tasks"
     assert sorted(path.name for path in tasks.iterdir()) == LEFT[kind]
     text = "".join(path.read_text() for path in tasks.iterdir() if path.is_file())
@@ -103,24 +106,39 @@ def test_tasks_are_written_once_and_their_export_is_read(asked, home, kind):
     assert "Showy" in text and "Broad smile" not in text, "only what the audit needs is asked"
     answers = answers_about(names)
     WRITE[kind](answers, names, home / "people" / "answers")
-    said = labels_by_people(IMAGES, ["gender", "makeup"], one, home)
+    labels = labels_by_people(IMAGES, ["gender", "makeup"], audit, home)
     good = answers[answers["status"] == "accepted"]
     expected = crowd.mean_scores(answers).loc[names, "gender"]
-    assert np.allclose(said.scores["gender"], expected)
-    assert said.about["people"] == good["worker_id"].nunique()
-    assert [row["attribute"] for row in said.about["agreement"]] == ["gender", "makeup"]
-    labelled = said.labelled(pd.DataFrame({"image_id": range(6)}), one)
+    assert np.allclose(labels.scores["gender"], expected)
+    assert labels.people_record["people"] == good["worker_id"].nunique()
+    assert [row["attribute"] for row in labels.people_record["agreement"]] == ["gender", "makeup"]
+    labelled = labels.add_to(pd.DataFrame({"image_id": range(6)}), audit)
     assert labelled["label"].tolist() == (expected >= 0.5).astype(float).tolist()
 
 
-def test_images_without_an_answer_get_tasks_of_their_own(asked, home):
-    one, names = read_specification(asked("page")), hidden_names(IMAGES)
+def test_images_without_an_answer_get_tasks_of_their_own(write_audit, home):
+    audit = read_specification(write_audit("page"))
+    names = hidden_names(IMAGES)
     place = home / "people" / "answers"
     place.mkdir(parents=True)
     annotations.write_label_studio(answers_about(names[:3]), place / "one.json")
     with pytest.raises(PeopleNeeded, match="3 of 6 images have no answer about gender"):
-        labels_by_people(IMAGES, ["gender", "makeup"], one, home)
+        labels_by_people(IMAGES, ["gender", "makeup"], audit, home)
     text = (home / "people" / "tasks" / "page-1.html").read_text()
     assert [name in text for name in names] == [False] * 3 + [True] * 3
     annotations.write_label_studio(answers_about(names[3:], 2), place / "two.json")
-    assert labels_by_people(IMAGES, ["gender", "makeup"], one, home).scores.notna().all(axis=None)
+    assert labels_by_people(IMAGES, ["gender", "makeup"], audit, home).scores.notna().all(axis=None)
+
+
+def test_a_model_that_would_judge_itself_is_refused_by_its_field(write_audit, home):
+    audit = read_specification(write_audit("page"))
+    readers = Reader(kind="reader", models={"gender": audit.model.model_dump()})
+    audit = audit.model_copy(update={"people": readers})
+    with pytest.raises(InputError, match="would agree with itself everywhere") as raised:
+        ask_for_labels(audit, IMAGES, ["gender"], home, model_of(audit), print)
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (
+        "people.models.gender",
+        "the model under audit",
+        "another classifier",
+    )
