@@ -13,7 +13,7 @@ import pandas as pd
 from faceaudit import plans, words
 from faceaudit.checks import doubts_of
 from faceaudit.plans import Plan
-from faceaudit.report.schema import JUDGED, Doubt, Effect, Report, finite
+from faceaudit.report.schema import JUDGED_PARTS, Doubt, Effect, Report, finite
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 Tables = Mapping[str, pd.DataFrame]
@@ -127,7 +127,7 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
 
     "exceeds" if any does, "within" if all are, else "inconclusive".
     """
-    rows = [row for name in JUDGED for row in parts.get(name, [])]
+    rows = [row for name in JUDGED_PARTS for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
     # Of one axis, the cell of all faces is the average.
     shown = parts.get("effects") or parts.get("gaps", [])
