@@ -86,7 +86,7 @@ def doubts_of(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -> 
     for name in CONTROLS if plan["placebos"] else ():
         for row in tables[name].itertuples():
             if row.verdict == "exceeds":
-                yield _doubt("placebo", rate, row, name)
+                yield _doubt("placebo", rate, row, name == "placebos, no answer")
 
 
 def doubts_of_preparation(

@@ -119,7 +119,7 @@ def show(
         specification, seen, specification.asked, folder, model, say, device=device
     )
     about = [said.about | {"stage": "matched images"}]
-    more = {"people": about, "generator": made.card, "told": said.limits}
+    more = {"people": about, "generator": made.card, "input_limits": said.limits}
     labelled = said.labelled(made.index, specification)
     return LabelledImages(labelled, made.images, made.source, made.truth, more)
 
@@ -168,9 +168,15 @@ def _of_a_generator(
         doubts.append(("gate", render_sentences("gate_failed")[0]))
         if "gate" not in specification.accept:
             raise fault("gate_closed", gate, specification.path)
-    limits = render_sentences("truncation", getattr(source, "truncation", None)) + found.limits
+    psi = getattr(source, "truncation", None)
+    limits = render_sentences("truncation", psi, psi != 1) + found.limits
     limits = [*limits, *render_sentences("calibrated", calibrates, gate), *views.limits]
-    more = {"people": views.about, "generator": generator.card, "told": limits, "doubts": doubts}
+    more = {
+        "people": views.about,
+        "generator": generator.card,
+        "input_limits": limits,
+        "doubts": doubts,
+    }
     more["gate"] = gate
     labelled, name = whole.labelled(index, specification), f"a generator, {source.kind}"
     return LabelledImages(labelled, images, name, None, more)

@@ -116,7 +116,7 @@ def write_tasks(
         for name, text in _task_files([*shown], questions, people, width).items():
             write_text(folder / name, text)
     root = shlex.quote(str((folder / "served").resolve()))
-    return words.render_sentences("tasks", people, root, pages)[0]
+    return words.render_sentences("tasks", people, root, pages, pages > 1)[0]
 
 
 def _task_files(
