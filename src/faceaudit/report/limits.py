@@ -8,7 +8,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
 from faceaudit.plans import Plan
 from faceaudit.report import facts
-from faceaudit.report.schema import Enrolment, LeftOut
+from faceaudit.report.schema import Enrolment, LeftOut, MatchRates
 
 FEW_FACES = 30
 """With fewer faces an interval leans on its assumptions."""
@@ -115,9 +115,7 @@ def limits_of_pairs(parts: Parts, counts: Counts, plan: Plan, failed_calls: int)
         failed_calls=failed_calls,
         impostors=plan.get("impostors"),
         groups=len(match_rates),
-        groups_drawn=sum(row.negatives >= plan["impostors"] for row in match_rates)
-        if recogniser_was_asked
-        else 0,
+        groups_drawn=_groups_drawn(match_rates, plan) if recogniser_was_asked else 0,
         some_undecided=bool(facts.with_verdict(parts["disparities"], INCONCLUSIVE)),
         threshold_from_pairs=plan["fmr"] is not None,
     )
@@ -135,6 +133,12 @@ def _unanswered(counts: Counts) -> Unanswered | None:
     return Unanswered(counts["no_answer"], counts["no_answer"] / counts["images"])
 
 
+def _groups_drawn(rows: Sequence[MatchRates], plan: Plan) -> int:
+    """In how many groups only some of the pairs of two people were drawn."""
+    return sum(row.negatives >= plan["impostors"] for row in rows)
+
+
 def _worst_enrolled(rows: Sequence[Enrolment]) -> Enrolment:
     """The group with the highest rate of failures to enrol."""
-    return max(rows, key=lambda row: row.rate)
+    rated = [row for row in rows if row.rate is not None]
+    return max(rated, key=lambda row: row.rate)
