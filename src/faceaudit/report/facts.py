@@ -13,7 +13,6 @@ from faceaudit import plans
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.plans import UNANSWERED
 from faceaudit.report.schema import (
-    AtThreshold,
     Comparison,
     Disparity,
     Effect,
@@ -36,7 +35,7 @@ INSTEAD_OF = " instead of "
 LISTED_SOURCES = (None, "images")
 """Kinds of generator whose images exist before the audit; None stands for a table of images."""
 
-Estimated = TypeVar("Estimated", Effect, Disparity, Gap, Interaction, AtThreshold, Leak)
+Estimated = TypeVar("Estimated", bound=Comparison | Interaction)
 
 
 # --- one comparison
@@ -53,14 +52,14 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Levels:
+class ContrastLevels:
     """Names of the two levels that an effect compares."""
 
     high: str
     low: str
 
 
-def levels_of(contrast: str) -> Levels:
+def levels_of(contrast: str) -> ContrastLevels:
     """The levels in the contrast of an effect.
 
     Example:
@@ -68,7 +67,7 @@ def levels_of(contrast: str) -> Levels:
         Levels(high='dark', low='light')
     """
     high, low = contrast.split(INSTEAD_OF, 1)
-    return Levels(high, low)
+    return ContrastLevels(high, low)
 
 
 def is_comparable(row: Comparison) -> bool:

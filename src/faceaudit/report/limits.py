@@ -16,7 +16,7 @@ LEFT_OUT_ROWS = 5
 """Reasons for leaving out portraits that a limit names."""
 Parts = Mapping[str, Any]
 """Name of a field of `Report` → its content."""
-Counts = Mapping[str, Any]
+DataCounts = Mapping[str, Any]
 """Those of `Report.data`."""
 
 
@@ -28,7 +28,7 @@ class Unanswered:
     share: float
 
 
-def limits_of_images(parts: Parts, counts: Counts, plan: Plan, one_class: bool) -> list[str]:
+def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bool) -> list[str]:
     """Limits of an audit of matched images.
 
     Args:
@@ -59,7 +59,7 @@ def limits_of_images(parts: Parts, counts: Counts, plan: Plan, one_class: bool) 
 
 
 def limits_of_portraits(
-    parts: Parts, counts: Counts, plan: Plan, covariates_in_fifths: Sequence[str]
+    parts: Parts, counts: DataCounts, plan: Plan, covariates_in_fifths: Sequence[str]
 ) -> list[str]:
     """Limits of an audit of portraits that were found.
 
@@ -90,7 +90,7 @@ def limits_of_portraits(
     )
 
 
-def limits_of_pairs(parts: Parts, counts: Counts, plan: Plan, failed_calls: int) -> list[str]:
+def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: int) -> list[str]:
     """Limits of a verification.
 
     Args:
@@ -126,7 +126,7 @@ def _answers_came_first(plan: Plan) -> bool:
     return plan["model"] == "table"
 
 
-def _unanswered(counts: Counts) -> Unanswered | None:
+def _unanswered(counts: DataCounts) -> Unanswered | None:
     """Images or portraits without an answer, None if there are none."""
     if not counts["no_answer"]:
         return None

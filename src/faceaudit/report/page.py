@@ -57,7 +57,7 @@ def write_card(report: Report, path: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Metric:
+class CardMetric:
     """A comparison as the `model-index` of a card has it.
 
     Attributes:
@@ -74,7 +74,7 @@ def card(report: Report) -> str:
     text = words.render_template(
         "model_card.md.j2",
         report=report,
-        metrics=[Metric(row, facts.is_of_answers(report, row)) for row in report.judged],
+        metrics=[CardMetric(row, facts.is_of_answers(report, row)) for row in report.judged],
         task=_task(report),
         audited_on=facts.day(report.made),
     )
@@ -209,15 +209,14 @@ def _values_of_kind(report: Report) -> dict[str, Any]:
         values["several_portraits"] = facts.has_several_portraits(report.data)
     if report.kind == "classification":
         interaction = facts.largest(report.interactions)
-        level = report.level
+        is_sure = interaction is not None and facts.differs_from_zero(interaction, report.level)
         values |= {
             "matched": facts.matched_set(report),
             "example_level": facts.example_level(report.plan.content),
             "example_cell": next((row.cell for row in report.effects if row.held), None),
             "contrasts": {row.axis: row.contrast for row in report.effects},
             "interaction": interaction,
-            "interaction_is_sure": interaction is not None
-            and facts.differs_from_zero(interaction, level),
+            "interaction_is_sure": is_sure,
             "reacting_placebos": facts.reacting_placebos(report),
             "easiest": facts.easiest_to_explain(report.effects),
             "pairs_in_cell": facts.most_pairs(report.effects),

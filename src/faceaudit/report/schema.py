@@ -17,19 +17,21 @@ JUDGED_PARTS = ("averages", "effects", "no_answer", "disparities", "failures_to_
 """Parts of a report whose comparisons decide whether a model passes."""
 
 
-# `audits/report.schema.json` is made from these classes, with their docstrings.
-
-
 def finite(value: Any) -> Any:
     """None, as JSON has it, for a number that is not finite."""
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
-Carry = Literal["rate", "difference"]
+CarriedKind = Literal["rate", "difference"]
 ShareWord = Literal["little", "partly", "most", "undecided"]
 Counts = dict[str, float | int | str | None]
+"""Type of `Report.data`."""
 Number = Annotated[float | None, BeforeValidator(finite)]
+"""A finite number, or None for what could not be estimated."""
+
+
+# `audits/report.schema.json` is made from the classes below, with their docstrings.
 
 
 class Part(BaseModel):
@@ -231,7 +233,7 @@ class Leak(Part):
 class Carried(Part):
     """An error rate in the target population, or a difference of two of its groups."""
 
-    kind: Carry
+    kind: CarriedKind
     group: str
     reference: str
     estimate: Number

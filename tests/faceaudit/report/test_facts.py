@@ -7,7 +7,7 @@ import pytest
 
 import faceaudit
 from faceaudit.report import facts
-from faceaudit.report.facts import Coverage, Ending, Levels, LevelsWithoutErrors, Void
+from faceaudit.report.facts import ContrastLevels, Coverage, Ending, LevelsWithoutErrors, Void
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.schema import Effect, Leak, Predicted, Rate
 
@@ -81,7 +81,7 @@ def test_a_p_of_exactly_zero_is_below_the_level(report, p, differs):
 
 def test_the_levels_of_a_contrast_are_separated_once():
     levels = facts.levels_of("tea instead of coffee instead of milk")
-    assert levels == Levels("tea", "coffee instead of milk")
+    assert levels == ContrastLevels("tea", "coffee instead of milk")
 
 
 @pytest.mark.parametrize(
