@@ -64,7 +64,7 @@ def levels_of(contrast: str) -> ContrastLevels:
 
     Example:
         >>> levels_of("dark instead of light")
-        Levels(high='dark', low='light')
+        ContrastLevels(high='dark', low='light')
     """
     high, low = contrast.split(INSTEAD_OF, 1)
     return ContrastLevels(high, low)
