@@ -113,7 +113,7 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         for name in PLACEBO_TABLES:
             for row in tables[name].itertuples():
                 if row.verdict == EXCEEDS:
-                    yield _doubt_in_words("placebo", error_rate, row, name)
+                    yield _doubt_in_words("placebo", error_rate, row, name == "placebos, no answer")
 
 
 def find_preparation_doubts(

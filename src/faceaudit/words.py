@@ -7,7 +7,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from faceaudit.annotations.schema import heading
-from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.utils.formatting import (
     capital,
     hundredths,
@@ -21,23 +20,63 @@ from faceaudit.utils.formatting import (
     with_minus,
 )
 
-ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
-"""Verdicts from what asks for action to what does not."""
+
+def whole_percent(share: float) -> str:
+    """A share in percent without decimals and without the sign, with a true minus.
+
+    Example:
+        >>> whole_percent(-0.126)
+        '−13'
+    """
+    return with_minus(str(round(100 * share)))
+
+
+_FILTERS = (
+    capital,
+    heading,
+    hundredths,
+    listed,
+    number,
+    p_value,
+    percent,
+    points,
+    spaced,
+    tolerated,
+    whole_percent,
+    with_minus,
+)
+"""Functions from a value to its text, which templates know by their names."""
 
 
 def render_template(name: str, **values: Any) -> str:
-    """A template of the folder `templates`, filled in; one of HTML escapes what it is given."""
+    """Fill in a template of the folder `templates`.
+
+    Args:
+        name: of its file; a template of HTML escapes what it is given.
+        values: by the names that the template has for them.
+
+    Returns:
+        The text.
+    """
     return _environment(".html." in name).get_template(name).render(values)
 
 
-def render_sentences(macro: str, *values: Any, of: str = "sentences.j2") -> list[str]:
-    """What a macro of a template says: an item for each of its paragraphs, on one line."""
-    text = getattr(_environment(False).get_template(of).module, macro)(*values)
-    items = [re.sub(r"\s*\n\s*", " ", item.strip()) for item in re.split(r"\n\s*\n", text)]
-    return [item for item in items if item]
+def render_sentences(macro: str, *values: Any, of: str = "sentences.j2", **named: Any) -> list[str]:
+    """The sentences of a macro.
 
+    Args:
+        macro: its name.
+        values: its arguments by their order.
+        of: file of the template that has the macro.
+        named: its arguments by name.
 
-_NUMBERS = (hundredths, number, p_value, percent, points, tolerated)
+    Returns:
+        An item for each paragraph of the macro, on one line.
+    """
+    module = _environment(False).get_template(of).module
+    text = getattr(module, macro)(*values, **named)
+    paragraphs = [paragraph.strip() for paragraph in re.split(r"\n\s*\n", text)]
+    return [re.sub(r"\s*\n\s*", " ", paragraph) for paragraph in paragraphs if paragraph]
 
 
 @cache
@@ -48,10 +87,14 @@ def _environment(autoescape: bool) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: with_minus(str(value)) if isinstance(value, float) else value,
+        finalize=_with_true_minus,
     )
-    for function in (capital, heading, listed, spaced, *_NUMBERS, with_minus):
+    for function in _FILTERS:
         environment.filters[function.__name__] = function
     environment.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
-    environment.globals |= {"ORDER": ORDER, "render_sentences": render_sentences}
     return environment
+
+
+def _with_true_minus(value: Any) -> Any:
+    """A float as text with a minus sign; other values as they are."""
+    return with_minus(str(value)) if isinstance(value, float) else value

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.file.specification import Specification, read_specification
@@ -14,7 +15,6 @@ from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.models.local import OnnxNetwork
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import write_text
-from faceaudit.words import render_template
 from helpers.artifacts.lineage import ROOT, load_profile
 
 AUDITS = ROOT / "audits"
@@ -63,8 +63,19 @@ def write_study(
     content["design"]["transects"] = sizes.n_transects
     form = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None, "width": 100}
     values = {"generator": generator.name, "profile": profile, "positive": content["classes"][1]}
-    text = render_template("study.yml.j2", content=yaml.safe_dump(content, **form), **values)
-    return write_text(path, text)
+    return write_text(path, study_text(yaml.safe_dump(content, **form), **values))
+
+
+def study_text(content: str, **values: str) -> str:
+    """The text of a study's audit file.
+
+    Args:
+        content: the file in YAML.
+        values: generator (name of its file), profile, and positive (the class with the label 1),
+            which the comment at the top names.
+    """
+    templates = Environment(loader=PackageLoader("helpers"), undefined=StrictUndefined)
+    return templates.get_template("study.yml.j2").render(content=content, **values)
 
 
 def require_study(path: Path, generator: Path) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.stats.weightstats import DescrStatsW
 
-from faceaudit import effects, plans, words
+from faceaudit import effects, plans
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
@@ -29,6 +29,7 @@ from faceaudit.frames import (
 )
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
+from faceaudit.report.limits import limits_of_images
 from faceaudit.verdicts import judge, settle_together
 
 # --- images with answers
@@ -79,20 +80,12 @@ class Audited:
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
         for name, family in EFFECTS.items():
             table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
-            parts[name] = rows_with_sentences(name, "effect", table, plan, name, made_by)
+            parts[name] = rows_with_sentences(name, table, plan)
         # Scores are no errors, and have no verdict: no sentence speaks of them.
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
         one_class = self.frame["label"].nunique() < 2
-        placebos_that_move = [
-            row
-            for row in parts["placebos"]
-            if row.p_holm is not None and row.p_holm < plan["level"]
-        ]
-        limits = words.render_sentences(
-            "limits_of_images", parts, counts, plan, one_class, placebos_that_move
-        )
-        return parts, limits
+        return parts, limits_of_images(parts, counts, plan, one_class)
 
 
 def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit import plans, words
+from faceaudit import plans
 from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
@@ -21,6 +21,7 @@ from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.plans import Plan
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
+from faceaudit.report.limits import limits_of_pairs
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import fault
 from faceaudit.verdicts import settle_together, with_p_values
@@ -60,9 +61,7 @@ class Pairs:
         counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
         counts |= {"reference": plan["reference"], "source": Path(self.source).name}
         parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
-        parts["disparities"] = rows_with_sentences(
-            "disparities", "disparity", tables[plans.GROUPS], plan
-        )
+        parts["disparities"] = rows_with_sentences("disparities", tables[plans.GROUPS], plan)
         failed_calls = 0
         if images is not None:
             failures, failed_calls = (
@@ -73,12 +72,8 @@ class Pairs:
             counts |= {"failures_to_enrol": failures, "pairs_left_out": self.left_out}
             parts["enrolment"] = rows_of("enrolment", tables["enrolment"])
             differ = tables[plans.ENROLMENT] if failures else None
-            parts["failures_to_enrol"] = rows_with_sentences(
-                "disparities", "disparity", differ, plan
-            )
-        return parts, words.render_sentences(
-            "limits_of_pairs", parts, counts, plan, int(failed_calls)
-        )
+            parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differ, plan)
+        return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
 
 
 def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -> Pairs:

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import effects, plans
-from faceaudit import words as wording
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
 from faceaudit.file.specification import Specification
@@ -24,6 +23,7 @@ from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
+from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import fault
 from faceaudit.utils.names import comparable
 from faceaudit.verdicts import settle_together, with_p_values
@@ -80,14 +80,12 @@ class Portraits:
         )
         gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
         parts = {"threshold": plan["threshold"], "data": counts}
-        parts["gaps"] = rows_with_sentences("gaps", "gap", gaps, plan)
+        parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
         parts |= {
             name: rows_of(name, tables.get(name)) for name in ("rates", "adjusted", "carried")
         }
         parts["left_out"] = rows_of("left_out", self.left_out)
-        return parts, wording.render_sentences(
-            "limits_of_portraits", parts, counts, plan, self.in_fifths
-        )
+        return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 
 
 def from_portraits(table: str | Path | pd.DataFrame, specification: Specification) -> Portraits:

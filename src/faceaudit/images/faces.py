@@ -145,7 +145,7 @@ def make_labelled_images(
     report_arguments = {
         "people": [labels.people_record | {"stage": "matched images"}],
         "generator": faces.card,
-        "told": labels.limits,
+        "input_limits": labels.limits,
     }
     labelled = labels.add_to(faces.index, specification)
     return LabelledImages(labelled, faces.images, faces.source, faces.truth, report_arguments)
@@ -214,8 +214,9 @@ def _images_of_generator(
         doubts.append(("gate", render_sentences("gate_failed")[0]))
         if "gate" not in specification.accept:
             raise _gate_closed(gate, specification.path)
+    truncation = getattr(source, "truncation", None)
     limits = [
-        *render_sentences("truncation", getattr(source, "truncation", None)),
+        *render_sentences("truncation", truncation, truncation != 1),
         *fitted.limits,
         *render_sentences("calibrated", calibration, gate),
         *views.limits,
@@ -223,7 +224,7 @@ def _images_of_generator(
     report_arguments = {
         "people": views.people_records,
         "generator": generator.card,
-        "told": limits,
+        "input_limits": limits,
         "doubts": doubts,
         "gate": gate,
     }

@@ -172,7 +172,7 @@ def write_tasks(
         for name, text in _task_files(list(pictures), questions, people, width).items():
             write_text(folder / name, text)
     served = shlex.quote(str((folder / "served").resolve()))
-    return words.render_sentences("tasks", people, served, pages)[0]
+    return words.render_sentences("tasks", people, served, pages, pages > 1)[0]
 
 
 def _write_pictures(pictures: Mapping[str, np.ndarray], folder: Path) -> None:

@@ -3,6 +3,7 @@
 import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -12,10 +13,25 @@ import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plans import Plan
-from faceaudit.report.schema import JUDGED, Doubt, Effect, Report, finite
+from faceaudit.report import facts
+from faceaudit.report.schema import (
+    JUDGED_PARTS,
+    Comparison,
+    Doubt,
+    Effect,
+    Gap,
+    PlanKept,
+    Predicted,
+    Report,
+    finite,
+)
 
 PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
+"""Packages whose versions stand in the report."""
+NO_ANSWER_PART = "no_answer"
+"""Field of `Report` with the effects on having no answer."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
 
@@ -42,7 +58,7 @@ def build_report(
     model: Mapping[str, Any] | None = None,
     people: Sequence[Mapping[str, Any]] = (),
     generator: Mapping[str, Any] | None = None,
-    told: Sequence[str] = (),
+    input_limits: Sequence[str] = (),
     doubts: Iterable[tuple[str, str]] = (),
     gate: Mapping[str, Any] | None = None,
 ) -> Report:
@@ -57,7 +73,7 @@ def build_report(
         model: the card of the model that was asked.
         people: of `Labels.people_record`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.
-        told: limits that the images and the people brought.
+        input_limits: limits that the images and the people brought.
         doubts: name and sentence of each that the run brought, of `faceaudit.checks`.
         gate: of a calibration, of `faceaudit.images.directions.calibration_gate`.
 
@@ -68,58 +84,204 @@ def build_report(
     if truth is not None:
         for row in [*parts["effects"], *parts["averages"]]:
             row.truth, row.truth_se = true_effect(truth, row)
-    departures = plans.departures(plan, now, _made(tables, plan, now))
-    kept = {"kept": not departures, "departures": departures, "content": dict(plan)}
-    versions = {package: metadata.version(package) for package in PACKAGES}
-    provenance = {"versions": {"python": platform.python_version(), **versions}}
-    provenance |= {"inputs": now["inputs"], "seed": now["seed"], "model": model or None}
-    doubts = [
-        Doubt(name=name, sentence=sentence, accepted=name in now["accept"])
-        for name, sentence in [*find_doubts(data.frame, tables, now), *doubts]
-    ]
+    every_doubt = [*find_doubts(data.frame, tables, now), *doubts]
     return Report(
-        **{name: now[name] for name in ("name", "kind", "question", "tolerance", "level")},
+        name=now["name"],
+        kind=now["kind"],
+        question=now["question"],
+        tolerance=now["tolerance"],
+        level=now["level"],
         **_answer(parts, now["tolerance"]),
         **parts,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
-        doubts=doubts,
-        limits=[*told, *limits],
-        people=[*people],
+        doubts=[
+            Doubt(name=name, sentence=sentence, accepted=name in now["accept"])
+            for name, sentence in every_doubt
+        ],
+        limits=[*input_limits, *limits],
+        people=list(people),
         calibration=gate,
-        plan=kept | {name: plan[name] for name in ("sha256", "made")},
-        provenance=provenance | {"generator": generator or None},
+        plan=_plan_kept(plan, now, tables),
+        provenance=_provenance(now, model, generator),
     )
 
 
+def _plan_kept(plan: Plan, now: Plan, tables: Tables) -> PlanKept:
+    """The plan that was made first, and what departed from it."""
+    departures = plans.departures(plan, now, _comparisons_made(tables, plan, now))
+    return PlanKept(
+        sha256=plan["sha256"],
+        made=plan["made"],
+        kept=not departures,
+        departures=departures,
+        content=dict(plan),
+    )
+
+
+def _comparisons_made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:
+    """The comparisons that were made: family → the names of each."""
+    comparisons = {}
+    for family in [*plan["families"], *now["families"]]:
+        table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
+        names = ["measure"] if "measure" in table else ["axis", "cell"]
+        comparisons[family] = table[names].drop_duplicates().to_numpy().tolist()
+    return comparisons
+
+
+def _provenance(
+    plan: Plan, model: Mapping[str, Any] | None, generator: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Versions, hashes of the inputs, the seed, and the cards of the model and the generator."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        versions[package] = metadata.version(package)
+    return {
+        "versions": versions,
+        "inputs": plan["inputs"],
+        "seed": plan["seed"],
+        "model": model or None,
+        "generator": generator or None,
+    }
+
+
 def count_images(frame: pd.DataFrame, source: str, plan: Plan) -> dict[str, Any]:
-    """What is counted of matched images and of found ones."""
-    frame = frame.assign(label=frame.get("label", 0))
-    counts = {"images": len(frame), "error_rate": finite(frame["error"].mean())}
-    counts |= {"no_answer": int(frame["no_answer"].sum()), "tells": plan.get("attribute")}
-    counts |= {"no_label": int(frame["label"].isna().sum()), "source": Path(source).name}
-    named = {"labelled_by": plan.get("people", "table"), "answers": " or ".join(plan["classes"])}
-    return counts | named
+    """What `Report.data` counts of matched images, and of portraits that were found.
+
+    Args:
+        frame: a row per image: error, no_answer, and label if there is one.
+        source: file or folder of the images.
+        plan: by which they were analysed.
+
+    Returns:
+        Counts and names: images, error_rate, no_answer, tells, no_label, source, labelled_by and
+        answers.
+    """
+    labels = frame.get("label", pd.Series(0, index=frame.index))
+    return {
+        "images": len(frame),
+        "error_rate": finite(frame["error"].mean()),
+        "no_answer": int(frame["no_answer"].sum()),
+        "tells": plan.get("attribute"),
+        "no_label": int(labels.isna().sum()),
+        "source": Path(source).name,
+        "labelled_by": plan.get("people", "table"),
+        "answers": " or ".join(plan["classes"]),
+    }
 
 
-def rows_with_sentences(
-    name: str, macro: str, table: pd.DataFrame | None, plan: Plan, *more: str
-) -> list[Any]:
-    """Rows of a part of the report with their sentences, of a macro."""
-    found = rows_of(name, table)
-    for row in found:
-        # Of how many comparisons that are adjusted together this is one.
-        n = int(table["together"].iloc[0]) if "together" in table else len(table)
-        row.sentence = words.render_sentences(macro, row, plan["tolerance"], n, *more)[0]
-    return found
+def rows_with_sentences(name: str, table: pd.DataFrame | None, plan: Plan) -> list[Any]:
+    """Rows of a part of the report with their sentences.
+
+    Args:
+        name: of the part, a field of `Report` with comparisons.
+        table: a row per comparison, as of `rows_of`; together, if it is there, says how many
+            comparisons are adjusted together.
+        plan: by which they were compared.
+
+    Returns:
+        A row of the report for each row of the table.
+    """
+    rows = rows_of(name, table)
+    for row in rows:
+        family_size = int(table["together"].iloc[0]) if "together" in table else len(table)
+        row.sentence = _comparison_sentence(row, name, plan, family_size)
+    return rows
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the sentence of a comparison says besides its numbers.
+
+    Attributes:
+        comparable: whether there is an estimate with an interval.
+        of_answers: whether missing answers or embeddings are compared, and not errors.
+        ending: how the sentence ends; None if not comparable.
+        tolerance: largest difference that does not matter.
+        family_size: how many comparisons are adjusted together.
+    """
+
+    comparable: bool
+    of_answers: bool
+    ending: facts.Ending | None
+    tolerance: float
+    family_size: int
+
+
+def _comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int) -> str:
+    """The sentence of a comparison in a part of the report."""
+    if isinstance(row, Effect):
+        macro = "effect"
+        of_answers = part == NO_ANSWER_PART
+        made_by = plan.get("generator", {}).get("kind")
+        more = (facts.levels_of(row.contrast), facts.is_listed(made_by))
+    elif isinstance(row, Gap):
+        macro = "gap"
+        of_answers = row.family == plans.UNANSWERED
+        more = ()
+    else:
+        macro = "disparity"
+        measure = facts.measure_abbreviation(row.measure)
+        of_answers = measure == plans.FTE
+        more = (measure,)
+    finding = Finding(
+        comparable=facts.is_comparable(row),
+        of_answers=of_answers,
+        ending=facts.ending_of(row, plan["tolerance"]),
+        tolerance=plan["tolerance"],
+        family_size=family_size,
+    )
+    (sentence,) = words.render_sentences(macro, row, finding, *more)
+    return sentence
 
 
 def true_effect(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | None]:
-    """The true effect in a cell and its standard error, of `faceworld.scorecard.truth.effects`."""
-    here, held = truth["attribute"] == effect.axis, effect.held
-    for other in truth.columns.intersection([*truth["attribute"].unique()]):
-        here &= truth[other].eq(held[other]).fillna(False) if other in held else truth[other].isna()
-    (row,) = truth[here].to_dict("records")
+    """The true effect in a cell and its standard error.
+
+    Args:
+        truth: a row per axis and cell: attribute (the axis), effect, se, and a column per axis with
+            its level in the cell, NaN where it is not held.
+        effect: whose axis and cell count.
+
+    Returns:
+        Both as fractions; None for what is not finite.
+    """
+    matches = truth["attribute"] == effect.axis
+    for axis in truth.columns.intersection(list(truth["attribute"].unique())):
+        if axis in effect.held:
+            matches &= truth[axis].eq(effect.held[axis]).fillna(False)
+        else:
+            matches &= truth[axis].isna()
+    (row,) = truth[matches].to_dict("records")
     return finite(row["effect"]), finite(row["se"])
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the answer says, of all families that are judged.
+
+    Attributes:
+        verdict: of the audit.
+        tolerance: largest difference that does not matter.
+        comparisons: how many are judged.
+        beyond: how many of them are beyond the tolerance.
+        counts: verdict → how many comparisons have it.
+        largest: the finding with the largest estimate beyond the tolerance; None if none is beyond.
+        averages: a sentence for each average over all faces or portraits.
+        averages_first: whether these come before the verdict.
+        of_portraits: whether portraits were found, so that differences are no effects.
+        predicted: what matched images say of the differences, a sentence for each axis.
+    """
+
+    verdict: str
+    tolerance: float
+    comparisons: int
+    beyond: int
+    counts: Counter[str]
+    largest: str | None
+    averages: list[str]
+    averages_first: bool
+    of_portraits: bool
+    predicted: list[str]
 
 
 def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
@@ -127,35 +289,74 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
 
     "exceeds" if any does, "within" if all are, else "inconclusive".
     """
-    rows = [row for name in JUDGED for row in parts.get(name, [])]
+    rows = [row for name in JUDGED_PARTS for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
-    # Of one axis, the cell of all faces is the average.
-    shown = parts.get("effects") or parts.get("gaps", [])
-    averages = parts.get("averages") or [row for row in shown if not row.held]
-    averages = [row for row in averages if getattr(row, "family", plans.GAPS) == plans.GAPS]
-    beyond = [row for row in rows if row.verdict == "exceeds"]
-    beyond.sort(key=lambda row: -abs(row.estimate or 0))
-    rest = "within" if counts["within"] == len(rows) else "inconclusive"
-    verdict = "exceeds" if beyond else rest
-    said = averages, beyond, counts, len(rows), tolerance, parts.get("carried", ())
-    lines = words.render_sentences("answer", verdict, *said)
+    beyond = facts.with_verdict(rows, EXCEEDS)
+    if beyond:
+        verdict = EXCEEDS
+    elif counts[WITHIN] == len(rows):
+        verdict = WITHIN
+    else:
+        verdict = INCONCLUSIVE
+    averages = _averages(parts)
+    largest = max(beyond, key=lambda row: abs(row.estimate or 0), default=None)
+    summary = Summary(
+        verdict=verdict,
+        tolerance=tolerance,
+        comparisons=len(rows),
+        beyond=len(beyond),
+        counts=counts,
+        largest=None if largest is None else _without_ending(largest, tolerance),
+        averages=[_average_sentence(row, tolerance) for row in averages],
+        # The averages lead, unless something is beyond the tolerance and no average is.
+        averages_first=not beyond or bool(facts.with_verdict(averages, EXCEEDS)),
+        of_portraits=any(isinstance(row, Gap) for row in averages),
+        predicted=[_predicted_sentence(row) for row in parts.get("carried", ())],
+    )
+    lines = words.render_sentences("answer", summary)
     return {"verdict": verdict, "answer": "\n".join(lines)}
 
 
+def _averages(parts: Mapping[str, Any]) -> list[Effect] | list[Gap]:
+    """The comparisons of errors over all faces or portraits; of one axis, its only cell is that."""
+    if parts.get("averages"):
+        return parts["averages"]
+    if parts.get("effects"):
+        return [row for row in parts["effects"] if not row.held]
+    return [row for row in parts.get("gaps", []) if not row.held and row.family == plans.GAPS]
+
+
+def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
+    macro = "average_gap" if isinstance(row, Gap) else "average_effect"
+    (sentence,) = words.render_sentences(macro, row, facts.is_within_by_tests(row, tolerance))
+    return sentence
+
+
+def _predicted_sentence(row: Predicted) -> str:
+    (sentence,) = words.render_sentences("carried", row, facts.points_the_other_way(row))
+    return sentence
+
+
+def _without_ending(row: Comparison, tolerance: float) -> str:
+    """The sentence of a comparison beyond the tolerance, without its end, which says that it is."""
+    finding = Finding(True, False, facts.Ending.BEYOND, tolerance, 1)
+    (ending,) = words.render_sentences("ending", finding, "")
+    return row.sentence.removesuffix(f" {ending}")
+
+
 def rows_of(name: str, table: pd.DataFrame | None) -> list[Any]:
-    """Rows of a table as the report's part of this name has them."""
+    """Rows of a table as the report's part of this name has them.
+
+    Args:
+        name: of the part, a field of `Report` with a list of rows.
+        table: None or empty where there is nothing; columns that the part does not have are left
+            out.
+
+    Returns:
+        A row of the report for each row of the table.
+    """
     if table is None or table.empty:
         return []
-    (kind,) = get_args(Report.model_fields[name].annotation)
-    table = table.rename(columns={"transects": "units"}).filter([*kind.model_fields])
-    return [kind(**row) for row in table.to_dict("records")]
-
-
-def _made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:
-    """The comparisons that were made, by family."""
-    made = {}
-    for family in [*plan["families"], *now["families"]]:
-        table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
-        names = ["measure"] if "measure" in table else ["axis", "cell"]
-        made[family] = table[names].drop_duplicates().to_numpy().tolist()
-    return made
+    (row_class,) = get_args(Report.model_fields[name].annotation)
+    columns = table.rename(columns={"transects": "units"}).filter(list(row_class.model_fields))
+    return [row_class(**row) for row in columns.to_dict("records")]

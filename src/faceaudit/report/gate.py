@@ -4,11 +4,16 @@ from collections import Counter
 from pathlib import Path
 
 from faceaudit import words
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE
+from faceaudit.report import facts
 from faceaudit.report.schema import Report, read_report
 
-PASSED, FAILED, UNDECIDED, BROKEN = 0, 1, 2, 3
-"""Exit codes of the gate; the last where a run or a report is none."""
-STATES = ("exceeds", "inconclusive")
+# Exit codes of the gate.
+PASSED = 0
+FAILED = 1
+UNDECIDED = 2
+BROKEN = 3  # A run or a report is missing or damaged.
+STATES = (EXCEEDS, INCONCLUSIVE)
 """Verdicts on which a gate may be told to fail."""
 
 
@@ -18,7 +23,7 @@ def gate(
     """Whether a model may pass: a report in, an exit code out.
 
     Args:
-        report: or the path of its `report.json`.
+        report: the report, or the path of its `report.json`.
         fail_on: "exceeds": fail where a comparison is beyond the tolerance; "inconclusive": where
             one is, or is not known to be within.
         allow_departures: whether a model may pass though the plan was not kept.
@@ -44,26 +49,40 @@ def gate(
         report = report if isinstance(report, Report) else read_report(report)
     except ValueError as error:
         return BROKEN, [str(error)]
-    judged, asked = report.judged, fail_on == "inconclusive"
-    if not judged:
+    if not report.judged:
         return BROKEN, [f"{report.name}: the report has no comparison to judge"]
-    beyond = [f"exceeds: {row.sentence}" for row in judged if row.verdict == "exceeds"]
-    undecided = [row for row in judged if row.verdict in ("inconclusive", "not estimable")]
-    lines = beyond + [f"{row.verdict}: {row.sentence}" for row in undecided if asked]
+    fails_on_undecided = fail_on == INCONCLUSIVE
+    beyond = facts.with_verdict(report.judged, EXCEEDS)
+    undecided = [row for row in report.judged if row.verdict in (INCONCLUSIVE, NOT_ESTIMABLE)]
+    lines = [f"{row.verdict}: {row.sentence}" for row in beyond]
+    if fails_on_undecided:
+        lines += [f"{row.verdict}: {row.sentence}" for row in undecided]
     lines += warnings_of(report, allow_departures)
-    doubted = any(not one.accepted for one in report.doubts)
-    if beyond or doubted or (report.plan.departures and not allow_departures):
+    departed = bool(report.plan.departures) and not allow_departures
+    if beyond or departed or not all(doubt.accepted for doubt in report.doubts):
         return FAILED, lines
-    if asked and undecided:
+    if fails_on_undecided and undecided:
         return UNDECIDED, lines
-    told = words.render_sentences(
-        "undecided", Counter(row.verdict for row in undecided), len(judged)
-    )
-    return PASSED, [*lines, f"passed ({told[0]})" if told else "passed"]
+    return PASSED, [*lines, _passed(report)]
+
+
+def _passed(report: Report) -> str:
+    """The line of a model that passed, with the number of comparisons that are undecided."""
+    counts = Counter(row.verdict for row in report.judged)
+    undecided = words.render_sentences("undecided", counts, len(report.judged))
+    return f"passed ({undecided[0]})" if undecided else "passed"
 
 
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
-    """A line for each doubt, and for each departure from the plan."""
+    """A line for each doubt, and for each departure from the plan.
+
+    Args:
+        report: with doubts and departures.
+        allow_departures: whether the lines say that departures are allowed.
+
+    Returns:
+        The lines; none without doubts and departures.
+    """
     return words.render_sentences(
         "warnings", report.doubts, report.plan.departures, allow_departures
     )

@@ -11,6 +11,7 @@ import base64
 import html
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,15 +20,27 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
-from faceaudit.plans import UNANSWERED, cell_name
-from faceaudit.report.schema import Disparity, Effect, Gap, Report
+from faceaudit.plans import cell_name
+from faceaudit.report import facts
+from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
+
+DEPARTURES_AT_TOP = 3
+"""Departures from the plan that the first box of the page lists."""
+LIMITS_AT_TOP = 4
+"""Limits that the section "In short" lists."""
+LEAKS_OF_GATE = 12
+"""Leaks that the page lists of a calibration, the largest first."""
+
+
+# --- the model card
 
 
 def write_card(report: Report, path: Path) -> Path:
@@ -43,57 +56,266 @@ def write_card(report: Report, path: Path) -> Path:
     return write_text(path, card(report))
 
 
+@dataclass(frozen=True)
+class CardMetric:
+    """A comparison as the `model-index` of a card has it.
+
+    Attributes:
+        row: the comparison.
+        of_answers: whether missing answers or embeddings are compared, and not errors.
+    """
+
+    row: Comparison
+    of_answers: bool
+
+
 def card(report: Report) -> str:
     """The model card as text: Markdown with a head in YAML."""
-    text = words.render_template("model_card.md.j2", report=report)
+    text = words.render_template(
+        "model_card.md.j2",
+        report=report,
+        metrics=[CardMetric(row, facts.is_of_answers(report, row)) for row in report.judged],
+        task=_task(report),
+        audited_on=facts.day(report.made),
+    )
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
     return f"---\n{head}---\n{html.escape(body, quote=False)}"
 
 
-BLACK = "#000000"
-BLUE = "#0072B2"
-GREY = "#777777"
-VERMILION = "#D55E00"
-MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
-"""Verdict → colour and marker, told apart without colour."""
-WIDTH = 5.2
-"""Of figures in inches, so that their text can be read on a phone as on paper."""
-LOOK = dict.fromkeys((f"axes.spines.{side}" for side in ("top", "right", "left")), False)
-LOOK |= {"font.size": 10, "svg.hashsalt": "audit", "svg.fonttype": "path"}
-ROWS, SIDE, GAP = 4, 96, 2
-"""Faces of a contact sheet, and the height and width of an image and of the gaps, in pixels."""
-QUALITY = 82
-"""Of the faces in a report, from 0 to 100."""
-Row = Effect | Disparity | Gap
+def _task(report: Report) -> str:
+    """What the model tells, and what counts as an error."""
+    (sentences,) = words.render_sentences("task", report)
+    return sentences
+
+
+# --- the page
 
 
 def write_html(report: Report, path: Path, sheet: Mapping[str, Any] | None = None) -> Path:
-    """Write `report.html`, with some of the images if there is a `contact_sheet`; its path."""
+    """Write `report.html`.
+
+    Args:
+        report: what the page is about.
+        path: of the file.
+        sheet: of `contact_sheet`, if some of the images are shown.
+
+    Returns:
+        The path.
+    """
     return write_text(path, page(report, sheet))
 
 
+@dataclass(frozen=True)
+class Subject:
+    """What the page says in short of one axis, or of one measure of a verification.
+
+    Attributes:
+        name: of the axis or the measure.
+        abbreviation: of the measure; None for an axis.
+        rows: its comparisons, in the order of their verdicts.
+        counts: verdict → how many comparisons have it, in the same order.
+        decided: the comparisons with another verdict than "inconclusive".
+        undecided: those with this verdict.
+        largest: the comparison with the largest estimate; None if none has one.
+    """
+
+    name: str
+    abbreviation: str | None
+    rows: list[Comparison]
+    counts: dict[str, int]
+    decided: list[Comparison]
+    undecided: list[Comparison]
+    largest: Comparison | None
+
+
+@dataclass(frozen=True)
+class PlannedFamily:
+    """A family of comparisons in the plan: its name, its size, and whether it has several."""
+
+    name: str
+    size: int
+    several: bool
+
+
 def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
-    """The page as text. Axes, and the comparisons of each, are in the order of their verdicts."""
-    axes: dict[str, list[Row]] = {}
-    for row in sorted(report.judged, key=_urgent):
-        axes.setdefault(_subject(row), []).append(row)
-    ranks = {id(row): n for n, row in enumerate(row for rows in axes.values() for row in rows)}
-    ordered = partial(sorted, key=lambda row: ranks[id(row)])
-    effects = report.disparities or report.effects or _gaps(report, of_answers=False)
+    """The page as text.
+
+    Args:
+        report: what the page is about.
+        sheet: of `contact_sheet`, if some of the images are shown.
+
+    Returns:
+        HTML. Axes, and the comparisons of each, are in the order of their verdicts.
+    """
+    subjects = _subjects(report)
+    ordered = partial(_in_order, [row for subject in subjects for row in subject.rows])
+    gaps_of_errors = [row for row in report.gaps if not facts.is_of_answers(report, row)]
+    effects = report.disparities or report.effects or gaps_of_errors
     return words.render_template(
         "report.html.j2",
         report=report,
-        axes=axes,
+        subjects=subjects,
         rows=ordered(effects),
         averages=ordered(report.averages),
         figure=_figure(report, ordered([*report.averages, *effects])),
-        worst=_worst(report),
-        largest=_largest,
         place=partial(_place, report),
-        contrasts={row.axis: row.contrast for row in report.effects},
         sheet=sheet,
+        **_answer_values(report),
+        **_values_of_kind(report),
+        **_plan_values(report),
     )
+
+
+def _answer_values(report: Report) -> dict[str, Any]:
+    """What the first box and the section "In short" show, by the names in the template."""
+    departures = report.plan.departures
+    limits = report.limits
+    worst = _worst(report)
+    return {
+        "task": _task(report),
+        "audited_on": facts.day(report.made),
+        "planned_on": facts.day(report.plan.made),
+        "is_in_doubt": any(not doubt.accepted for doubt in report.doubts),
+        "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
+        "several_departures": len(departures) > 1,
+        "first_departures": departures[:DEPARTURES_AT_TOP],
+        "more_departures": len(departures) > DEPARTURES_AT_TOP,
+        "first_limits": limits[:LIMITS_AT_TOP],
+        "further_limits": len(limits[LIMITS_AT_TOP:]),
+        "worst": worst,
+        "worst_side": None if worst is None else facts.higher_side(worst),
+        "measure_abbreviation": facts.measure_abbreviation,
+        "undecided": len(facts.with_verdict(report.judged, INCONCLUSIVE)),
+    }
+
+
+def _values_of_kind(report: Report) -> dict[str, Any]:
+    """What the page shows of matched images or portraits, by the names in the template."""
+    has_truth = facts.has_truth(report)
+    values: dict[str, Any] = {
+        "is_listed": facts.is_listed(report.data.get("made_by")),
+        "extremes": facts.extremes(report.rates),
+        "with_truth": has_truth,
+        "is_of_answers": partial(facts.is_of_answers, report),
+        "levels_without_errors": facts.levels_without_errors,
+        "has_tipping_point": facts.has_tipping_point,
+        "largest_leaks": _largest_leaks(report),
+    }
+    if has_truth:
+        values["coverage_by_cell"] = facts.coverage(report.effects)
+        values["coverage_of_averages"] = facts.coverage(report.averages)
+    if report.kind == "portraits":
+        values["several_portraits"] = facts.has_several_portraits(report.data)
+    if report.kind == "classification":
+        interaction = facts.largest(report.interactions)
+        is_sure = interaction is not None and facts.differs_from_zero(interaction, report.level)
+        values |= {
+            "matched": facts.matched_set(report),
+            "example_level": facts.example_level(report.plan.content),
+            "example_cell": next((row.cell for row in report.effects if row.held), None),
+            "contrasts": {row.axis: row.contrast for row in report.effects},
+            "interaction": interaction,
+            "interaction_is_sure": is_sure,
+            "reacting_placebos": facts.reacting_placebos(report),
+            "easiest": facts.easiest_to_explain(report.effects),
+            "pairs_in_cell": facts.most_pairs(report.effects),
+            "pairs_in_average": facts.most_pairs(report.averages),
+        }
+    return values
+
+
+def _plan_values(report: Report) -> dict[str, Any]:
+    """What the page shows of the plan, by the names in the template."""
+    content = report.plan.content
+    return {
+        "void": facts.void_comparisons(report),
+        "pairs_were_drawn": "impostors" in content,
+        "people_asked": words.render_sentences("answers", content.get("sizes", {})),
+        "planned_families": [
+            PlannedFamily(name, len(comparisons), len(comparisons) != 1)
+            for name, comparisons in content["families"].items()
+        ],
+    }
+
+
+def _subjects(report: Report) -> list[Subject]:
+    """The axes or measures of a report with their comparisons, the most urgent first."""
+    rows_of: dict[str, list[Comparison]] = {}
+    for row in sorted(report.judged, key=_urgency):
+        rows_of.setdefault(_subject_name(row), []).append(row)
+    is_verification = report.kind == "verification"
+    return [
+        Subject(
+            name=name,
+            abbreviation=facts.measure_abbreviation(name) if is_verification else None,
+            rows=rows,
+            counts=facts.verdict_counts(rows),
+            decided=[row for row in rows if row.verdict != INCONCLUSIVE],
+            undecided=facts.with_verdict(rows, INCONCLUSIVE),
+            largest=facts.largest(rows),
+        )
+        for name, rows in rows_of.items()
+    ]
+
+
+def _in_order(order: Sequence[Comparison], rows: Sequence[Comparison]) -> list[Comparison]:
+    """Some comparisons of a report, in the order that `order` has all of them."""
+    # By identity: an equal row can stand in another family.
+    ranks = {id(row): rank for rank, row in enumerate(order)}
+    return sorted(rows, key=lambda row: ranks[id(row)])
+
+
+def _urgency(row: Comparison) -> tuple[int, bool, float]:
+    """Key by which what asks for action comes first, and of that what is over all faces."""
+    in_a_cell = not isinstance(row, Disparity) and bool(row.held)
+    return facts.VERDICT_ORDER.index(row.verdict), in_a_cell, -abs(row.estimate or 0)
+
+
+def _subject_name(row: Comparison) -> str:
+    """The axis or the measure of a comparison."""
+    return row.measure if isinstance(row, Disparity) else row.axis
+
+
+def _place(report: Report, row: Comparison) -> str:
+    """What a comparison of an axis or a measure is about."""
+    if isinstance(row, Disparity):
+        return row.group
+    if facts.is_of_answers(report, row):
+        return "having no answer"
+    return row.cell if row.held else "on average"
+
+
+def _worst(report: Report) -> Comparison | None:
+    """The comparison beyond the tolerance to ask about first.
+
+    A group that fares worse than the reference is more urgent than one that fares better.
+    """
+    beyond = facts.with_verdict(report.judged, EXCEEDS)
+    if report.kind == "verification":
+        worse = [row for row in beyond if row.estimate is not None and row.estimate > 0]
+        return facts.largest(worse or beyond)
+    return facts.largest(beyond)
+
+
+def _largest_leaks(report: Report) -> list[Moved]:
+    """The largest leaks at the gate of a calibration; none without a calibration."""
+    if report.calibration is None:
+        return []
+    leaks = sorted(report.calibration.leaks, key=lambda leak: leak.upper, reverse=True)
+    return leaks[:LEAKS_OF_GATE]
+
+
+# --- some of the images
+
+FACES_OF_SHEET = 4
+"""Faces of a contact sheet."""
+TILE_PIXELS = 96
+"""Height and width of an image on it."""
+GAP_PIXELS = 2
+"""Between two images, in white."""
+WEBP_QUALITY = 82
+"""From 0 to 100."""
 
 
 def contact_sheet(
@@ -101,110 +323,127 @@ def contact_sheet(
 ) -> dict[str, Any]:
     """The first faces of an audit, a row each, at all combinations of the axes' levels.
 
-    Returns the data address of the picture, what each of its columns shows, and its alt text.
+    Of several images of a face at a combination the first is shown; without one the place is white.
 
-    `index` has unit and `<axis>_level` of every image. Of several images at a place the first is
-    shown, and a place without one stays white.
+    Args:
+        images: uint8 (n, 3, height, width).
+        index: a row per image, with unit and `<axis>_level` of every axis.
+        axes: axis → names of its low and high level.
+
+    Returns:
+        address (data address of the picture), columns (what each of them shows) and alt (the
+        alternative text).
     """
-    places = [f"{axis}_level" for axis in axes]
-    table = index.assign(row=range(len(index))).pivot_table("row", "unit", places, aggfunc="first")
-    table = table.reindex(index["unit"].unique()[:ROWS])
-    sheet = np.full((*table.shape, SIDE + GAP, SIDE + GAP, 3), 255, np.uint8)
+    level_columns = [f"{axis}_level" for axis in axes]
+    numbered = index.assign(row=range(len(index)))
+    table = numbered.pivot_table("row", "unit", level_columns, aggfunc="first")
+    table = table.reindex(index["unit"].unique()[:FACES_OF_SHEET])
+    side = TILE_PIXELS + GAP_PIXELS
+    tiles = np.full((*table.shape, side, side, 3), 255, np.uint8)
     for place, row in np.ndenumerate(table):
         if not np.isnan(row):
-            picture = Image.fromarray(np.ascontiguousarray(images[int(row)].transpose(1, 2, 0)))
-            picture = picture.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
-            sheet[place][:SIDE, :SIDE] = picture
-    sheet = np.concatenate(np.concatenate(sheet, axis=1), axis=1)[:-GAP, :-GAP]
-    columns = [cell_name(axes, dict(zip(axes, np.atleast_1d(cell), strict=True))) for cell in table]
+            tiles[place][:TILE_PIXELS, :TILE_PIXELS] = _tile(images[int(row)])
+    sheet = np.concatenate(np.concatenate(tiles, axis=1), axis=1)[:-GAP_PIXELS, :-GAP_PIXELS]
+    columns = []
+    for levels in table:
+        held = dict(zip(axes, np.atleast_1d(levels), strict=True))
+        columns.append(cell_name(axes, held))
     alt = f"{len(table)} faces, each in {len(columns)} versions: {'; '.join(columns)}."
     return {"address": data_address(sheet), "columns": columns, "alt": alt}
+
+
+def _tile(image: np.ndarray) -> Image.Image:
+    """An image (3, height, width) in the size that a contact sheet has it."""
+    picture = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0)))
+    return picture.resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.LANCZOS)
 
 
 def data_address(image: np.ndarray) -> str:
     """One image, uint8 (h, w, 3), as the data address of a WebP file."""
     stream = io.BytesIO()
-    Image.fromarray(image).save(stream, "webp", quality=QUALITY, method=4)
+    Image.fromarray(image).save(stream, "webp", quality=WEBP_QUALITY, method=4)
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
-# --- figures
+# --- the figure
+
+BLACK = "#000000"
+BLUE = "#0072B2"
+GREY = "#777777"
+VERMILION = "#D55E00"
+MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
+"""Verdict → colour and marker, which can be told apart without colour."""
+WIDTH = 5.2
+"""Of figures in inches, so that their text can be read on a phone as on paper."""
+LOOK = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "font.size": 10,
+    "svg.hashsalt": "audit",
+    "svg.fonttype": "path",
+}
+"""Settings of matplotlib."""
 
 
-def forest(rows: Sequence[Row], names: Sequence[str], tolerance: float, what: str) -> Figure:
+def forest(
+    rows: Sequence[Comparison], names: Sequence[str], tolerance: float, xlabel: str
+) -> Figure:
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
-    The thin interval is that of the family, the upright line the truth; `what` changes.
+    The thick interval is that of the comparison, the thin one that of its family, and the upright
+    line the truth.
+
+    Args:
+        rows: the comparisons, from top to bottom.
+        names: of the rows.
+        tolerance: largest difference that does not matter, a fraction.
+        xlabel: label of the axis, in points.
+
+    Returns:
+        The figure.
     """
     figure = Figure((WIDTH, 0.5 * len(rows) + 0.75), layout="constrained")
     ax = figure.subplots()
     ax.axvspan(-100 * tolerance, 100 * tolerance, color="#E8EEF4", lw=0)
     ax.axvline(0, color=BLACK, lw=0.8)
-    for place, row, name in zip(range(len(rows))[::-1], rows, names, strict=True):
-        known = row.low is not None
-        if known:
-            colour, marker = MARKS[row.verdict]
-            if isinstance(row, Effect):
-                ax.hlines(place, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
-            ax.hlines(place, 100 * row.low, 100 * row.high, color=colour, lw=3.2)
-            style = {"color": colour, "ms": 6.5, "mec": "white", "mew": 0.6}
-            ax.plot(100 * row.estimate, place, marker, **style)
-        if getattr(row, "truth", None) is not None:
-            ax.plot(100 * row.truth, place, "|", color=BLACK, ms=13, mew=2)
-        at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        told = name if known else f"{name}: not estimable"
-        ax.annotate(told, (0, place), xytext=(0, 6), fontsize=9.5, **at)
-    ax.set(xlabel=what, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
+    heights = range(len(rows))[::-1]
+    for height, row, name in zip(heights, rows, names, strict=True):
+        _draw_comparison(ax, height, row, name)
+    ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
     ax.grid(axis="x", color="#E3E3E3", lw=0.6)
     return figure
 
 
-def _figure(report: Report, rows: Sequence[Row]) -> Markup:
+def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str) -> None:
+    """Draw one comparison of a forest at a height, with its name above."""
+    label = f"{name}: not estimable"
+    if row.low is not None:
+        label = name
+        colour, marker = MARKS[row.verdict]
+        if isinstance(row, Effect):
+            ax.hlines(height, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
+        ax.hlines(height, 100 * row.low, 100 * row.high, color=colour, lw=3.2)
+        ax.plot(100 * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
+    if isinstance(row, Effect) and row.truth is not None:
+        ax.plot(100 * row.truth, height, "|", color=BLACK, ms=13, mew=2)
+    ax.annotate(
+        label,
+        (0, height),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 6),
+        textcoords="offset points",
+        fontsize=9.5,
+    )
+
+
+def _figure(report: Report, rows: Sequence[Comparison]) -> Markup:
     """The forest as a part of the page, which scales it and says what it is."""
-    names = [f"{formatting.spaced(_subject(row))}: {_place(report, row)}" for row in rows]
-    what, text = "difference" if report.gaps else "change", io.StringIO()
+    names = [f"{formatting.spaced(_subject_name(row))}: {_place(report, row)}" for row in rows]
+    quantity = "difference" if report.gaps else "change"
+    svg = io.StringIO()
     with mpl.rc_context(LOOK):
-        figure = forest(rows, names, report.tolerance, f"{what} of the error rate (points)")
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return Markup(f'<svg aria-hidden="true"{text.getvalue().partition("<svg")[2]}')
-
-
-# --- what the page says first
-
-
-def _subject(row: Row) -> str:
-    return row.measure if isinstance(row, Disparity) else row.axis
-
-
-def _gaps(report: Report, of_answers: bool) -> list[Gap]:
-    return [row for row in report.gaps if (row.family == UNANSWERED) == of_answers]
-
-
-def _place(report: Report, row: Row) -> str:
-    """What a comparison of an axis or a rate is about."""
-    if isinstance(row, Disparity):
-        return row.group
-    of_answers = [*report.no_answer, *_gaps(report, of_answers=True)]
-    if any(row is one for one in of_answers):  # an equal one can stand in another family
-        return "having no answer"
-    return row.cell if row.held else "on average"
-
-
-def _urgent(row: Row) -> tuple[int, bool, float]:
-    """Key by which what asks for action comes first, and of that what is over all faces."""
-    return words.ORDER.index(row.verdict), bool(getattr(row, "held", ())), -abs(row.estimate or 0)
-
-
-def _largest(rows: Sequence[Any]) -> Any:
-    known = [row for row in rows if row.estimate is not None]
-    return max(known, key=lambda row: abs(row.estimate), default=None)
-
-
-def _worst(report: Report) -> Row | None:
-    """The comparison beyond the tolerance to ask about first.
-
-    A group that fares worse than the reference is more urgent than one that fares better.
-    """
-    beyond = [row for row in report.judged if row.verdict == EXCEEDS]
-    worse = [row for row in beyond if (row.estimate or 0) > 0]
-    return _largest(worse if report.kind == "verification" and worse else beyond)
+        figure = forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+    _, _, drawing = svg.getvalue().partition("<svg")
+    return Markup(f'<svg aria-hidden="true"{drawing}')

@@ -4,21 +4,17 @@ All rates and differences are fractions; null is what could not be estimated.
 """
 
 import json
-from ast import literal_eval
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
-from faceaudit.utils import errors
-from faceaudit.utils import files as plans
+from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import write_text
 
-JUDGED = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol", "gaps")
+JUDGED_PARTS = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol", "gaps")
 """Parts of a report whose comparisons decide whether a model passes."""
-
-
-# --- what `report.json` holds; `audits/report.schema.json` is made from these classes
 
 
 def finite(value: Any) -> Any:
@@ -27,13 +23,15 @@ def finite(value: Any) -> Any:
 
 
 Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
-Carry = Literal["rate", "difference"]
-Held = dict[str, int]
-Texts, Anything = list[str], dict[str, Any]
-Hashes, Counts = dict[str, str], dict[str, float | int | str | None]
-Word = Literal["little", "partly", "most", "undecided"]
-Count = int | None
+CarriedKind = Literal["rate", "difference"]
+ShareWord = Literal["little", "partly", "most", "undecided"]
+Counts = dict[str, float | int | str | None]
+"""Type of `Report.data`."""
 Number = Annotated[float | None, BeforeValidator(finite)]
+"""A finite number, or None for what could not be estimated."""
+
+
+# `audits/report.schema.json` is made from the classes below, with their docstrings.
 
 
 class Part(BaseModel):
@@ -42,26 +40,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", protected_namespaces=())
 
 
-def _row(columns: str) -> type[Part]:
-    """The base of a table's rows: columns with their types, by default `Number`, and defaults."""
-    types = {}
-    for column in columns.split(", "):
-        field, _, default = column.partition(" = ")
-        field, _, kind = field.partition(": ")
-        types[field] = (kind or "Number", literal_eval(default) if default else ...)
-    return create_model("Row", __base__=Part, __module__=__name__, **types)
-
-
-EFFECT = (
-    "axis: str, contrast: str, cell: str, held: Held, estimate, low, high, "
-    "low_family, high_family, p, p_holm, p_beyond_holm, verdict: Verdict, mde, reason: str, "
-    "n: int, units: int, missing: int, worse: int, better: int, base_rate, e_value = None, "
-    "e_value_limit = None, gamma = None, tipping = None, truth = None, truth_se = None, "
-    "sentence: str = ''"
-)
-
-
-class Effect(_row(EFFECT)):
+class Effect(Part):
     """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
 
     Attributes:
@@ -78,33 +57,81 @@ class Effect(_row(EFFECT)):
         sentence: the finding in words.
     """
 
+    axis: str
+    contrast: str
+    cell: str
+    held: dict[str, int]
+    estimate: Number
+    low: Number
+    high: Number
+    low_family: Number
+    high_family: Number
+    p: Number
+    p_holm: Number
+    p_beyond_holm: Number
+    verdict: Verdict
+    mde: Number
+    reason: str
+    n: int
+    units: int
+    missing: int
+    worse: int
+    better: int
+    base_rate: Number
+    e_value: Number = None
+    e_value_limit: Number = None
+    gamma: Number = None
+    tipping: Number = None
+    truth: Number = None
+    truth_se: Number = None
+    sentence: str = ""
 
-DISPARITY = (
-    "measure: str, group: str, reference: str, rate, reference_rate, estimate, low, high, "
-    "p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, identities: int, reason: str, "
-    "sentence: str = ''"
-)
 
-
-class Disparity(_row(DISPARITY)):
+class Disparity(Part):
     """A group's error rate minus that of the reference."""
 
+    measure: str
+    group: str
+    reference: str
+    rate: Number
+    reference_rate: Number
+    estimate: Number
+    low: Number
+    high: Number
+    p_holm: Number
+    p_beyond_holm: Number
+    verdict: Verdict
+    mde: Number
+    n: int
+    identities: int
+    reason: str
+    sentence: str = ""
 
-class Interaction(_row("axis: str, other: str, estimate, low, high, p_holm, units: int")):
+
+class Interaction(Part):
     """How much the effect of one axis differs between the levels of another."""
 
+    axis: str
+    other: str
+    estimate: Number
+    low: Number
+    high: Number
+    p_holm: Number
+    units: int
 
-class AtThreshold(_row("threshold: float, axis: str, estimate, low, high, rate")):
+
+class AtThreshold(Part):
     """The average effect of an axis where the score is cut at a threshold."""
 
+    threshold: float
+    axis: str
+    estimate: Number
+    low: Number
+    high: Number
+    rate: Number
 
-RATE = (
-    "group: str, images: int, answered: int, errors: int, rate, low = None, high = None, "
-    "cluster_low = None, cluster_high = None, identities: Count = None"
-)
 
-
-class Rate(_row(RATE)):
+class Rate(Part):
     """Images and errors of one combination of levels; of found portraits, intervals as well.
 
     Attributes:
@@ -112,99 +139,221 @@ class Rate(_row(RATE)):
         cluster_low, cluster_high: with identities as units, where one has several portraits.
     """
 
+    group: str
+    images: int
+    answered: int
+    errors: int
+    rate: Number
+    low: Number = None
+    high: Number = None
+    cluster_low: Number = None
+    cluster_high: Number = None
+    identities: int | None = None
 
-GAP = (
-    "family: str, axis: str, group: str, reference: str, cell: str, held: Held, rate, "
-    "reference_rate, estimate, low, high, p, p_holm, p_beyond_holm, verdict: Verdict, mde, n: int, "
-    "identities: int, reason: str, sentence: str = ''"
-)
 
-
-class Gap(_row(GAP)):
+class Gap(Part):
     """A difference of rates between found portraits of two levels of an axis; no effect."""
 
+    family: str
+    axis: str
+    group: str
+    reference: str
+    cell: str
+    held: dict[str, int]
+    rate: Number
+    reference_rate: Number
+    estimate: Number
+    low: Number
+    high: Number
+    p: Number
+    p_holm: Number
+    p_beyond_holm: Number
+    verdict: Verdict
+    mde: Number
+    n: int
+    identities: int
+    reason: str
+    sentence: str = ""
 
-class Adjusted(
-    _row("axis: str, model: str, estimate, low, high, p, n: int, identities: int, reason: str")
-):
+
+Comparison = Effect | Disparity | Gap
+"""A comparison with a verdict, of any design."""
+
+
+class Adjusted(Part):
     """A difference after a linear or logistic regression on the other axes and the covariates."""
 
+    axis: str
+    model: str
+    estimate: Number
+    low: Number
+    high: Number
+    p: Number
+    n: int
+    identities: int
+    reason: str
 
-CARRIED = "axis: str, estimate, low, high, mix, mix_low, mix_high, missing, gap, share, share_low"
 
-
-class Predicted(_row(f"{CARRIED}, share_high, word: Word")):
+class Predicted(Part):
     """What matched images say of a difference; see `faceaudit.analyse_portraits`."""
 
+    axis: str
+    estimate: Number
+    low: Number
+    high: Number
+    mix: Number
+    mix_low: Number
+    mix_high: Number
+    missing: Number
+    gap: Number
+    share: Number
+    share_low: Number
+    share_high: Number
+    word: ShareWord
 
-class LeftOut(_row("column: str, value: str, count: int")):
+
+class LeftOut(Part):
     """Rows of a table of portraits that cannot be used, by a value that was not expected."""
 
+    column: str
+    value: str
+    count: int
 
-class Leak(_row("axis: str, attribute: str, estimate, low, high")):
+
+class Leak(Part):
     """How far an annotated attribute moves along an axis."""
 
+    axis: str
+    attribute: str
+    estimate: Number
+    low: Number
+    high: Number
 
-class Carried(
-    _row("kind: Carry, group: str, reference: str, estimate, low, high, missing, reason: str")
-):
+
+class Carried(Part):
     """An error rate in the target population, or a difference of two of its groups."""
 
+    kind: CarriedKind
+    group: str
+    reference: str
+    estimate: Number
+    low: Number
+    high: Number
+    missing: Number
+    reason: str
 
-class MatchRates(
-    _row(
-        "group: str, threshold: float, fnmr, fnmr_low, fnmr_high, fmr, fmr_low, fmr_high, "
-        "positives: int, negatives: int, fnmr_ratio, fmr_ratio, reason: str"
-    )
-):
+
+class MatchRates(Part):
     """A group's row of the FRTE-style table, at one threshold for all groups."""
 
+    group: str
+    threshold: float
+    fnmr: Number
+    fnmr_low: Number
+    fnmr_high: Number
+    fmr: Number
+    fmr_low: Number
+    fmr_high: Number
+    positives: int
+    negatives: int
+    fnmr_ratio: Number
+    fmr_ratio: Number
+    reason: str
 
-class Enrolment(_row("group: str, images: int, identities: int, failures: int, rate, low, high")):
+
+class Enrolment(Part):
     """Images of a group of which the recogniser made no embedding: failures to enrol."""
 
+    group: str
+    images: int
+    identities: int
+    failures: int
+    rate: Number
+    low: Number
+    high: Number
 
-class Rejected(_row("reason: str, unit: str, count: int, dropped: bool")):
+
+class Rejected(Part):
     """What was found in people's exports that was not taken as it was; see `annotations.Ingest`."""
 
+    reason: str
+    unit: str
+    count: int
+    dropped: bool
 
-class Agreement(
-    _row("attribute: str, images: int, raters, sd, alpha, alpha_low, alpha_high, reason: str")
-):
+
+class Agreement(Part):
     """How far people agree about an attribute; see `annotations.agreement_table`."""
 
+    attribute: str
+    images: int
+    raters: Number
+    sd: Number
+    alpha: Number
+    alpha_low: Number
+    alpha_high: Number
+    reason: str
 
-class Answers(
-    _row(
-        "kind: str, stage: str, people: Count = None, answers: Count = None, wanted: Count = None, "
-        "ingest: list[Rejected] = [], agreement: list[Agreement] = [], files: Hashes = {}, "
-        "readers: Hashes = {}"
-    )
-):
+
+class Answers(Part):
     """Who said what the images show, at one stage of the audit."""
 
+    kind: str
+    stage: str
+    people: int | None = None
+    answers: int | None = None
+    wanted: int | None = None
+    ingest: list[Rejected] = []
+    agreement: list[Agreement] = []
+    files: dict[str, str] = {}
+    readers: dict[str, str] = {}
 
-class Moved(_row("axis: str, attribute: str, change, upper")):
+
+class Moved(Part):
     """A leak at the gate of a calibration; see `faceaudit.latents.calibration.leaks`."""
 
+    axis: str
+    attribute: str
+    change: Number
+    upper: Number
 
-class Dose(_row("axis: str, level: int, sd, upper")):
+
+class Dose(Part):
     """How far faces lie apart within a level; see `faceaudit.latents.calibration.dose_spread`."""
 
+    axis: str
+    level: int
+    sd: Number
+    upper: Number
 
-GATE = "passed: bool, measures: int, most_leak, most_spread, leaks: list[Moved], doses: list[Dose]"
 
-
-class Calibrated(_row(GATE)):
+class Calibrated(Part):
     """The gate of a calibration: upper limits of leaks and doses, and the most that they may be."""
 
+    passed: bool
+    measures: int
+    most_leak: Number
+    most_spread: Number
+    leaks: list[Moved]
+    doses: list[Dose]
 
-class Doubt(_row("name: str, sentence: str, accepted: bool")):
+
+class Doubt(Part):
     """What makes the report hard to believe; see `faceaudit.checks`."""
 
+    name: str
+    sentence: str
+    accepted: bool
 
-class PlanKept(_row("sha256: str, made: str, kept: bool, departures: Texts, content: Anything")):
+
+class PlanKept(Part):
     """The plan, and whether the analysis kept to it."""
+
+    sha256: str
+    made: str
+    kept: bool
+    departures: list[str]
+    content: dict[str, Any]
 
 
 class Report(Part):
@@ -272,14 +421,14 @@ class Report(Part):
     left_out: list[LeftOut] = []
     people: list[Answers] = []
     calibration: Calibrated | None = None
-    limits: Texts
+    limits: list[str]
     plan: PlanKept
-    provenance: Anything
+    provenance: dict[str, Any]
 
     @property
-    def judged(self) -> list[Effect] | list[Disparity] | list[Gap]:
+    def judged(self) -> list[Comparison]:
         """The comparisons that decide whether the model passes, of all families together."""
-        return [row for name in JUDGED for row in getattr(self, name)]
+        return [row for name in JUDGED_PARTS for row in getattr(self, name)]
 
 
 def write_report(report: Report, path: Path) -> Path:
@@ -292,7 +441,7 @@ def write_report(report: Report, path: Path) -> Path:
     Returns:
         The path.
     """
-    return plans.write_text(path, report.model_dump_json(indent=1) + "\n")
+    return write_text(path, report.model_dump_json(indent=1) + "\n")
 
 
 def read_report(path: str | Path) -> Report:
@@ -305,17 +454,22 @@ def read_report(path: str | Path) -> Report:
         The report.
 
     Raises:
-        ValueError: the file is missing, damaged, or of another version of the schema.
+        InputError: the file is missing, damaged, or of another version of the schema.
     """
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"{path}: no such report")
+        raise InputError(f"{path}: no such report", field=str(path), expected="a report.json")
     try:
         return Report.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
-        raise errors.fault("no_report", path, place, first["msg"]) from None
+        raise InputError(
+            f"{path}: the report is damaged or of another version; {place}: {first['msg']}",
+            field=place,
+            found=first["input"] if first["loc"] else None,
+            expected="a report of this version of the schema",
+        ) from None
 
 
 def schema() -> str:

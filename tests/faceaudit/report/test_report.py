@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 
 from faceaudit import read_report, schema, write_report
 from faceaudit.report.page import card, page, write_html
+from faceaudit.utils.errors import InputError
 from helpers.artifacts.lineage import ROOT
 
 
@@ -21,6 +22,19 @@ def test_a_report_obeys_the_published_schema_and_reads_back(report, tmp_path):
     Draft202012Validator(json.loads(published)).validate(content)
     assert read_report(path) == report
     assert content["plan"]["kept"] and content["plan"]["departures"] == []
+
+
+def test_a_report_that_cannot_be_read_says_what_is_at_fault(report, tmp_path):
+    path = write_report(report, tmp_path / "report.json")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | {"level": "low"}), encoding="utf-8")
+    with pytest.raises(InputError, match="damaged or of another version; level: ") as damaged:
+        read_report(path)
+    assert (damaged.value.field, damaged.value.found) == ("level", "low")
+    assert damaged.value.expected == "a report of this version of the schema"
+    with pytest.raises(InputError, match="no such report") as missing:
+        read_report(tmp_path / "nowhere.json")
+    assert missing.value.field == str(tmp_path / "nowhere.json")
 
 
 def test_the_answer_comes_first_and_the_page_needs_no_other_file(report):

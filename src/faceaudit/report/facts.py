@@ -1,0 +1,336 @@
+"""What the sentences and pages of a report follow from: cut-offs, counts and levels.
+
+Templates have words and show what is computed here. They compare no quantity.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from faceaudit import plans
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from faceaudit.plans import UNANSWERED
+from faceaudit.report.schema import (
+    Comparison,
+    Disparity,
+    Effect,
+    Gap,
+    Interaction,
+    Leak,
+    Predicted,
+    Rate,
+    Report,
+)
+
+VERDICT_ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
+"""Verdicts from what asks for action to what does not."""
+LARGE_LEAK = 0.1
+"""Share of an attribute's scale. An attribute that moves further along an axis is named."""
+ZERO_DECIMALS = 9
+"""An error rate that is zero to so many decimals is a rate without errors."""
+INSTEAD_OF = " instead of "
+"""Between the high and the low level in `Effect.contrast`."""
+LISTED_SOURCES = (None, "images")
+"""Kinds of generator whose images exist before the audit; None stands for a table of images."""
+
+Estimated = TypeVar("Estimated", bound=Comparison | Interaction)
+
+
+# --- one comparison
+
+
+class Ending(StrEnum):
+    """How the sentence of a comparison ends."""
+
+    BEYOND = "beyond"
+    WITHIN = "within"
+    WITHIN_BY_TESTS = "within by tests"
+    BEYOND_ALONE = "beyond alone"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True)
+class ContrastLevels:
+    """Names of the two levels that an effect compares."""
+
+    high: str
+    low: str
+
+
+def levels_of(contrast: str) -> ContrastLevels:
+    """The levels in the contrast of an effect.
+
+    Example:
+        >>> levels_of("dark instead of light")
+        ContrastLevels(high='dark', low='light')
+    """
+    high, low = contrast.split(INSTEAD_OF, 1)
+    return ContrastLevels(high, low)
+
+
+def is_comparable(row: Comparison) -> bool:
+    """Whether a comparison has an estimate with an interval."""
+    return row.estimate is not None and row.low is not None
+
+
+def is_inside(row: Comparison, tolerance: float) -> bool:
+    """Whether the 95 % interval lies within plus and minus the tolerance."""
+    return -tolerance < row.low and row.high < tolerance
+
+
+def is_outside(row: Comparison, tolerance: float) -> bool:
+    """Whether the 95 % interval lies beyond the tolerance, on one side."""
+    return row.low > tolerance or row.high < -tolerance
+
+
+def is_within_by_tests(row: Comparison, tolerance: float) -> bool:
+    """Whether the two one-sided tests alone say "within": the 95 % interval is wider."""
+    return row.verdict == WITHIN and row.low is not None and not is_inside(row, tolerance)
+
+
+def ending_of(row: Comparison, tolerance: float) -> Ending | None:
+    """How the sentence of a comparison ends; None where there is nothing to compare."""
+    if not is_comparable(row):
+        return None
+    if row.verdict == EXCEEDS:
+        return Ending.BEYOND
+    if row.verdict == WITHIN:
+        by_tests = is_within_by_tests(row, tolerance)
+        return Ending.WITHIN_BY_TESTS if by_tests else Ending.WITHIN
+    if is_outside(row, tolerance):
+        return Ending.BEYOND_ALONE
+    return Ending.UNDECIDED
+
+
+def differs_from_zero(row: Effect | Interaction, level: float) -> bool:
+    """Whether the adjusted p-value is below the level; without one it is not."""
+    return row.p_holm is not None and row.p_holm < level
+
+
+def higher_side(row: Comparison) -> str:
+    """The level or group of a comparison that has the higher rate; the low one if they are equal.
+
+    Without an estimate it is the low level or the reference.
+    """
+    is_higher = row.estimate is not None and row.estimate > 0
+    if isinstance(row, Effect):
+        levels = levels_of(row.contrast)
+        return levels.high if is_higher else levels.low
+    return row.group if is_higher else row.reference
+
+
+def measure_abbreviation(measure: str) -> str:
+    """The first word of a measure: "FMR" of "FMR at threshold"."""
+    abbreviation, *_ = measure.split()
+    return abbreviation
+
+
+class LevelsWithoutErrors(StrEnum):
+    """Levels of an axis at which the model makes no error."""
+
+    NEITHER_ERRS = "both"
+    ONE_ERRS = "one"
+
+
+def levels_without_errors(row: Effect) -> LevelsWithoutErrors | None:
+    """At which levels there is no error, so that a ratio to them has no number; None if at none."""
+    if row.estimate is None or row.base_rate is None:
+        return None
+    low_is_zero = round(row.base_rate, ZERO_DECIMALS) == 0
+    high_is_zero = round(row.base_rate + row.estimate, ZERO_DECIMALS) == 0
+    if low_is_zero and high_is_zero:
+        return LevelsWithoutErrors.NEITHER_ERRS
+    if low_is_zero or high_is_zero:
+        return LevelsWithoutErrors.ONE_ERRS
+    return None
+
+
+def has_tipping_point(row: Effect) -> bool:
+    """Whether the interval of an effect excludes zero, so that something could explain it away."""
+    return row.tipping is not None and row.tipping > 0
+
+
+def points_the_other_way(row: Predicted) -> bool:
+    """Whether a predicted effect has the opposite sign of the difference that was counted."""
+    return row.share_high is not None and row.share_high < 0
+
+
+# --- several comparisons
+
+
+def largest(rows: Iterable[Estimated]) -> Estimated | None:
+    """The row with the largest estimate, of either sign; None if no row has one."""
+    estimated = [row for row in rows if row.estimate is not None]
+    return max(estimated, key=lambda row: abs(row.estimate), default=None)
+
+
+def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
+    """The comparisons with one verdict."""
+    return [row for row in rows if row.verdict == verdict]
+
+
+def verdict_counts(rows: Iterable[Comparison]) -> dict[str, int]:
+    """How many comparisons have each verdict that occurs, the most urgent verdict first."""
+    counts = Counter(row.verdict for row in rows)
+    return {verdict: counts[verdict] for verdict in VERDICT_ORDER if counts[verdict]}
+
+
+def most_pairs(rows: Iterable[Effect]) -> int:
+    """The largest number of pairs of an effect; zero without effects."""
+    return max((row.n for row in rows), default=0)
+
+
+def large_leaks(rows: Iterable[Leak]) -> list[Leak]:
+    """The attributes that move far along an axis."""
+    return [row for row in rows if row.estimate is not None and abs(row.estimate) > LARGE_LEAK]
+
+
+def extremes(rates: Sequence[Rate]) -> tuple[Rate, Rate] | None:
+    """The groups with the lowest and the highest error rate; None if no two rates differ."""
+    known = [rate for rate in rates if rate.rate is not None]
+    known.sort(key=lambda rate: (rate.rate, rate.group))
+    if not known or known[0].rate == known[-1].rate:
+        return None
+    return known[0], known[-1]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many intervals hold the truth.
+
+    Attributes:
+        intervals: how many there are.
+        hits: how many of them hold the truth.
+        largest_se: the largest standard error of the truth.
+    """
+
+    intervals: int
+    hits: int
+    largest_se: float
+
+
+def coverage(rows: Iterable[Effect]) -> Coverage | None:
+    """How many 95 % intervals hold the truth; None where no effect has both."""
+    known = [row for row in rows if row.truth is not None and row.low is not None]
+    if not known:
+        return None
+    hits = sum(row.low <= row.truth <= row.high for row in known)
+    return Coverage(len(known), hits, max(row.truth_se for row in known))
+
+
+def easiest_to_explain(rows: Iterable[Effect]) -> Effect | None:
+    """The effect beyond the tolerance whose interval has the lowest E-value."""
+    candidates = [row for row in with_verdict(rows, EXCEEDS) if row.e_value_limit is not None]
+    return min(candidates, key=lambda row: row.e_value_limit, default=None)
+
+
+# --- a whole report
+
+
+def is_listed(made_by: str | None) -> bool:
+    """Whether a level is what somebody wrote down of an image, and not what a generator made.
+
+    Args:
+        made_by: kind of the generator; None for a table of images.
+    """
+    return made_by in LISTED_SOURCES
+
+
+def is_of_answers(report: Report, row: Comparison) -> bool:
+    """Whether a comparison is about missing answers or embeddings, and not about errors."""
+    if isinstance(row, Gap):
+        return row.family == UNANSWERED
+    family = report.failures_to_enrol if isinstance(row, Disparity) else report.no_answer
+    # By identity: an equal row can stand in another family.
+    return any(row is other for other in family)
+
+
+def has_truth(report: Report) -> bool:
+    """Whether the true effects are known."""
+    return bool(report.effects) and report.effects[0].truth is not None
+
+
+def axes_of(rows: Iterable[Effect]) -> list[str]:
+    """Every axis once, in the order of the rows."""
+    return list(dict.fromkeys(row.axis for row in rows))
+
+
+@dataclass(frozen=True)
+class MatchedSet:
+    """The images of an audit of matched faces.
+
+    Attributes:
+        axes: that are compared.
+        placebos: axes that should not matter.
+        versions: combinations of the levels of both.
+        is_complete: whether there is an image of every face in every version.
+    """
+
+    axes: list[str]
+    placebos: list[str]
+    versions: int
+    is_complete: bool
+
+
+def matched_set(report: Report) -> MatchedSet:
+    """The matched images of a classification."""
+    axes = axes_of(report.effects)
+    placebos = axes_of(report.placebos)
+    versions = 2 ** (len(axes) + len(placebos))
+    is_complete = report.data["images"] == report.data["units"] * versions
+    return MatchedSet(axes, placebos, versions, is_complete)
+
+
+def has_several_portraits(counts: Mapping[str, Any]) -> bool:
+    """Whether some people have several portraits; `counts` are those of `Report.data`."""
+    return counts["identities"] != counts["images"]
+
+
+def reacting_placebos(report: Report) -> list[str]:
+    """The placebo axes along which the error rate changes, each once."""
+    return axes_of(row for row in report.placebos if differs_from_zero(row, report.level))
+
+
+def example_level(content: Mapping[str, Any]) -> str:
+    """A level that the page takes as an example: one that the model tells, if an axis has it.
+
+    Args:
+        content: of the plan, with axes and classes.
+    """
+    names = [name for levels in content["axes"].values() for name in levels]
+    return next((name for name in names if name in content["classes"]), names[0])
+
+
+class Void(StrEnum):
+    """Planned comparisons that had nothing to compare."""
+
+    ANSWER_OF_IMAGES = "answer of images"
+    ANSWERS_OF_IMAGES = "answers of images"
+    ANSWERS_OF_PORTRAITS = "answers of portraits"
+    ENROLMENT = "enrolment"
+
+
+def void_comparisons(report: Report) -> Void | None:
+    """Which planned comparisons are void, because no answer or embedding is missing."""
+    planned = report.plan.content["families"]
+    if planned.get(plans.NO_ANSWER) and not report.no_answer:
+        several = len(planned[plans.NO_ANSWER]) > 1
+        return Void.ANSWERS_OF_IMAGES if several else Void.ANSWER_OF_IMAGES
+    if UNANSWERED in planned and not report.data["no_answer"]:
+        return Void.ANSWERS_OF_PORTRAITS
+    if plans.ENROLMENT in planned and not report.failures_to_enrol:
+        return Void.ENROLMENT
+    return None
+
+
+def day(time: str) -> str:
+    """The date of a time in ISO 8601.
+
+    Example:
+        >>> day("2026-03-01T12:00:00+00:00")
+        '2026-03-01'
+    """
+    date, _, _ = time.partition("T")
+    return date

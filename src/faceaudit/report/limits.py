@@ -1,0 +1,144 @@
+"""What a report does not say: a sentence for each limit that follows from its tables and plan."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from faceaudit import words
+from faceaudit.effects.verdicts import INCONCLUSIVE
+from faceaudit.plans import Plan
+from faceaudit.report import facts
+from faceaudit.report.schema import Enrolment, LeftOut, MatchRates
+
+FEW_FACES = 30
+"""With fewer faces an interval leans on its assumptions."""
+LEFT_OUT_ROWS = 5
+"""Reasons for leaving out portraits that a limit names."""
+Parts = Mapping[str, Any]
+"""Name of a field of `Report` → its content."""
+DataCounts = Mapping[str, Any]
+"""Those of `Report.data`."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """Images without an answer: how many, and as a share of all."""
+
+    images: int
+    share: float
+
+
+def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bool) -> list[str]:
+    """Limits of an audit of matched images.
+
+    Args:
+        parts: effects, placebos and leakage of the report.
+        counts: of the images.
+        plan: by which they were analysed.
+        one_class: whether all labels are of one class.
+
+    Returns:
+        A sentence or two for each limit.
+    """
+    undecided = facts.with_verdict(parts["effects"], INCONCLUSIVE)
+    detectable = [row.mde for row in undecided if row.mde is not None]
+    return words.render_sentences(
+        "limits_of_images",
+        detectable_range=(min(detectable), max(detectable)) if detectable else None,
+        answers_came_first=_answers_came_first(plan),
+        one_class=one_class,
+        unlabelled=counts["no_label"],
+        unanswered=_unanswered(counts),
+        incomplete_pairs=sum(row.missing for row in parts["effects"]),
+        leaks=facts.large_leaks(parts["leakage"]),
+        reacting_placebos=[
+            row for row in parts["placebos"] if facts.differs_from_zero(row, plan["level"])
+        ],
+        few_faces=counts["units"] if counts["units"] < FEW_FACES else None,
+    )
+
+
+def limits_of_portraits(
+    parts: Parts, counts: DataCounts, plan: Plan, covariates_in_fifths: Sequence[str]
+) -> list[str]:
+    """Limits of an audit of portraits that were found.
+
+    Args:
+        parts: gaps, adjusted and left_out of the report.
+        counts: of the portraits.
+        plan: by which they were analysed.
+        covariates_in_fifths: covariates of numbers that were cut into fifths.
+
+    Returns:
+        A sentence or two for each limit.
+    """
+    left_out: list[LeftOut] = parts["left_out"]
+    return words.render_sentences(
+        "limits_of_portraits",
+        counts=counts,
+        is_adjusted=bool(parts["adjusted"]),
+        covariates=plan["covariates"],
+        covariates_in_fifths=covariates_in_fifths,
+        several_portraits=facts.has_several_portraits(counts),
+        rows_left_out=sum(row.count for row in left_out),
+        reasons_left_out=left_out[:LEFT_OUT_ROWS],
+        more_left_out=len(left_out) > LEFT_OUT_ROWS,
+        effects_from_transects=bool(plan["transects"]),
+        answers_came_first=_answers_came_first(plan),
+        unanswered=_unanswered(counts),
+        some_undecided=bool(facts.with_verdict(parts["gaps"], INCONCLUSIVE)),
+    )
+
+
+def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: int) -> list[str]:
+    """Limits of a verification.
+
+    Args:
+        parts: match_rates, disparities and, of a recogniser that was asked, enrolment.
+        counts: of the pairs; with images where a recogniser was asked.
+        plan: by which they were analysed.
+        failed_calls: images without an embedding because a call failed.
+
+    Returns:
+        A sentence or two for each limit.
+    """
+    recogniser_was_asked = "images" in counts
+    failures = counts["failures_to_enrol"] if recogniser_was_asked else 0
+    match_rates = parts["match_rates"]
+    return words.render_sentences(
+        "limits_of_pairs",
+        recogniser_was_asked=recogniser_was_asked,
+        failures=failures,
+        share_of_failures=failures / counts["images"] if failures else None,
+        worst_enrolled=_worst_enrolled(parts["enrolment"]) if failures else None,
+        pairs_left_out=counts.get("pairs_left_out"),
+        failed_calls=failed_calls,
+        impostors=plan.get("impostors"),
+        groups=len(match_rates),
+        groups_drawn=_groups_drawn(match_rates, plan) if recogniser_was_asked else 0,
+        some_undecided=bool(facts.with_verdict(parts["disparities"], INCONCLUSIVE)),
+        threshold_from_pairs=plan["fmr"] is not None,
+    )
+
+
+def _answers_came_first(plan: Plan) -> bool:
+    """Whether the answers stood in a table before the plan was written."""
+    return plan["model"] == "table"
+
+
+def _unanswered(counts: DataCounts) -> Unanswered | None:
+    """Images or portraits without an answer, None if there are none."""
+    if not counts["no_answer"]:
+        return None
+    return Unanswered(counts["no_answer"], counts["no_answer"] / counts["images"])
+
+
+def _groups_drawn(rows: Sequence[MatchRates], plan: Plan) -> int:
+    """In how many groups only some of the pairs of two people were drawn."""
+    return sum(row.negatives >= plan["impostors"] for row in rows)
+
+
+def _worst_enrolled(rows: Sequence[Enrolment]) -> Enrolment:
+    """The group with the highest rate of failures to enrol."""
+    rated = [row for row in rows if row.rate is not None]
+    return max(rated, key=lambda row: row.rate)
