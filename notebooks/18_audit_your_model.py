@@ -611,7 +611,7 @@ generator, model = rated.generator_of(own, device), model_of(own)
 views = rated.RatedImages(own, generator, folder, ask_people)
 codes = rated.sampled_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES)
 samples = views.made(codes, "samples")
-_, first = views.look(samples, "samples", own.asked_of_samples)
+_, first = views.look(samples, "samples", own.rated_attributes_of_samples)
 
 # %% [markdown]
 # Each attribute gets a {term}`hyperplane`, fitted to the mean answers. Three numbers warn you early. *Alpha* is the
@@ -656,13 +656,13 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
 images = views.made(cells, rated.LAST)
-questions = own.asked_of_samples if own.calibration else own.asked
+questions = own.rated_attributes_of_samples if own.calibration else own.rated_attributes
 whole, seen = views.look(images, rated.LAST, questions)
 labelled = whole.labelled(index, own)
 
 # %% tags=["remove-cell", "study"]
 labelled[own.attribute] = whole.scores[own.attribute].to_numpy()
-names = [*axes, *(name for name in own.asked if name not in axes)]
+names = [*axes, *(name for name in own.rated_attributes if name not in axes)]
 moved = {name: labelled.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
 
@@ -736,7 +736,7 @@ Markdown(
 kept, rules = prune(labelled, PAPER_RULES)
 adults, young = prune(kept, ADULT_RULE)
 score = ask(model, images, folder / "answers")
-data = judged(labelled.assign(score=score), own.model.cut, True, own.name).frame
+data = judged(labelled.assign(score=score), own.model.score_threshold, True, own.name).frame
 everything = effects.all_matched_effects(data, "error", axes, "unit", own.design.tolerance)
 
 # %% tags=["remove-input", "study"]
@@ -838,7 +838,7 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # %% tags=["remove-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    wrong = (data["score"] > own.model.cut) != data[f"{own.attribute}_level"]
+    wrong = (data["score"] > own.model.score_threshold) != data[f"{own.attribute}_level"]
     meant = data.assign(error=wrong.astype(float))
     meant = by_cell(effects.all_matched_effects(meant, "error", axes, "unit", tolerance))
     hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}

@@ -1,4 +1,4 @@
-from .designs.matched import Audited as Audited
+from .designs.matched import MatchedImages as MatchedImages
 from .designs.matched import analyse as analyse
 from .designs.matched import from_table as from_table
 from .designs.pairs import Pairs as Pairs

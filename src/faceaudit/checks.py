@@ -1,6 +1,6 @@
 """Is what an audit was given what it takes it for? Faults that give confident, wrong reports.
 
-What is certain is refused: `require_decided`, `require_alike`. What is likely is a doubt: it stands
+What is certain is refused: `require_decided`, `refuse_distances`. What is likely is a doubt: it is
 in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 

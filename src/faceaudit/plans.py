@@ -19,8 +19,8 @@ from typing import Any
 from scipy.optimize import brentq
 
 from faceaudit import effects
-from faceaudit.file.parts import Export
-from faceaudit.file.specification import IMAGES, Specification
+from faceaudit.file.parts import AnnotationTool
+from faceaudit.file.specification import VERIFICATION_OF_IMAGES, Specification
 from faceaudit.utils import files
 from faceaudit.utils.errors import fault
 from faceaudit.utils.files import write_text
@@ -29,9 +29,9 @@ Plan = Mapping[str, Any]
 LEVEL, EXPECTED_ERROR = 0.05, 0.1
 """Family-wise error over all comparisons that are judged, and of each control for itself; a guess
 of the model's error rate, for the sizes only."""
-FLOOR = 0.1
+LEAST_SKILL = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
-LITTLE, MOST = 0.2, 0.8
+LITTLE_EXPLAINED, MOST_EXPLAINED = 0.2, 0.8
 """Shares of a gap among portraits: the rule of chapter 11 for what an effect explains of it."""
 LEAK, SPREAD = 0.15, 0.03
 """Most that an axis may move what is held, in standard deviations of sampled faces, and that faces
@@ -50,12 +50,12 @@ THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 """Looked at besides the audit's own, outside of the families of tests."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 ENROLMENT, FTE = "failures to enrol by group", "FTE"
-JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT, GAPS, GAPS_BY_CELL, UNANSWERED)
+JUDGED_FAMILIES = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT, GAPS, GAPS_BY_CELL, UNANSWERED)
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
-COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
+COPIED_KEYS = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
 """Of the audit file, into the plan."""
-SAID = {"model", "people", "columns"}
-UNSAID = {
+COMPARED_PARTS = {"model", "people", "columns"}
+EXCLUDED_KEYS = {
     "model": {
         "headers",
         "url",
@@ -69,7 +69,7 @@ UNSAID = {
     "people": {"models", "export"},
 }
 """Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
-APART = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
+NOT_COMPARED = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
 """Parts of a plan that are no decisions, or are compared in their own way."""
 
 
@@ -88,7 +88,7 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests: family → comparisons, each a list of names."""
     axes = specification.axes
     if specification.kind == "verification":
-        enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
+        enrolment = {ENROLMENT: [[FTE]]} if specification.route == VERIFICATION_OF_IMAGES else {}
         return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
     cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
     means = [[axis, "all faces"] for axis in axes]
@@ -120,20 +120,32 @@ def make_plan(
         ValueError: a difference that no number of faces detects.
     """
     own = specification
-    content = own.model_dump(mode="json", include=COPIED)
+    content = own.model_dump(mode="json", include=COPIED_KEYS)
     content |= own.design.model_dump(include={"tolerance", "power", "seed", "incomplete"})
-    content |= {"level": LEVEL, "floor": FLOOR, "families": families(own)}
+    content |= {"level": LEVEL, "floor": LEAST_SKILL, "families": families(own)}
     content |= {"threshold": own.model.threshold, "model": own.model.kind}
-    content["judged"] = [name for name in JUDGED if name in content["families"]]
+    content["judged"] = [name for name in JUDGED_FAMILIES if name in content["families"]]
     if own.kind == "verification":
         content |= {"reference": own.reference, "fmr": own.model.fmr}
-        if own.route == IMAGES:
+        if own.route == VERIFICATION_OF_IMAGES:
             content |= own.design.model_dump(include={"impostors", "consensus"})
     elif own.kind == "portraits":
-        content |= {"threshold": own.model.cut, "classes": [*own.classes], "little": LITTLE}
-        content |= {"most": MOST, "covariates": own.covariates, "transects": bool(own.transects)}
+        content |= {
+            "threshold": own.model.score_threshold,
+            "classes": [*own.classes],
+            "little": LITTLE_EXPLAINED,
+        }
+        content |= {
+            "most": MOST_EXPLAINED,
+            "covariates": own.covariates,
+            "transects": bool(own.transects),
+        }
     else:
-        content |= {"threshold": own.model.cut, "sizes": _sizes(own, units), "attribute": None}
+        content |= {
+            "threshold": own.model.score_threshold,
+            "sizes": _sizes(own, units),
+            "attribute": None,
+        }
         content["classes"] = list(own.classes)
         if own.images is None:  # a table names its labels, not what they are of
             made_by = own.generator.model_dump(mode="json")
@@ -144,7 +156,7 @@ def make_plan(
     content |= {"target": own.target.name} if own.target else {}
     content["other thresholds"] = list(THRESHOLDS)
     content["inputs"] = {path.name: files.file_hash(path) for path in inputs if path.is_file()}
-    content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
+    content["said"] = own.model_dump(mode="json", include=COMPARED_PARTS, exclude=EXCLUDED_KEYS)
     content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     return content | {"sha256": digest(content)}
 
@@ -187,10 +199,10 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
         >>> departures(plan, plan | {"tolerance": 0.1}, {})
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
-    before, after = ({k: one[k] for k in one if k not in APART} for one in (plan, now))
+    before, after = ({k: one[k] for k in one if k not in NOT_COMPARED} for one in (plan, now))
     for one, kept in ((plan, before), (now, after)):
         kept["faces"] = one.get("sizes", {}).get("units")
-    found = [*_differences(before, after), *_differences(plan.get("said"), now.get("said"))]
+    found = [*_changes(before, after), *_changes(plan.get("said"), now.get("said"))]
     before, after = plan.get("inputs", {}), now.get("inputs", {})
     found += [
         f"{name}: the file is not the one that the plan was made with"
@@ -205,17 +217,17 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
     return found
 
 
-def _differences(before: object, after: object, place: str = "") -> Iterator[str]:
+def _changes(before: object, after: object, place: str = "") -> Iterator[str]:
     """What differs, each with its place in nested keys."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in dict.fromkeys([*before, *after]):
             inner = f"{place}.{key}" if place else key
-            yield from _differences(before.get(key), after.get(key), inner)
+            yield from _changes(before.get(key), after.get(key), inner)
     elif before != after:
-        yield f"{place}: {_told(before)} was planned, {_told(after)} was used"
+        yield f"{place}: {_in_words(before)} was planned, {_in_words(after)} was used"
 
 
-def _told(value: object) -> str:
+def _in_words(value: object) -> str:
     return "nothing" if value in (None, "") else json.dumps(value)
 
 
@@ -241,18 +253,18 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     images = units * 2 ** (len(axes) + len(specification.placebos))
     found = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
     found |= {"expected error": base, "needed": needed}
-    if answers := _answers(specification, units, images):
+    if answers := _count_answers(specification, units, images):
         total = sum(answers.values())
         found |= {"answers": answers, "hours": total * SECONDS / 3600, "money": total * PRICE}
     return found | {"power at the tolerance": power(design.tolerance)}
 
 
-def _answers(own: Specification, units: int, images: int) -> dict[str, int]:
+def _count_answers(own: Specification, units: int, images: int) -> dict[str, int]:
     """How many answers people give in a tool, by part of the audit."""
     people, source, given, found = own.people, own.generator, own.calibration, {}
-    if own.images or not isinstance(people, Export):
+    if own.images or not isinstance(people, AnnotationTool):
         return {}
-    asked, every = len(own.asked), len(own.asked_of_samples)
+    asked, every = len(own.rated_attributes), len(own.rated_attributes_of_samples)
     if hasattr(source, "samples") and not source.hyperplanes:
         found["sampled images"] = source.samples * every * people.raters
     if given:

@@ -18,12 +18,12 @@ from urllib.parse import urlsplit
 from faceaudit import words
 from faceaudit.checks import examine
 from faceaudit.designs.matched import (
-    Audited,
+    MatchedImages,
     analyse,
     from_table,
     judged,
     target_population,
-    transported,
+    transport_to_target,
 )
 from faceaudit.designs.pairs import Pairs, analyse_pairs, ask_recogniser, from_pairs, open_faces
 from faceaudit.designs.portraits import (
@@ -32,7 +32,7 @@ from faceaudit.designs.portraits import (
     ask_about_portraits,
     from_portraits,
 )
-from faceaudit.file.parts import Http, Images
+from faceaudit.file.parts import Http, ImageFolder
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.frames import with_level_names
 from faceaudit.models.answers import Say
@@ -48,10 +48,10 @@ from faceaudit.utils.files import alone, write_text
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.faces import Pictures
 
-WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
-REPORTED = "reported"
+REPORT_FILES = ("report.json", "report.html", "model_card.md", "images.csv")
+FINISHED = "reported"
 """Mark in an audit's folder that a run ended."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system: a full disk, a quota that is used up, a file larger than may be."""
 
 
@@ -75,7 +75,7 @@ class Folders:
 
 
 @contextmanager
-def room_for(what: str, folder: Path) -> Iterator[None]:
+def explain_full_disk(what: str, folder: Path) -> Iterator[None]:
     """Say in one sentence that a disk is full.
 
     Args:
@@ -90,7 +90,7 @@ def room_for(what: str, folder: Path) -> Iterator[None]:
     except OSError as error:
         # An array of numpy that was written in part comes without a number.
         written_in_part = error.errno is None and "requested and" in str(error)
-        if error.errno not in NO_ROOM and not written_in_part:
+        if error.errno not in FULL_DISK_ERRORS and not written_in_part:
             raise
         place = Path(error.filename).parent if isinstance(error.filename, str) else folder
         raise OSError(
@@ -127,7 +127,7 @@ def _planned(
     now = _plan(specification)
     place = folders.kept / "plan.json"
     told = "kept as it was," if place.exists() else "written to"
-    with room_for("the plan", place.parent):
+    with explain_full_disk("the plan", place.parent):
         plan = keep_plan(now, place)
     say(f"plan: {told} {place} ({plan['sha256'][:12]})")
     for sentence in words.render_sentences("answers", now.get("sizes", {})):
@@ -167,19 +167,19 @@ def run_audit(
     folders = folders or Folders.beside(specification)
     kept = folders.kept
     written = folders.report
-    with room_for("images, tasks and answers", kept), alone(kept / ".lock", say):
+    with explain_full_disk("images, tasks and answers", kept), alone(kept / ".lock", say):
         plan, now = _planned(specification, say, folders)
-        for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
+        for name in REPORT_FILES:  # of an earlier run, which a gate would take for one of this
             (written / name).unlink(missing_ok=True)
         try:
-            report, sheet = _report(specification, plan, now, say, device, folders, pictures)
+            report, sheet = _build_report(specification, plan, now, say, device, folders, pictures)
         except ValueError:
             # To mend a fault before anything was asked is no departure: the next plan is the first.
-            if not ((kept / REPORTED).exists() or (kept / "answers").exists()):
+            if not ((kept / FINISHED).exists() or (kept / "answers").exists()):
                 (kept / "plan.json").unlink()
             raise
-        (kept / REPORTED).touch()
-        with room_for("the report", written):
+        (kept / FINISHED).touch()
+        with explain_full_disk("the report", written):
             write_report(report, written / "report.json")
             write_card(report, written / "model_card.md")
             page = write_html(report, written / "report.html", sheet)
@@ -187,7 +187,7 @@ def run_audit(
     return report
 
 
-def _report(
+def _build_report(
     specification: Specification,
     plan: dict[str, Any],
     now: dict[str, Any],
@@ -196,7 +196,7 @@ def _report(
     folders: Folders,
     pictures: Pictures | None,
 ) -> tuple[Report, dict[str, Any] | None]:
-    for sentence in powers(specification):
+    for sentence in announced_side_effects(specification):
         say(sentence)
     data, more, sheet, own = _tabled(specification), {}, None, specification
     asks = {"verification": ask_recogniser, "portraits": ask_about_portraits}
@@ -206,18 +206,18 @@ def _report(
         data, more, sheet = _with_a_model(own, now, say, device, folders.kept, pictures)
     analyses = {Pairs: analyse_pairs, Portraits: analyse_portraits}
     tables = analyses.get(type(data), analyse)(data, now)
-    if isinstance(data, Audited):  # which an audit of portraits can be held against
+    if isinstance(data, MatchedImages):  # which an audit of portraits can be held against
         images = with_level_names(data.frame, own.axes)
-        with room_for("the table of images", folders.report):
+        with explain_full_disk("the table of images", folders.report):
             write_text(
-                folders.report / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n")
+                folders.report / REPORT_FILES[-1], images.to_csv(index=False, lineterminator="\n")
             )
     if own.target is not None:
-        tables["target"] = transported(data.frame, own)
+        tables["target"] = transport_to_target(data.frame, own)
     return build_report(data, tables, plan, now, **more), sheet
 
 
-def _tabled(own: Specification) -> Audited | Pairs | Portraits | None:
+def _tabled(own: Specification) -> MatchedImages | Pairs | Portraits | None:
     """What stands in the file's table, if the answers do."""
     if own.pairs is not None:
         return from_pairs(own.beside(own.pairs), own)
@@ -234,7 +234,7 @@ def _with_a_model(
     device: str,
     kept: Path,
     pictures: Pictures | None,
-) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
+) -> tuple[MatchedImages, dict[str, Any], dict[str, Any]]:
     """Images, people's labels and the model's answers; what the report has besides; some images."""
     from faceaudit.images.faces import show  # with torch
 
@@ -253,7 +253,7 @@ def _with_a_model(
     return data, more, contact_sheet(images, labelled, specification.axes)
 
 
-def powers(specification: Specification) -> Iterator[str]:
+def announced_side_effects(specification: Specification) -> Iterator[str]:
     """What an audit file makes this machine do besides computing, to be said before it is done.
 
     A sentence for each function that is imported, and each address that images are sent to.
@@ -271,7 +271,7 @@ def powers(specification: Specification) -> Iterator[str]:
 def _plan(own: Specification) -> dict[str, Any]:
     """The plan by the file as it is now; faults of its tables are told before a model is asked."""
     tables, units = [own.images or own.pairs], None
-    if isinstance(own.generator, Images):
+    if isinstance(own.generator, ImageFolder):
         from faceaudit.images.faces import open_images  # with torch
 
         tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
@@ -280,7 +280,7 @@ def _plan(own: Specification) -> dict[str, Any]:
     elif own.kind == "portraits":
         from_portraits(own.beside(own.images), own)
         tables.append(own.transects)
-    elif isinstance(data := _tabled(own), Audited):
+    elif isinstance(data := _tabled(own), MatchedImages):
         # The table is read for its faces alone; its answers do not enter the plan.
         units = data.frame["unit"].nunique()
     if own.target is not None:

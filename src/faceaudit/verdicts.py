@@ -71,8 +71,8 @@ def settle_together(
     (Holm 1979, section 4).
 
     Args:
-        tables: name → table; those of `faceaudit.plans.JUDGED` are judged together, and have the
-            columns that `settled` takes.
+        tables: name → table; those of `faceaudit.plans.JUDGED_FAMILIES` are judged together, and
+            have the columns that `settled` takes.
         level: of all of them.
         missing: whether an answer or an embedding is; else no test of the families about that can
             reject, and none takes a share of the level.
@@ -89,7 +89,7 @@ def settle_together(
         'inconclusive'
     """
     void = () if missing else (plans.NO_ANSWER, plans.ENROLMENT, plans.UNANSWERED)
-    families = [name for name in plans.JUDGED if name in tables and name not in void]
+    families = [name for name in plans.JUDGED_FAMILIES if name in tables and name not in void]
     judged = pd.concat({name: tables[name] for name in families}, names=["family"])
     estimable = judged["p_beyond"].groupby("family").transform("count").clip(lower=1)
     found = settled(judged, level, 1 / estimable).assign(together=len(judged))

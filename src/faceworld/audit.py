@@ -24,7 +24,7 @@ from PIL import Image
 import facerender
 from faceaudit import __main__ as commands
 from faceaudit import run
-from faceaudit.file.parts import Export, Simulated
+from faceaudit.file.parts import AnnotationTool, Simulated
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.images import directions as own
 from faceaudit.images.faces import AuditImages, Score
@@ -114,7 +114,7 @@ def pictures_of_the_world(specification: Specification, units: int, folder: Path
             if isinstance(people, Simulated)
             else None
         ),
-        seen=seen if isinstance(people, Export) else None,
+        seen=seen if isinstance(people, AnnotationTool) else None,
         truth=partial(world.truth, specification=specification, path=folder / "truth.npy"),
     )
 
@@ -194,7 +194,7 @@ def simulated_answers(
     That is the label (majority of the attribute, 0 or 1) and scores of what is annotated.
     """
     seen = perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
-    wanted, seed = specification.asked, specification.design.seed
+    wanted, seed = specification.rated_attributes, specification.design.seed
     answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
     return Labels(scores).labelled(index, specification)

@@ -34,7 +34,7 @@ from faceaudit.verdicts import judge, settle_together
 # --- images with answers
 
 
-EFFECTS = {
+FAMILY_OF_PART = {
     "effects": plans.CELLS,
     "averages": plans.AVERAGES,
     "no_answer": plans.NO_ANSWER,
@@ -54,7 +54,7 @@ WITHOUT_SENTENCES = (
 
 
 @dataclass(frozen=True)
-class Audited:
+class MatchedImages:
     """Images with labels and answers, ready for the analysis.
 
     Attributes:
@@ -77,7 +77,7 @@ class Audited:
         counts |= {"units": self.frame["unit"].nunique(), "made_by": made_by}
         counts |= {"target": plan.get("target"), "units_needed": plan["sizes"]["needed"]}
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
-        for name, family in EFFECTS.items():
+        for name, family in FAMILY_OF_PART.items():
             table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
             parts[name] = rows_with_sentences(name, "effect", table, plan, name, made_by)
         # Scores are no errors, and have no verdict: no sentence speaks of them.
@@ -95,7 +95,7 @@ class Audited:
         return parts, limits
 
 
-def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:
+def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> MatchedImages:
     """Read a table of images, as the audit file describes it.
 
     Args:
@@ -125,12 +125,12 @@ def from_table(table: str | Path | pd.DataFrame, specification: Specification) -
     images = read_matched_images(rows, columns.image, own, [*labelled, answered, *own.annotated])
     images["label"] = rows.labels(labelled, own.classes)
     images = images.assign(score=read_scores(rows, own), **rows.shares(own.annotated))
-    return judged(images, own.model.cut, columns.decision is None, rows.source)
+    return judged(images, own.model.score_threshold, columns.decision is None, rows.source)
 
 
-def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
+def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> MatchedImages:
     """Images (columns label and score) with their errors: scores above the threshold say 1."""
-    return Audited(with_errors(images, threshold, source), scored, source)
+    return MatchedImages(with_errors(images, threshold, source), scored, source)
 
 
 # --- the population that is named in the file
@@ -143,7 +143,7 @@ def target_population(specification: Specification) -> pd.DataFrame:
     return pd.DataFrame(level_names(rows.levels(axes), axes))
 
 
-def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
+def transport_to_target(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
     """Error rates that an audit predicts for the target, and gaps between its groups.
 
     The rates of the combinations of levels are weighted as the population has them (chapter 17).
@@ -155,7 +155,7 @@ def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFra
     return effects.transport(images, "error", [*axes], people, "unit", specification.target.by)
 
 
-def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
+def analyse(data: MatchedImages, plan: Plan) -> dict[str, pd.DataFrame]:
     """All tables of a report about matched images.
 
     Args:
@@ -181,8 +181,8 @@ def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
         found["thresholds"] = other_thresholds(frame, plan)
         distance = (frame["score"] - frame["label"]).abs()
         found["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
-    found["rates"] = _rates(frame, plan["axes"])
-    moved = _moved(frame, plan)
+    found["rates"] = _error_rates_by_cell(frame, plan["axes"])
+    moved = _shifts_of_attributes(frame, plan)
     own = moved["axis"] == moved["attribute"]
     found["manipulation"], found["leakage"] = moved[own], moved[~own]
     return found
@@ -203,7 +203,7 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def _rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _error_rates_by_cell(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Images, answers, errors and error rate of every combination of levels."""
     frame = frame.assign(answered=1 - frame["no_answer"])
     cells = frame.groupby([f"{axis}_level" for axis in axes])
@@ -214,7 +214,7 @@ def _rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFra
     return table.astype({"answered": int, "errors": int}).reset_index(drop=True)
 
 
-def _moved(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def _shifts_of_attributes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """How far people's mean answers in [0, 1] differ along every axis, by matched pairs."""
     seen = {name: name for name in plan["annotated"]}
     if plan["attribute"] in plan["axes"]:  # of which the label says what people saw
@@ -235,7 +235,7 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The main family: the effect of every axis on errors in every cell of the others.
 
     Args:
-        frame: of `Audited`.
+        frame: of `MatchedImages`.
         plan: of the audit.
 
     Returns:
@@ -246,7 +246,7 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """
     axes = plan["axes"]
     places = [(axis, held) for axis in axes for held in held_levels(axes, axis)]
-    return explained(_compared_in(places, frame, "error", plan))
+    return with_sensitivity(_compare(places, frame, "error", plan))
 
 
 def average_effects(
@@ -255,7 +255,7 @@ def average_effects(
     """The effect of every axis, averaged over all pairs that differ in it alone.
 
     Args:
-        frame: of `Audited`.
+        frame: of `MatchedImages`.
         plan: of the audit.
         outcome: column in [0, 1].
         axes: those to compare; by default all of the plan.
@@ -263,10 +263,10 @@ def average_effects(
     Returns:
         A row per axis, of `matched_row` and `judge`, with the cell "all faces".
     """
-    return _compared_in([(axis, {}) for axis in axes or plan["axes"]], frame, outcome, plan)
+    return _compare([(axis, {}) for axis in axes or plan["axes"]], frame, outcome, plan)
 
 
-def _compared_in(
+def _compare(
     places: Iterable[tuple[str, Mapping]], frame: pd.DataFrame, outcome: str, plan: Plan
 ) -> pd.DataFrame:
     rows = [matched_row(frame, outcome, axis, held, plan) for axis, held in places]
@@ -279,7 +279,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     Units are matched faces with all their images (note N10 compares the genders so).
 
     Args:
-        frame: of `Audited`.
+        frame: of `MatchedImages`.
         plan: of the audit.
 
     Returns:
@@ -328,7 +328,7 @@ def matched_row(
     return found | {"faces_worse": (change > 0).sum(), "faces_better": (change < 0).sum()}
 
 
-def explained(table: pd.DataFrame) -> pd.DataFrame:
+def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
     """How strong something hidden would have to be, beside every effect.
 
     Γ asks for independent pairs. Those of one face are not, so each face counts once, as a pair of

@@ -28,7 +28,7 @@ from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
 from faceaudit.verification.curves import by_group, similarity
 
 
-def require_alike(pairs: pd.DataFrame, source: str) -> None:
+def refuse_distances(pairs: pd.DataFrame, source: str) -> None:
     """Raise ValueError where pictures of one person are less similar than those of two."""
     if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE:
         raise fault("distances", source, 1 - apart)
@@ -103,15 +103,17 @@ def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -
     found["similarity"] = rows.numbers(columns.similarity)
     rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
     found["same"] = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
-    _require_people(found, rows, specification)
+    _require_consistent_identities(found, rows, specification)
     similarities = found["similarity"].to_numpy(float)
     require_answers(similarities, f"{rows.source}: column {columns.similarity!r}")
     _require_groups(found["group"], specification.reference, rows.source)
-    require_alike(found, rows.source)
+    refuse_distances(found, rows.source)
     return Pairs(found.astype({"same": int}), rows.source)
 
 
-def _require_people(found: pd.DataFrame, rows: Rows, specification: Specification) -> None:
+def _require_consistent_identities(
+    found: pd.DataFrame, rows: Rows, specification: Specification
+) -> None:
     """Raise ValueError where identities contradict what a pair is said to be."""
     columns = specification.columns
     bad = (found["first"] == found["second"]) != (found["same"] == 1)
@@ -208,7 +210,7 @@ def from_embeddings(
     frame["group"] = frame["group"].astype(pd.CategoricalDtype(sorted(set(images["group"]))))
     for side in ("first", "second"):
         frame[side] = images["unit"].to_numpy()[frame[side]]
-    require_alike(frame, source)
+    refuse_distances(frame, source)
     failed = ~enrolled & (answers.reasons != NO_FACE)
     images = images.assign(enrolled=enrolled.astype(int), failed_call=failed.astype(int))
     return Pairs(frame, source, images, int((~whole).sum()))
@@ -257,7 +259,7 @@ def _with_earlier(start: np.ndarray, count: np.ndarray, chosen: np.ndarray) -> n
 PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
 """Similarity, whether it is one person, group, and both identities of every pair."""
 RESAMPLES = 1000
-ALIKE = 0.5
+ENROLMENT_THRESHOLD = 0.5
 """Between the similarity of an image to itself with an embedding, 1, and without, 0."""
 
 
@@ -292,7 +294,7 @@ def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
     frame, vertices = data.frame, data.frame[["first", "second"]].to_numpy()
     pairs = frame["similarity"], frame["same"], frame["group"], vertices
     threshold = _threshold(pairs, plan, data.source)
-    table, compared = _compared(pairs, threshold, plan, plans.MEASURES)
+    table, compared = _rates_and_differences(pairs, threshold, plan, plans.MEASURES)
     # A group without a pair has rates at no threshold.
     table = table.assign(threshold=threshold)
     base = table.set_index("group").loc[plan["reference"]]
@@ -312,7 +314,7 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
     """
     same, vertices = np.ones(len(images)), images[["unit", "unit"]].to_numpy()
     pairs = images["enrolled"].astype(float), same, images["group"], vertices
-    bands, compared = _compared(pairs, ALIKE, plan, plans.MEASURES[:1])
+    bands, compared = _rates_and_differences(pairs, ENROLMENT_THRESHOLD, plan, plans.MEASURES[:1])
     groups = images.groupby("group")
     table = pd.DataFrame({"images": groups.size(), "identities": groups["identity"].nunique()})
     table["failures"] = groups["enrolled"].agg(lambda enrolled: int((enrolled == 0).sum()))
@@ -331,7 +333,7 @@ def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
     return threshold
 
 
-def _compared(
+def _rates_and_differences(
     pairs: PairColumns, threshold: float, plan: Plan, measures: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rates of groups, their differences from the reference, and what verdicts follow from."""

@@ -28,17 +28,17 @@ from faceaudit.utils.errors import fault
 from faceaudit.utils.names import comparable
 from faceaudit.verdicts import settle_together, with_p_values
 
-PARTS = 5
+FIFTHS = 5
 """Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
 Biometrics 24 (1968) 295-313)."""
 MOST_CODES = 20
 """Whole numbers with at most so many different values are taken for the codes of categories, such
 as of seven races; fifths of codes would mix categories whose numbers are neighbours. Years of age
 and counts have more values as a rule. Each category costs a coefficient of the regression."""
-WRONG = ("False", "True"), "1 (an error), 0, or an empty cell without an answer"
+ERROR_CODES = ("False", "True"), "1 (an error), 0, or an empty cell without an answer"
 
 
-INTERVAL = ["estimate", "low", "high"]
+ESTIMATE_AND_LIMITS = ["estimate", "low", "high"]
 
 
 # --- reading
@@ -158,10 +158,10 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
         if _are_categories(number):
             frame[name] = comparable(number)
         else:
-            frame[name] = pd.qcut(number, PARTS, labels=False, duplicates="drop").astype(str)
+            frame[name] = pd.qcut(number, FIFTHS, labels=False, duplicates="drop").astype(str)
             in_fifths.append(name)
     if columns.error:
-        frame["error"] = rows.coded(columns.error, *WRONG)
+        frame["error"] = rows.coded(columns.error, *ERROR_CODES)
         frame["no_answer"] = frame["error"].isna().astype(float)
     else:
         frame["label"] = rows.labels(labels, own.classes)
@@ -171,7 +171,7 @@ def from_portraits(table: str | Path | pd.DataFrame, specification: Specificatio
     return (
         found
         if asked or columns.error
-        else _answered(found, read_scores(rows, own).to_numpy(), own)
+        else _with_answers(found, read_scores(rows, own).to_numpy(), own)
     )
 
 
@@ -193,27 +193,27 @@ def ask_about_portraits(
     model = model_of(own, device=device)
     check_model(model, pixels)
     answers, told = examine(model, pixels, found.frame["label"], folder, say, own.design.seed)
-    return _answered(found, answers.values, own), told | {"generator": images.card}
+    return _with_answers(found, answers.values, own), told | {"generator": images.card}
 
 
 def _read_transects(own: Specification) -> pd.DataFrame:
     rows = Rows.read(own.beside(own.transects))
     common = {axis: names for axis, names in own.axes.items() if axis in rows.frame}
     rows.require(["unit", "error", *(common or own.axes)])
-    words, wrong = level_names(rows.levels(common), common), rows.coded("error", *WRONG)
+    words, wrong = level_names(rows.levels(common), common), rows.coded("error", *ERROR_CODES)
     return pd.DataFrame({"unit": rows.texts("unit"), "error": wrong} | words).dropna()
 
 
 def _are_categories(number: pd.Series) -> bool:
     """Whether each different number is a category: they are few, or codes in whole numbers."""
     different = number.unique()
-    if len(different) <= PARTS:
+    if len(different) <= FIFTHS:
         return True
     return len(different) <= MOST_CODES and bool((different % 1 == 0).all())
 
 
-def _answered(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:
-    frame = with_errors(data.frame.assign(score=score), own.model.cut, data.source)
+def _with_answers(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:
+    frame = with_errors(data.frame.assign(score=score), own.model.score_threshold, data.source)
     return replace(data, frame=frame)
 
 
@@ -245,20 +245,22 @@ def analyse_portraits(data: Portraits, plan: Plan) -> dict[str, pd.DataFrame]:
     known = frame[frame["error"].notna()]
     if known.empty:
         raise ValueError(f"{data.source}: no portrait has both a label and an answer")
-    found = {plans.GAPS: _gaps(frame, "error", plan)}
+    found = {plans.GAPS: _differences_between_levels(frame, "error", plan)}
     if len(axes) > 1:
-        found[plans.GAPS_BY_CELL] = _gaps(frame, "error", plan, by_cell=True)
-    found[plans.UNANSWERED] = _gaps(frame, "no_answer", plan)
+        found[plans.GAPS_BY_CELL] = _differences_between_levels(frame, "error", plan, by_cell=True)
+    found[plans.UNANSWERED] = _differences_between_levels(frame, "no_answer", plan)
     found = settle_together(found, plan["level"], frame["no_answer"].any())
-    found["rates"] = _strata(frame, known, axes)
+    found["rates"] = _error_rates_by_stratum(frame, known, axes)
     if len(axes) + len(plan["covariates"]) > 1:
-        found["adjusted"] = _adjusted(known, [*axes], plan["covariates"])
+        found["adjusted"] = _adjusted_differences(known, [*axes], plan["covariates"])
     if data.transects is not None:
-        found["carried"] = _carried(known, data.transects, found[plans.GAPS], plan)
+        found["carried"] = _carried_effects(known, data.transects, found[plans.GAPS], plan)
     return found
 
 
-def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) -> pd.DataFrame:
+def _differences_between_levels(
+    frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False
+) -> pd.DataFrame:
     tables, axes, told = [], plan["axes"], {"tolerance": plan["tolerance"]}
     for axis in axes:
         held = held_levels(axes, axis) if by_cell else [{}]
@@ -270,7 +272,9 @@ def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) 
     return with_p_values(table, plan)
 
 
-def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -> pd.DataFrame:
+def _error_rates_by_stratum(
+    frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]
+) -> pd.DataFrame:
     strata = frame.groupby([*axes], observed=False)
     table = error_rates.stratified_errors(known, [*axes]).rename(columns={"n": "answered"})
     table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
@@ -282,7 +286,9 @@ def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -
     return table.rename_axis("group").reset_index()
 
 
-def _adjusted(known: pd.DataFrame, axes: list[str], covariates: list[str]) -> pd.DataFrame:
+def _adjusted_differences(
+    known: pd.DataFrame, axes: list[str], covariates: list[str]
+) -> pd.DataFrame:
     linear = effects.linear_effects(known, "error", axes, covariates, "identity")
     rows = []
     for axis in axes:
@@ -293,7 +299,7 @@ def _adjusted(known: pd.DataFrame, axes: list[str], covariates: list[str]) -> pd
     return table.rename(columns={"clusters": "identities"})
 
 
-def _carried(
+def _carried_effects(
     known: pd.DataFrame, transects: pd.DataFrame, gaps: pd.DataFrame, plan: Plan
 ) -> pd.DataFrame:
     axes, rows = [one for one in plan["axes"] if one in transects], []
@@ -304,7 +310,9 @@ def _carried(
             here = transects, "error", axes, target[axes], "unit", [axis]
             told = effects.transport(*here).iloc[-1]  # the low level minus the high one
             turned = [-told[one] for one in ("estimate", "high", "low")]
-            row |= {prefix + one: value for one, value in zip(INTERVAL, turned, strict=True)}
-        row |= effects.share_of_gap(turned, gap[INTERVAL], plan["little"], plan["most"])
+            row |= {
+                prefix + one: value for one, value in zip(ESTIMATE_AND_LIMITS, turned, strict=True)
+            }
+        row |= effects.share_of_gap(turned, gap[ESTIMATE_AND_LIMITS], plan["little"], plan["most"])
         rows.append(row | {"missing": told["missing"]})
     return pd.DataFrame(rows).rename(columns={"mix_estimate": "mix"})

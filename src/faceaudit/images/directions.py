@@ -319,7 +319,7 @@ def faces_and_steps(
         PeopleNeeded: people have to answer first.
     """
     own, axes = views.specification, [*views.specification.axes]
-    given, cells, asked = own.calibration, found.cells, own.asked_of_samples
+    given, cells, asked = own.calibration, found.cells, own.rated_attributes_of_samples
     if given is None:
         return base_codes(views.generator, found, units, own), found.along(cells)
     base = base_codes(views.generator, found, math.ceil(SPARE * units), own)

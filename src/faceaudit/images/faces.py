@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.file.parts import Images, KnownTruth
+from faceaudit.file.parts import ImageFolder, KnownTruth
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
@@ -98,7 +98,7 @@ def show(
         ValueError: the audit file names a world of faces, and there are no `pictures` of one.
     """
     source, units = specification.generator, plan["sizes"]["units"]
-    if isinstance(source, Images):
+    if isinstance(source, ImageFolder):
         made = _in_a_folder(specification, folder)
     elif not isinstance(source, KnownTruth):
         return _of_a_generator(specification, plan, folder, model, say, device)
@@ -116,7 +116,7 @@ def show(
         return LabelledImages(made.labelled, made.images, made.source, made.truth)
     seen = made.images if made.seen is None else made.seen()
     said = ask_for_labels(
-        specification, seen, specification.asked, folder, model, say, device=device
+        specification, seen, specification.rated_attributes, folder, model, say, device=device
     )
     about = [said.about | {"stage": "matched images"}]
     more = {"people": about, "generator": made.card, "told": said.limits}
@@ -161,7 +161,9 @@ def _of_a_generator(
     index, cells = found.transects(base, steps)
     images = views.made(cells, rated.LAST)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
-    asked = specification.asked_of_samples if calibrates else specification.asked
+    asked = (
+        specification.rated_attributes_of_samples if calibrates else specification.rated_attributes
+    )
     whole, seen = views.look(images, rated.LAST, asked)
     gate = own.calibration_gate(found, views, steps, seen) if calibrates else None
     if gate and not gate["passed"]:
@@ -186,7 +188,7 @@ def _asked_directions(
         raise fault("reads_itself", specification.path)
     check_model(model, samples)
     measures = views.measured(samples)  # before people answer: a reader may fail
-    _, first = views.look(samples, "samples", specification.asked_of_samples)
+    _, first = views.look(samples, "samples", specification.rated_attributes_of_samples)
     views.about[0].setdefault("readers", {one.name: one.hash for one in views.readers})
     found = own.find_directions(codes, first.scores, specification, measures)
     (listed,) = render_sentences("skills", found.skill)

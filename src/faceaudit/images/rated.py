@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from faceaudit.file.parts import ON_CROPS, Crop, Style
+from faceaudit.file.parts import ON_CROPS, Crop, StyleNetwork
 from faceaudit.file.specification import Specification
 from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator, synthesize_to_store
@@ -39,7 +39,7 @@ STAGES |= {f"{part}-crops": f"crops of {name}" for part, name in STAGES.items()}
 def generator_of(specification: Specification, device: str = "cpu") -> Generator:
     """The generator that an audit file names, with a `card`; an object has a device of its own."""
     source = specification.generator
-    if isinstance(source, Style):
+    if isinstance(source, StyleNetwork):
         path = specification.beside(source.weights)
         network = load_checkpoint(path, kind=source.kind)
         found = StyleGenerator(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faceaudit.file.parts import Http, Model
+from faceaudit.file.parts import Http, ModelSettings
 from faceaudit.file.specification import Specification
 from faceaudit.models import answers
 from faceaudit.models.answers import BlackBox, Reading
@@ -13,7 +13,7 @@ from faceaudit.utils.errors import fault
 
 
 def model_of(
-    specification: Specification, given: Model | None = None, device: str = "cpu"
+    specification: Specification, given: ModelSettings | None = None, device: str = "cpu"
 ) -> BlackBox:
     """The model that an audit file describes, or another one of the file, such as a reader's."""
     recogniser = given is None and specification.kind == "verification"

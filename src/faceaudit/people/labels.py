@@ -18,7 +18,7 @@ from faceaudit import annotations, words
 from faceaudit.annotations.ground_truth import MANIFEST
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.effects import error_rates
-from faceaudit.file.parts import Export, InTable, Reader
+from faceaudit.file.parts import AnnotationTool, Reader, TableOfLabels
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.models.answers import BlackBox, Say
@@ -85,7 +85,7 @@ def ask_for_labels(
         ValueError: a fault of the table, an export or a reader.
     """
     people = specification.people
-    if isinstance(people, InTable):
+    if isinstance(people, TableOfLabels):
         said, who = _in_table(specification), "labels stand in the table"
     elif isinstance(people, Reader):
         models = people.models
@@ -117,7 +117,7 @@ def _read_off(
     """What classifiers read off images; their own threshold becomes the middle of the scale."""
     scores = {}
     for name, reader in readers.items():
-        scale = [0, specification.people.models[name].cut, 1]
+        scale = [0, specification.people.models[name].score_threshold, 1]
         scores[name] = np.interp(ask(reader, images, kept), scale, [0, 0.5, 1])
     about = {"kind": "reader", "readers": {name: one.hash for name, one in readers.items()}}
     return Labels(pd.DataFrame(scores), about, words.render_sentences("read_off", [*readers]))
@@ -203,7 +203,7 @@ def pair_labels_by_people(
 
 
 def _about(
-    people: Export, report: pd.DataFrame, number: int, answers: int, files: list[Path]
+    people: AnnotationTool, report: pd.DataFrame, number: int, answers: int, files: list[Path]
 ) -> dict[str, Any]:
     """What the report says of so many people, their answers and what was dropped of these."""
     found = report.query("count > 0")[["reason", "unit", "count", "dropped"]].to_dict("records")

@@ -17,7 +17,7 @@ from faceaudit.annotations.ground_truth import MANIFEST
 from faceaudit.annotations.label_studio import SHOWN, labelling_config
 from faceaudit.annotations.rating_page import write_pages
 from faceaudit.annotations.schema import hidden_names
-from faceaudit.file.parts import Export
+from faceaudit.file.parts import AnnotationTool
 from faceaudit.file.specification import Specification
 from faceaudit.utils.files import atomic, write_text
 
@@ -93,7 +93,7 @@ def _exports(kind: str, place: Path, names: set[str]) -> list[Path]:
 
 
 def write_tasks(
-    images: np.ndarray, names: list[str], questions: Questions, people: Export, folder: Path
+    images: np.ndarray, names: list[str], questions: Questions, people: AnnotationTool, folder: Path
 ) -> str:
     """Write what people need to answer about images (n, 3, height, width), for the file's tool.
 
@@ -120,7 +120,7 @@ def write_tasks(
 
 
 def _task_files(
-    names: list[str], questions: Questions, people: Export, width: int
+    names: list[str], questions: Questions, people: AnnotationTool, width: int
 ) -> dict[str, str]:
     """The files of a tool besides images: name → text."""
     form = partial(words.render_template, "form.html.j2", questions=questions)
