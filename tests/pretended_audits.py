@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from faceaudit import make_plan
-from faceaudit.designs.matched import MatchedImages, from_table
+from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification
 from faceaudit.utils import seeding
 
@@ -44,4 +44,6 @@ OF_TABLE = {
 def pretend(units: int, effect: float, seed: int) -> tuple[MatchedImages, dict[str, Any]]:
     """The images of `pretended_table` and a plan for them, with a tolerance of 5 points."""
     own = Specification(**OF_TABLE)
-    return from_table(pretended_table(units, effect, seed), own), make_plan(own, units)
+    return MatchedImages.from_table(pretended_table(units, effect, seed), own), make_plan(
+        own, units
+    )

@@ -8,7 +8,7 @@ import yaml
 from pretended_audits import OF_TABLE, pretend, pretended_table
 
 from faceaudit import keep_plan
-from faceaudit.designs.matched import from_table
+from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.frames import require_decided
 from faceaudit.report.gate import gate
@@ -114,13 +114,17 @@ def test_a_table_as_text(tmp_path, before, after, told):
     path, text = tmp_path / "faces.csv", pretended_table(6, 0.3, seed=1).to_csv(index=False)
     path.write_text(text.replace(before, after, -1 if before == "," else 1), encoding="utf-8")
     with pytest.raises(ValueError) as raised:
-        from_table(path, OWN)
+        MatchedImages.from_table(path, OWN)
     message = str(raised.value)
     assert message.startswith(f"{path}: ") and told in message and "\n" not in message, message
 
 
 OLD, PLAN = pretend(8, 0.3, seed=1)
 TABLE = pretended_table(6, 0.3, seed=1)
+
+
+def read(table):
+    return MatchedImages.from_table(table, OWN)
 
 
 def written(path, content):
@@ -131,9 +135,9 @@ def written(path, content):
 @pytest.mark.parametrize(
     ("refused", "told"),
     [
-        (lambda _: from_table(TABLE.assign(unit=TABLE["image_id"]), OWN), "every unit has one"),
-        (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
-        (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
+        (lambda _: read(TABLE.assign(unit=TABLE["image_id"])), "every unit has one"),
+        (lambda _: read(TABLE.assign(score=0.5)), "is 0.5 for every image; a constant"),
+        (lambda _: read(TABLE.assign(score=np.nan)), "'score' has no answer at all"),
         (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
         (lambda at: read_report(at), "no such report"),
         (lambda at: read_report(written(at, '{"name": 1}')), "the report is damaged or of another"),

@@ -425,7 +425,7 @@ class Calibration(FilePart):
 # --- who says what a face looks like
 
 
-class Simulated(FilePart):
+class SimulatedCrowd(FilePart):
     """A simulated crowd, calibrated on real annotations."""
 
     kind: Literal["simulated"] = "simulated"
@@ -468,7 +468,7 @@ class TableOfLabels(FilePart):
 
 
 PeopleSettings = Annotated[
-    Simulated | AnnotationTool | Reader | TableOfLabels, Field(discriminator="kind")
+    SimulatedCrowd | AnnotationTool | Reader | TableOfLabels, Field(discriminator="kind")
 ]
 
 

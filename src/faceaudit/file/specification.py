@@ -169,7 +169,7 @@ class Specification(parts.FilePart):
     reference: str | None = None
     target: parts.TargetPopulation | None = None
     generator: parts.GeneratorSettings = KnownTruth()
-    people: parts.PeopleSettings = parts.Simulated()
+    people: parts.PeopleSettings = parts.SimulatedCrowd()
     # None where the key is missing; a key without a value is a mistake.
     calibration: parts.Calibration = None
     model: parts.ModelSettings = TableOfScores()
@@ -291,7 +291,7 @@ class Specification(parts.FilePart):
         else:
             attributes = self.rated_attributes
         for name in attributes:
-            if isinstance(people, AnnotationTool | parts.Simulated):
+            if isinstance(people, AnnotationTool | parts.SimulatedCrowd):
                 expected = f"one of {', '.join(ATTRIBUTES)}"
                 field = "attribute, axes or annotated"
                 require(name in ATTRIBUTES, field, repr(name), expected)

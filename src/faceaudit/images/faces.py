@@ -13,7 +13,7 @@ import pandas as pd
 
 from faceaudit.file.parts import ImageFolder, KnownTruth
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, read_matched_images
+from faceaudit.frames import InputTables, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
 from faceaudit.images import directions as own
 from faceaudit.images import rated
@@ -88,18 +88,21 @@ def show(
     say: Say,
     device: str,
     pictures: Pictures | None = None,
+    tables: InputTables | None = None,
 ) -> LabelledImages:
     """Make or read the images of an audit, and get the labels of them.
 
     The model under audit is tried on some of the images before people are asked; `device` is where
-    networks of files compute. `pictures` makes the images of the kind known-truth.
+    networks of files compute. `pictures` makes the images of the kind known-truth. `tables`
+    are those of the audit file; without them, they are read.
 
     Raises:
         ValueError: the audit file names a world of faces, and there are no `pictures` of one.
     """
     source, units = specification.generator, plan["sizes"]["units"]
     if isinstance(source, ImageFolder):
-        made = _in_a_folder(specification, folder)
+        tables = tables or InputTables(specification)
+        made = _in_a_folder(specification, folder, tables)
     elif not isinstance(source, KnownTruth):
         return _of_a_generator(specification, plan, folder, model, say, device)
     elif pictures is not None:
@@ -116,7 +119,14 @@ def show(
         return LabelledImages(made.labelled, made.images, made.source, made.truth)
     seen = made.images if made.seen is None else made.seen()
     said = ask_for_labels(
-        specification, seen, specification.rated_attributes, folder, model, say, device=device
+        specification,
+        seen,
+        specification.rated_attributes,
+        folder,
+        model,
+        say,
+        device=device,
+        tables=tables,
     )
     about = [said.about | {"stage": "matched images"}]
     more = {"people": about, "generator": made.card, "told": said.limits}
@@ -124,23 +134,24 @@ def show(
     return LabelledImages(labelled, made.images, made.source, made.truth, more)
 
 
-def _in_a_folder(specification: Specification, folder: Path) -> AuditImages:
-    index, found = open_images(specification)
+def _in_a_folder(specification: Specification, folder: Path, tables: InputTables) -> AuditImages:
+    index, found = open_images(specification, tables)
     images = synthesize_to_store(found, found.codes, folder / "images.npy")
     shown = f"{index['unit'].nunique()} matched faces, from a folder"
     table = specification.generator.table
     return AuditImages(index, images, table.name, shown, card=found.card)
 
 
-def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
+def open_images(specification: Specification, tables: InputTables) -> tuple[pd.DataFrame, ImageSet]:
     """The pictures on disk that an audit file names: a row per image, and the pictures.
 
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
     placebo, with its levels by name.
     """
-    table = specification.beside(specification.generator.table)
-    index = read_matched_images(Rows.read(table), FILE, specification).reset_index(drop=True)
-    return index, pictures_of(specification, table, FILE)
+    table = specification.generator.table
+    rows = tables.rows(table)
+    index = read_matched_images(rows, FILE, specification).reset_index(drop=True)
+    return index, pictures_of(specification, specification.beside(table), FILE, rows)
 
 
 def _of_a_generator(

@@ -45,6 +45,7 @@ class ImageSet:
         file: the column of the files.
         whole: every unit must have an image at each combination of levels. False for a set from
             which images were dropped; estimators then report how many pairs lack one.
+        rows: of the table, where they were read before.
 
     Attributes:
         latent_dim: 1.
@@ -71,9 +72,10 @@ class ImageSet:
         device: str = "cpu",
         file: str = FILE,
         whole: bool = True,
+        rows: Rows | None = None,
     ) -> None:
         self.device, self._table, self._scaled = arguments.resolve_device(device), Path(table), None
-        frame = Rows.read(self._table).frame
+        frame = (rows or Rows.read(self._table)).frame
         columns = [*dict.fromkeys([file, unit, *levels])]
         try:
             arguments.require_columns(frame, columns)
@@ -180,8 +182,8 @@ def _index(frame: pd.DataFrame, names: pd.Series, levels: Mapping, unit: str, wh
     return index.reset_index(drop=True)
 
 
-def pictures_of(specification: Specification, table: Path, file: str) -> ImageSet:
-    """The pictures of a table, which names their files in a column; all else is read elsewhere."""
+def pictures_of(specification: Specification, table: Path, file: str, rows: Rows) -> ImageSet:
+    """The pictures whose files a table names in the column `file`; its rows were read before."""
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
-    return ImageSet(table, {}, unit=file, file=file, size=size)
+    return ImageSet(table, {}, unit=file, file=file, size=size, rows=rows)

@@ -20,7 +20,7 @@ from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.effects import error_rates
 from faceaudit.file.parts import AnnotationTool, Reader, TableOfLabels
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows
+from faceaudit.frames import InputTables
 from faceaudit.models.answers import BlackBox, Say
 from faceaudit.models.asking import ask, model_of
 from faceaudit.people.tasks import PROJECT, Questionnaire
@@ -67,6 +67,7 @@ def ask_for_labels(
     say: Say,
     stage: str = "",
     device: str = "cpu",
+    tables: InputTables | None = None,
 ) -> Labels:
     """What people, a reader or the table of an audit say of images.
 
@@ -79,6 +80,7 @@ def ask_for_labels(
         say: takes a sentence on who it was.
         stage: of an audit that asks several times, such as "samples" and "transects".
         device: on which a reader's file computes.
+        tables: of the audit file; without them, they are read.
 
     Raises:
         PeopleNeeded: people have to answer first.
@@ -86,7 +88,8 @@ def ask_for_labels(
     """
     people = specification.people
     if isinstance(people, TableOfLabels):
-        said, who = _in_table(specification), "labels stand in the table"
+        said = _in_table(specification, tables or InputTables(specification))
+        who = "labels stand in the table"
     elif isinstance(people, Reader):
         models = people.models
         readers = {name: model_of(specification, models[name], device) for name in attributes}
@@ -101,9 +104,9 @@ def ask_for_labels(
     return said
 
 
-def _in_table(specification: Specification) -> Labels:
+def _in_table(specification: Specification, tables: InputTables) -> Labels:
     """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
-    rows = Rows.read(specification.beside(specification.generator.table))
+    rows = tables.rows(specification.generator.table)
     labelled = specification.columns.answers or [specification.columns.label]
     rows.require([*labelled, *specification.annotated])
     scores = rows.shares(specification.annotated)
