@@ -241,13 +241,15 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
     )
 
 
-def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
+def departures(
+    plan: Plan, now: Plan, comparisons: Mapping[str, Iterable[Sequence[str]]]
+) -> list[str]:
     """What was done otherwise than planned, a sentence each.
 
     Args:
         plan: that counts, of `keep_plan`.
         now: of `make_plan`, from the audit file as it is now.
-        made: family → the comparisons that were made.
+        comparisons: that were made, by family.
 
     Returns:
         The sentences; none where all was done as planned.
@@ -260,9 +262,9 @@ def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]
     sentences = list(_changes(_decisions(plan), _decisions(now)))
     sentences.extend(_changes(plan.get("said"), now.get("said")))
     sentences.extend(_changed_inputs(plan.get("inputs", {}), now.get("inputs", {})))
-    for family, comparisons in made.items():
+    for family, names_of_comparisons in comparisons.items():
         planned = plan["families"].get(family, [])
-        done = list(comparisons)
+        done = list(names_of_comparisons)
         for names in planned:
             if names not in done:
                 sentences.append(f"{family}: left out {', '.join(names)}")

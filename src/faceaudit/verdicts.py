@@ -35,36 +35,36 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
         tolerance, in the direction that the estimate has), p_beyond_holm, verdict, and low_family
         and high_family: simultaneous intervals, by Bonferroni's quantile.
     """
-    judged = table.copy()
-    exact = judged["exact"]
-    estimate = judged["estimate"]
-    known = judged["low"].notna()
-    degrees_of_freedom = np.where(exact, np.inf, (judged["transects"] - 1).clip(lower=1))
+    family = table.copy()
+    exact = family["exact"]
+    estimate = family["estimate"]
+    known = family["low"].notna()
+    degrees_of_freedom = np.where(exact, np.inf, (family["transects"] - 1).clip(lower=1))
 
     # The test of an effect no larger than the tolerance, in the direction that the effect has.
     edge = np.where(estimate < 0, -1.0, 1.0) * tolerance
-    pairs = judged["n"].clip(lower=1)
-    p_exact = score_p(judged["worse"], judged["better"], pairs, edge)
-    p_approximate = beyond_by_interval(judged, tolerance, degrees_of_freedom, level)
+    pairs = family["n"].clip(lower=1)
+    p_exact = score_p(family["worse"], family["better"], pairs, edge)
+    p_approximate = beyond_by_interval(family, tolerance, degrees_of_freedom, level)
     p = np.where(exact, p_exact, p_approximate)
     p = np.where(np.abs(estimate) > tolerance, p, 1.0)
-    judged["p_beyond"] = np.where(known, p, np.nan)
-    judged["p_holm"] = effects.holm(judged["p"])
+    family["p_beyond"] = np.where(known, p, np.nan)
+    family["p_holm"] = effects.holm(family["p"])
 
     # Simultaneous intervals: the same, by the quantile of Bonferroni's level.
     comparisons = max(int(known.sum()), 1)
     quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
     family_quantile = stdtrit(degrees_of_freedom, 1 - level / (2 * comparisons))
-    below = (estimate - judged["low"]).abs() * family_quantile / quantile
-    above = (estimate - judged["high"]).abs() * family_quantile / quantile
+    below = (estimate - family["low"]).abs() * family_quantile / quantile
+    above = (estimate - family["high"]).abs() * family_quantile / quantile
     ends = np.stack([estimate - below, estimate + above], axis=1)
-    counts = judged[["worse", "better", "n"]].to_numpy()
+    counts = family[["worse", "better", "n"]].to_numpy()
     for row in np.flatnonzero(exact & known):
         ends[row] = effects.paired_interval(*counts[row], family_quantile[row])
     ends = np.clip(ends, -1, 1)
-    judged["low_family"] = ends[:, 0]
-    judged["high_family"] = ends[:, 1]
-    return settled(judged, level)
+    family["low_family"] = ends[:, 0]
+    family["high_family"] = ends[:, 1]
+    return settled(family, level)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:

@@ -22,7 +22,7 @@ import torch
 from PIL import Image
 
 import facerender
-from faceaudit import __main__ as commands
+from faceaudit import __main__ as command_line
 from faceaudit import run
 from faceaudit.file.parts import AnnotationTool, SimulatedCrowd
 from faceaudit.file.specification import Specification, read_specification
@@ -332,7 +332,7 @@ EXAMPLES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; gives the exit code."""
-    return commands.main(arguments, plan_audit, run_audit)
+    return command_line.main(arguments, plan_audit, run_audit)
 
 
 if __name__ == "__main__":

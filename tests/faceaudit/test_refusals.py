@@ -13,6 +13,7 @@ from faceaudit.file.specification import Specification, read_specification
 from faceaudit.frames import require_decided
 from faceaudit.report.gate import gate
 from faceaudit.report.schema import read_report
+from faceaudit.utils.errors import InputError
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
 OF_A_CALIBRATION = """{name: a, axes: [gender], question: '?', design: {tolerance: 0.05},
@@ -157,3 +158,53 @@ def test_what_else_is_refused(tmp_path, refused, told):
     with pytest.raises(ValueError) as raised:
         refused(tmp_path / "file")
     assert told in str(raised.value)
+
+
+def in_a_file(folder, **changes):
+    content = yaml.safe_dump(yaml.safe_load(OF_A_CLASSIFIER) | changes)
+    return read_specification(written(folder, content))
+
+
+@pytest.mark.parametrize(
+    ("refused", "field", "found", "expected"),
+    [
+        (lambda at: in_a_file(at, design={"tolerance": 5}), "design.tolerance", 5, "less than 1"),
+        (
+            lambda at: in_a_file(at, model={"kind": "onx"}),
+            "model.kind",
+            "onx",
+            "one of 'onnx', 'python', 'http', 'table'",
+        ),
+        (
+            lambda at: in_a_file(at, placebos=["gender"]),
+            "placebos",
+            "also an axis",
+            "other attributes",
+        ),
+        (
+            lambda _: read(TABLE.assign(skin=TABLE["skin"].replace("dark", "brown"))),
+            "column 'skin', row 4",
+            "brown",
+            "'light' or 'dark'",
+        ),
+        (
+            lambda _: read(TABLE.drop(columns="score")),
+            "score",
+            "image_id, unit, skin, gender, label",
+            "a column 'score'",
+        ),
+        (
+            lambda _: read(TABLE.iloc[1:]),
+            "unit '0'",
+            "no image at skin 'light', gender 'female'",
+            "an image at every combination of levels",
+        ),
+    ],
+)
+def test_a_fault_has_its_place_its_value_and_what_was_expected(
+    tmp_path, refused, field, found, expected
+):
+    with pytest.raises(InputError) as raised:
+        refused(tmp_path / "file")
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (field, found, expected)

@@ -164,17 +164,17 @@ class MatchedImages:
 
         threshold = plan["threshold"]
         model = model_of(specification, device=device)
-        shown = show(specification, plan, folder, model, say, device, pictures, tables)
-        images = shown.images
-        labelled = shown.labelled
+        labelled_images = show(specification, plan, folder, model, say, device, pictures, tables)
+        images = labelled_images.images
+        labelled = labelled_images.labelled
         answers, about_model = examine(model, images, labelled["label"], folder, say, plan["seed"])
-        about = {**shown.more, **about_model}
-        about["doubts"] = [*shown.more.get("doubts", ()), *about_model["doubts"]]
+        about = {**labelled_images.more, **about_model}
+        about["doubts"] = [*labelled_images.more.get("doubts", ()), *about_model["doubts"]]
         images_with_scores = labelled.assign(score=answers.values)
-        data = cls.from_answers(images_with_scores, threshold, True, shown.source)
-        if shown.truth is not None:
+        data = cls.from_answers(images_with_scores, threshold, True, labelled_images.source)
+        if labelled_images.truth is not None:
             score = partial(ask, model, folder=folder / "answers")
-            about["truth"] = shown.truth(score, threshold)
+            about["truth"] = labelled_images.truth(score, threshold)
             say(f"truth: {specification.generator.base_faces} other faces, by intervention")
         return data, about, contact_sheet(images, labelled, specification.axes)
 

@@ -113,7 +113,6 @@ class Portraits:
         rows = Rows.read(table)
         columns = specification.columns
         axes = specification.axes
-        classes = specification.classes
         model_is_asked = specification.model.kind != "table"
         label_columns = [] if columns.error else columns.answers or [columns.label]
         identity_is_named = "identity" in columns.model_fields_set
@@ -125,44 +124,44 @@ class Portraits:
         names = rows.names(columns.image)
 
         levels = {axis: rows.level(axis, level_pair) for axis, level_pair in axes.items()}
-        numbers = {name: rows.measures(name) for name in specification.covariates}
         unusable = {axis: level.isna() for axis, level in levels.items()}
         if len(label_columns) == 1:
-            label, _ = rows.answer(label_columns[0], classes)
+            label, _ = rows.answer(label_columns[0], specification.classes)
             unusable[label_columns[0]] = label.isna()
         unusable[identity] = rows.frame[identity].isna()
-        for name, number in numbers.items():
-            cells = rows.frame[name] if number is None else number
+        numbers_of_covariate = {name: rows.measures(name) for name in specification.covariates}
+        for name, numbers in numbers_of_covariate.items():
+            cells = rows.frame[name] if numbers is None else numbers
             unusable[name] = cells.isna()
-        first_fault = _first_column_with_a_fault(pd.DataFrame(unusable))
-        left_out = _count_cells(rows, first_fault)
-        rows = replace(rows, frame=rows.frame.drop(first_fault.index))
+        unusable_column = _first_unusable_column(pd.DataFrame(unusable))
+        left_out = _count_cells(rows, unusable_column)
+        rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
 
         frame = pd.DataFrame(
-            {"image_id": names.drop(first_fault.index), "identity": rows.texts(identity)}
+            {"image_id": names.drop(unusable_column.index), "identity": rows.texts(identity)}
         )
         _require_people(frame["identity"], left_out, rows.source)
         for axis, level_pair in axes.items():
-            level = levels[axis].drop(first_fault.index).astype(int)
+            level = levels[axis].drop(unusable_column.index).astype(int)
             _require_both_levels(level, axis, level_pair, rows.source)
             frame[axis] = pd.Categorical.from_codes(level, list(level_pair), ordered=True)
         in_fifths = []
-        for name, number in numbers.items():
-            if number is None:
+        for name, numbers in numbers_of_covariate.items():
+            if numbers is None:
                 frame[name] = rows.frame[name].astype(str)
                 continue
-            number = number.drop(first_fault.index)
-            if _are_categories(number):
-                frame[name] = comparable(number)
+            numbers = numbers.drop(unusable_column.index)
+            if _are_categories(numbers):
+                frame[name] = comparable(numbers)
             else:
-                fifths = pd.qcut(number, FIFTHS, labels=False, duplicates="drop")
+                fifths = pd.qcut(numbers, FIFTHS, labels=False, duplicates="drop")
                 frame[name] = fifths.astype(str)
                 in_fifths.append(name)
         if columns.error:
             frame["error"] = rows.coded(columns.error, ERROR_NAMES, EXPECTED_ERROR_CELL)
             frame["no_answer"] = frame["error"].isna().astype(float)
         else:
-            frame["label"] = rows.labels(label_columns, classes)
+            frame["label"] = rows.labels(label_columns, specification.classes)
         transects = None
         if specification.transects:
             transects = _read_transects(specification, tables or InputTables(specification))
@@ -286,8 +285,8 @@ class Portraits:
 # --- reading
 
 
-def _first_column_with_a_fault(unusable: pd.DataFrame) -> pd.Series:
-    """Of every row with an unusable cell, the first column that has one."""
+def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
+    """Row → its first column with an unusable cell, of the rows that have one."""
     return unusable.idxmax(axis=1)[unusable.any(axis=1)]
 
 

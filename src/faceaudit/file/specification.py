@@ -421,19 +421,19 @@ def read_specification(path: str | Path) -> Specification:
     try:
         specification = Specification.model_validate(content)
     except ValidationError as error:
-        raise _input_error(path, error) from None
+        raise _fault_of_file(path, error) from None
     specification._path = path
     return specification
 
 
-def _input_error(path: Path, error: ValidationError) -> InputError:
+def _fault_of_file(path: Path, error: ValidationError) -> InputError:
     """The first fault of a file in one sentence: the field, its value, what is allowed."""
     details = error.errors()[0]
     kind = details["type"]
     context = details.get("ctx", {})
     field = _key_of_file(details["loc"])
     if kind == "value_error":
-        return _input_error_of_part(path, field, context["error"])
+        return _fault_of_part(path, field, context["error"])
     if kind == "missing":
         return InputError(f"{path}: {field} is missing", field=field)
     if kind == "union_tag_not_found":
@@ -451,12 +451,12 @@ def _input_error(path: Path, error: ValidationError) -> InputError:
             expected = "two of the levels (write one audit for each pair of them)"
         elif expected is None:
             expected = re.sub(r"^\w+ should (be|have|match) ", "", details["msg"])
-    shown = found if kind == "union_tag_invalid" else repr(found)
-    message = f"{path}: {field} is {shown}, {expected} was expected"
+    found_text = found if kind == "union_tag_invalid" else repr(found)
+    message = f"{path}: {field} is {found_text}, {expected} was expected"
     return InputError(message, field=field, found=found, expected=expected)
 
 
-def _input_error_of_part(path: Path, part: str, error: InputError) -> InputError:
+def _fault_of_part(path: Path, part: str, error: InputError) -> InputError:
     """A fault that a validator of a part raised, with the part's own place before it."""
     prefix = f"{part}." if part else ""
     return InputError(
