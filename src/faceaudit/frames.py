@@ -6,6 +6,7 @@ score is no fault: the model gave no answer ("no face found"), which is an outco
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,11 @@ TRUTH_VALUES = {"false": "0", "true": "1"}
 # --- any table
 
 
+def listed_on_one_line(names: Iterable[object]) -> str:
+    """Names with commas between them; a line break in a header or a cell becomes a blank."""
+    return re.sub(r"\s*\n\s*", " ", ", ".join(map(str, names)))
+
+
 @dataclass(frozen=True)
 class Rows:
     """A table whose rows are counted as a spreadsheet does: the header is row 1.
@@ -94,7 +100,7 @@ class Rows:
         """Raise InputError where the table lacks a column that the audit file names."""
         missing_columns = [name for name in dict.fromkeys(columns) if name not in self.frame]
         if missing_columns:
-            known = ", ".join(map(str, self.frame))
+            known = listed_on_one_line(self.frame)
             raise InputError(
                 f"{self.source}: no column {', '.join(map(repr, missing_columns))}; it has "
                 f"{known}; the names are set under columns and axes",

@@ -17,7 +17,7 @@ import pandas as pd
 from faceaudit import plans, words
 from faceaudit.checks import DISTANCE, examine, separation
 from faceaudit.file.specification import Specification
-from faceaudit.frames import InputTables, Rows
+from faceaudit.frames import InputTables, Rows, listed_on_one_line
 from faceaudit.models.answers import NO_FACE, ModelAnswers, Say, require_answers
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
@@ -311,8 +311,8 @@ def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
     names = sorted(set(groups))
     if reference not in names or len(names) < 2:
         raise InputError(
-            f"{source}: the groups are {', '.join(names)}; the reference {reference!r} and "
-            "another one were expected",
+            f"{source}: the groups are {listed_on_one_line(names)}; the reference {reference!r} "
+            "and another one were expected",
             field="reference",
             found=names,
             expected=f"{reference!r} and another group",
