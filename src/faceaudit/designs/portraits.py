@@ -136,26 +136,22 @@ class Portraits:
         unusable_column = _first_unusable_column(pd.DataFrame(unusable))
         left_out = _count_cells(rows, unusable_column)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
+        usable = rows.frame.index
 
-        frame = pd.DataFrame(
-            {"image_id": names.drop(unusable_column.index), "identity": rows.texts(identity)}
-        )
+        frame = pd.DataFrame({"image_id": names[usable], "identity": rows.texts(identity)})
         _require_people(frame["identity"], left_out, rows.source)
         for axis, level_pair in axes.items():
-            level = levels[axis].drop(unusable_column.index).astype(int)
+            level = levels[axis][usable].astype(int)
             _require_both_levels(level, axis, level_pair, rows.source)
             frame[axis] = pd.Categorical.from_codes(level, list(level_pair), ordered=True)
         in_fifths = []
         for name, numbers in numbers_of_covariate.items():
             if numbers is None:
                 frame[name] = rows.frame[name].astype(str)
-                continue
-            numbers = numbers.drop(unusable_column.index)
-            if _are_categories(numbers):
-                frame[name] = comparable(numbers)
+            elif _are_categories(numbers[usable]):
+                frame[name] = comparable(numbers[usable])
             else:
-                fifths = pd.qcut(numbers, FIFTHS, labels=False, duplicates="drop")
-                frame[name] = fifths.astype(str)
+                frame[name] = _fifths(numbers[usable])
                 in_fifths.append(name)
         if columns.error:
             frame["error"] = rows.coded(columns.error, ERROR_NAMES, EXPECTED_ERROR_CELL)
@@ -343,6 +339,11 @@ def _are_categories(numbers: pd.Series) -> bool:
     if len(different) <= FIFTHS:
         return True
     return len(different) <= MOST_CODES and bool((different % 1 == 0).all())
+
+
+def _fifths(numbers: pd.Series) -> pd.Series:
+    """The fifth of the portraits that each number is in, "0" to "4"."""
+    return pd.qcut(numbers, FIFTHS, labels=False, duplicates="drop").astype(str)
 
 
 # --- the tables of the report
