@@ -103,7 +103,7 @@ def main() -> None:
         model = sealed_model(number)
         truth = true_effects(model)
         for repetition in range(REPETITIONS):
-            data = faceaudit.from_table(table_of(model, number, repetition), own)
+            data = faceaudit.MatchedImages.from_table(table_of(model, number, repetition), own)
             plan = faceaudit.make_plan(own, TRANSECTS)
             families = {
                 CELLS: effects_by_cell(data.frame, plan),
@@ -115,7 +115,7 @@ def main() -> None:
                 row = judged(found, truth[family])
                 rows.append({"family": family, "none": not any(truth[CELLS])} | row)
             if repetition == 0:
-                report = faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan)
+                report = faceaudit.build_report(data, data.analyse(plan), plan, plan)
                 kept += report.plan.kept
                 fails = (together[GATE]["verdict"] == "exceeds").any()
                 assert faceaudit.gate(report)[0] == int(fails)

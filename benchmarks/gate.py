@@ -43,9 +43,9 @@ def audited(faces: int, effect: float, repetition: int) -> dict[str, bool]:
         columns={"decision": "decision"},
         design={"tolerance": TOLERANCE},
     )
-    data = faceaudit.from_table(table_of(faces, effect, repetition), own)
+    data = faceaudit.MatchedImages.from_table(table_of(faces, effect, repetition), own)
     plan = faceaudit.make_plan(own, faces)
-    report = faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan)
+    report = faceaudit.build_report(data, data.analyse(plan), plan, plan)
     passes = faceaudit.gate(report)[0] == 0
     cells = effects_by_cell(data.frame, plan)["verdict"].eq("exceeds").any()
     averages = average_effects(data.frame, plan, "error")["verdict"].eq("exceeds").any()

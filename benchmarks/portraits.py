@@ -99,9 +99,9 @@ def intervals(everybody: pd.DataFrame, people: int, audit: int) -> dict[str, pd.
     table["wrong"] = (random.random(len(table)) < table["error"]).astype(int)
     table["image_id"] = table.index
     own = specification()
-    data = faceaudit.from_portraits(table.drop(columns="error"), own)
+    data = faceaudit.Portraits.from_table(table.drop(columns="error"), own)
     data = replace(data, transects=matched(everybody.drop(chosen), random))
-    return faceaudit.analyse_portraits(data, faceaudit.make_plan(own))
+    return data.analyse(faceaudit.make_plan(own))
 
 
 def matched(everybody: pd.DataFrame, random: np.random.Generator) -> pd.DataFrame:

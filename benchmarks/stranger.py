@@ -26,7 +26,7 @@ from record import write_rows
 import facerender
 from faceaudit import annotations, make_plan, read_specification
 from faceaudit.annotations import schema
-from faceaudit.designs.matched import effects_by_cell, judged
+from faceaudit.designs.matched import MatchedImages, effects_by_cell
 from faceaudit.effects.verdicts import Z
 from faceaudit.images import faces
 from faceaudit.latents import transects
@@ -147,7 +147,9 @@ def cells_of(shown: faces.LabelledImages, plan: dict, folder: Path) -> pd.DataFr
     base = true_base(axes, real[["facial_hair", "makeup"]].median().to_dict())
     for name in NETWORKS:
         asked = partial(networks.predict, network(name))
-        data = judged(shown.labelled.assign(score=asked(shown.images)), 0.5, True, name).frame
+        data = MatchedImages.from_answers(
+            shown.labelled.assign(score=asked(shown.images)), 0.5, True, name
+        ).frame
         wrong = truth.errors_under_do(asked, base, doses, size=64, path=folder / "truth.npy")
         for _, row in effects_by_cell(data, plan).iterrows():
             held = [row["held"].get(axis, slice(None)) for axis in axes]

@@ -30,14 +30,13 @@ from myst_nb import glue
 
 import facerender
 from faceaudit import (
+    MatchedImages,
+    Pairs,
     Specification,
-    analyse,
-    analyse_pairs,
     annotations,
     build_report,
     departures,
     effects,
-    from_table,
     gate,
     keep_plan,
     make_plan,
@@ -48,10 +47,9 @@ from faceaudit import (
 from faceaudit.annotations import ATTRIBUTES
 from faceaudit.annotations.schema import hidden_names
 from faceaudit.checks import better_preparation, check_preparation
-from faceaudit.designs.matched import judged
-from faceaudit.designs.pairs import ask_recogniser
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
+from faceaudit.frames import InputTables
 from faceaudit.images import directions as own_generator, rated
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
@@ -127,9 +125,9 @@ def draw_report(report, limits: int = 2) -> None:
 
 # %% tags=["remove-cell"]
 of_table = read_specification(lineage.ROOT / "audits/table.yml")
-listed = from_table(lineage.ROOT / "audits/table.csv", of_table)
+listed = MatchedImages.from_table(lineage.ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
-table_report = build_report(listed, analyse(listed, plan_of_table), plan_of_table, plan_of_table)
+table_report = build_report(listed, listed.analyse(plan_of_table), plan_of_table, plan_of_table)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
 draw_report(table_report)
@@ -170,9 +168,9 @@ draw_report(table_report)
 # `make audit AUDIT=audits/table.yml` does the same.
 
 # %%
-rows = from_table(lineage.ROOT / "audits/table.csv", of_table)
+rows = MatchedImages.from_table(lineage.ROOT / "audits/table.csv", of_table)
 plan_of_table = make_plan(of_table, rows.frame["unit"].nunique())
-tables = analyse(rows, plan_of_table)
+tables = rows.analyse(plan_of_table)
 table_report = build_report(rows, tables, plan_of_table, plan_of_table)
 
 # %% tags=["remove-input"]
@@ -199,7 +197,7 @@ claim(
 # %%
 cut_off = pd.read_csv(lineage.ROOT / "audits/table.csv").iloc[:-1]
 try:
-    from_table(cut_off, of_table)
+    MatchedImages.from_table(cut_off, of_table)
 except ValueError as error:
     print(fill(str(error), 90))
 
@@ -290,8 +288,8 @@ print(better_preparation(tried) or "no other preparation separates the classes b
 
 # %%
 labelled["score"] = ask(model, images, stage.folder / "answers")
-data = judged(labelled, plan["threshold"], True, "the face world")
-tables = analyse(data, plan)
+data = MatchedImages.from_answers(labelled, plan["threshold"], True, "the face world")
+tables = data.analyse(plan)
 
 
 # %%
@@ -359,8 +357,9 @@ _ = ax.figure.suptitle(title, fontsize=12)
 
 # %%
 level = labelled[f"{spec.attribute}_level"].astype(float)
-as_set = judged(labelled.assign(label=level), plan["threshold"], True, "as set")
-without_people = 100 * analyse(as_set, plan)["effects by cell"]["estimate"].to_numpy()
+with_levels = labelled.assign(label=level)
+as_set = MatchedImages.from_answers(with_levels, plan["threshold"], True, "as set")
+without_people = 100 * as_set.analyse(plan)["effects by cell"]["estimate"].to_numpy()
 off = (
     (cells["estimate"] - cells["truth"]).abs().mean(),
     np.abs(without_people - cells["truth"]).mean(),
@@ -433,7 +432,8 @@ print(*departures(plan, moved_plan, {}), sep="\n")
 path = stage.folder / f"{after}.onnx"
 second = spec.model_copy(update={"model": spec.model.model_copy(update={"path": path})})
 retrained = labelled.assign(score=ask(model_of(second), images, stage.folder / "answers"))
-frames = [data.frame, judged(retrained, plan["threshold"], True, after).frame]
+answered = MatchedImages.from_answers(retrained, plan["threshold"], True, after)
+frames = [data.frame, answered.frame]
 
 # %%
 both = pd.concat(frames, keys=(0, 1), names=["version_level"]).reset_index("version_level")
@@ -494,8 +494,10 @@ of_recogniser = read_specification(file)
 
 # %%
 plan_of_pairs = make_plan(of_recogniser, inputs=[file])
-similar, asked = ask_recogniser(of_recogniser, stage.folder / "recogniser", lambda line: None)
-compared = analyse_pairs(similar, plan_of_pairs)
+of_images = InputTables(of_recogniser)
+folder = stage.folder / "recogniser"
+similar, asked = Pairs.from_model(of_recogniser, of_images, folder, lambda line: None)
+compared = similar.analyse(plan_of_pairs)
 pair_report = build_report(similar, compared, plan_of_pairs, plan_of_pairs, **asked)
 
 # %% tags=["remove-cell"]
@@ -565,7 +567,7 @@ if study == EXAMPLE:
 # %% tags=["remove-input", "study"]
 own = read_specification(file)
 if study != EXAMPLE:
-    folder = folders_of(own).kept
+    folder = folders_of(own).artifacts
 folder.mkdir(parents=True, exist_ok=True)
 axes, sizes = [*own.axes], make_plan(own)["sizes"]
 require_questions(own)
@@ -611,7 +613,7 @@ generator, model = rated.generator_of(own, device), model_of(own)
 views = rated.RatedImages(own, generator, folder, ask_people)
 codes = rated.sample_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES_DRAW)
 samples = views.synthesize(codes, "samples")
-_, first = views.rate(samples, "samples", own.asked_of_samples)
+_, first = views.rate(samples, "samples", own.rated_attributes_of_samples)
 
 # %% [markdown]
 # Each attribute gets a {term}`hyperplane`, fitted to the mean answers. Three numbers warn you early. *Alpha* is the
@@ -656,13 +658,13 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
 images = views.synthesize(cells, rated.TRANSECTS)
-questions = own.asked_of_samples if own.calibration else own.asked
+questions = own.rated_attributes_of_samples if own.calibration else own.rated_attributes
 whole, seen = views.rate(images, rated.TRANSECTS, questions)
 labelled = whole.add_to(index, own)
 
 # %% tags=["remove-cell", "study"]
 labelled[own.attribute] = whole.scores[own.attribute].to_numpy()
-names = [*axes, *(name for name in own.asked if name not in axes)]
+names = [*axes, *(name for name in own.rated_attributes if name not in axes)]
 moved = {name: labelled.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
 moved = pd.DataFrame(moved).T
 
@@ -736,7 +738,9 @@ Markdown(
 kept, rules = prune(labelled, PAPER_RULES)
 adults, young = prune(kept, ADULT_RULE)
 score = ask(model, images, folder / "answers")
-data = judged(labelled.assign(score=score), own.model.cut, True, own.name).frame
+scored = labelled.assign(score=score)
+threshold = own.model.score_threshold
+data = MatchedImages.from_answers(scored, threshold, True, own.name).frame
 everything = effects.all_matched_effects(data, "error", axes, "unit", own.design.tolerance)
 
 # %% tags=["remove-input", "study"]
@@ -838,7 +842,7 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # %% tags=["remove-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    wrong = (data["score"] > own.model.cut) != data[f"{own.attribute}_level"]
+    wrong = (data["score"] > own.model.score_threshold) != data[f"{own.attribute}_level"]
     meant = data.assign(error=wrong.astype(float))
     meant = by_cell(effects.all_matched_effects(meant, "error", axes, "unit", tolerance))
     hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
@@ -978,7 +982,8 @@ pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units",
 
 # %% tags=["solution"]
 wide = make_plan(spec.model_copy(update={"design": lenient}))
-wide_report = build_report(judged(retrained, plan["threshold"], True, after), tables, wide, wide)
+answered = MatchedImages.from_answers(retrained, plan["threshold"], True, after)
+wide_report = build_report(answered, tables, wide, wide)
 assert not wide_report.plan.departures  # the first plan had this tolerance already
 print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 

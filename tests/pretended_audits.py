@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from faceaudit import make_plan
-from faceaudit.designs.matched import Audited, from_table
+from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification
 from faceaudit.utils import seeding
 
@@ -41,7 +41,9 @@ OF_TABLE = {
 """What an audit file says of such a table."""
 
 
-def pretend(units: int, effect: float, seed: int) -> tuple[Audited, dict[str, Any]]:
+def pretend(units: int, effect: float, seed: int) -> tuple[MatchedImages, dict[str, Any]]:
     """The images of `pretended_table` and a plan for them, with a tolerance of 5 points."""
     own = Specification(**OF_TABLE)
-    return from_table(pretended_table(units, effect, seed), own), make_plan(own, units)
+    return MatchedImages.from_table(pretended_table(units, effect, seed), own), make_plan(
+        own, units
+    )

@@ -31,17 +31,21 @@ from faceaudit.run import Folders, plan_audit, run_audit
 def parser() -> argparse.ArgumentParser:
     """What the command line takes."""
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
-    top = argparse.ArgumentParser(prog="python -m faceaudit", **form)
-    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    plan, run, gates = (commands.add_parser(name, **form) for name in ("plan", "run", "gate"))
-    for own in (plan, run):
-        own.add_argument("file", help="the audit file, for example audits/table.yml")
-        own.add_argument("--out", type=Path, help="the folder of the report; else beside the file")
-    run.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
-    gates.add_argument("report", help="a report.json")
-    gates.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
-    gates.add_argument("--allow-departures", action="store_true", help="pass, and say so")
-    return top
+    command_line = argparse.ArgumentParser(prog="python -m faceaudit", **form)
+    commands = command_line.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    plan_command = commands.add_parser("plan", **form)
+    run_command = commands.add_parser("run", **form)
+    gate_command = commands.add_parser("gate", **form)
+    for command in (plan_command, run_command):
+        command.add_argument("file", help="the audit file, for example audits/table.yml")
+        command.add_argument(
+            "--out", type=Path, help="the folder of the report; else beside the file"
+        )
+    run_command.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
+    gate_command.add_argument("report", help="a report.json")
+    gate_command.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
+    gate_command.add_argument("--allow-departures", action="store_true", help="pass, and say so")
+    return command_line
 
 
 def main(arguments: Sequence[str], plan: Callable = plan_audit, run: Callable = run_audit) -> int:
@@ -49,15 +53,17 @@ def main(arguments: Sequence[str], plan: Callable = plan_audit, run: Callable = 
 
     Args:
         arguments: of the command line.
-        plan: what writes a plan, as `faceaudit.run.plan_audit` does.
-        run: what runs an audit, as `faceaudit.run.run_audit` does.
+        plan: writes a plan, as `faceaudit.run.plan_audit` does.
+        run: runs an audit, as `faceaudit.run.run_audit` does.
     """
     try:
-        code, lines = _do(parser().parse_args(arguments), plan, run)
-    except SystemExit as stop:  # of wrong arguments, which are no undecided comparison
+        code, lines = _run_command(parser().parse_args(arguments), plan, run)
+    except SystemExit as stop:
+        # argparse's own code for wrong arguments, 2, is that of an undecided comparison.
         return BROKEN if stop.code else PASSED
     except PeopleNeeded as stop:
-        code, lines = PASSED, [str(stop)]
+        code = PASSED
+        lines = [str(stop)]
     except (ValueError, OSError) as error:
         print(f"audit: {error}", file=sys.stderr)
         return BROKEN
@@ -68,14 +74,19 @@ def main(arguments: Sequence[str], plan: Callable = plan_audit, run: Callable = 
     return code
 
 
-def _do(chosen: argparse.Namespace, plan: Callable, run: Callable) -> tuple[int, list[str]]:
-    if chosen.command == "gate":
-        return gate(chosen.report, chosen.fail_on, chosen.allow_departures)
-    folders = Folders(chosen.out, chosen.out / "kept") if chosen.out else None
-    if chosen.command == "plan":
-        plan(chosen.file, folders=folders)
+def _run_command(
+    arguments: argparse.Namespace, plan: Callable, run: Callable
+) -> tuple[int, list[str]]:
+    """The exit code of a command, and the lines that it prints at last."""
+    if arguments.command == "gate":
+        return gate(arguments.report, arguments.fail_on, arguments.allow_departures)
+    folders = None
+    if arguments.out:
+        folders = Folders(arguments.out, arguments.out / "kept")
+    if arguments.command == "plan":
+        plan(arguments.file, folders=folders)
         return PASSED, []
-    report = run(chosen.file, device=chosen.device, folders=folders)
+    report = run(arguments.file, device=arguments.device, folders=folders)
     return PASSED, [*warnings_of(report), report.answer]
 
 

@@ -1,6 +1,6 @@
 """Checks of faults that give confident, wrong reports, such as exchanged classes.
 
-Certain faults are refused (`require_decided`, `require_alike`). A likely fault is a doubt: it
+Certain faults are refused (`require_decided`, `refuse_distances`). A likely fault is a doubt: it
 stands in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 

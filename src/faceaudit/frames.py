@@ -1,11 +1,12 @@
 """Tables of images with answers, and of people, as the auditor has them: read and checked.
 
 Every fault is one sentence that names the file, the row or the column, and what to do. An empty
-score is no fault: the model gave no answer ("no face found"), which is an outcome of its own.
+score is no fault: the model gave no answer ("no face found"), which is an outcome as well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,22 +16,36 @@ import pandas as pd
 
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 from faceaudit.utils.tables import read_table
 
 
 def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
-    """Raise ValueError where a model decides alike about all images, though labels differ.
+    """Raise InputError where a model decides alike about all images, though labels differ.
 
-    `images` has the columns label and score, NaN where there is none.
+    Args:
+        images: columns label and score, NaN where there is none.
+        threshold: score above which the model says 1.
+        source: of the images, for the message.
     """
     known = images.dropna(subset=["label", "score"])
-    said = known["score"] > threshold
-    if known["label"].nunique() < 2 or (said != said.iloc[0]).any():
+    decisions = known["score"] > threshold
+    if known["label"].nunique() < 2 or (decisions != decisions.iloc[0]).any():
         return
-    of_chosen = threshold <= 0.5 <= known["score"].min()
-    raise fault("one_class", source, int(said.iloc[0]), threshold, of_chosen)
+    decision = int(decisions.iloc[0])
+    # Probabilities of the class that a model chose are never below one half.
+    if threshold <= 0.5 <= known["score"].min():
+        hint = "is this the probability of the class that the model chose, and not of class 1?"
+    else:
+        hint = "check the threshold, the column or the output"
+    raise InputError(
+        f"{source}: the model says class {decision} of every image (threshold {threshold:g}), "
+        f"though the labels are of both classes; {hint}",
+        field="score",
+        found=f"class {decision} of every image",
+        expected="answers of both classes",
+    )
 
 
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
@@ -40,6 +55,11 @@ TRUTH_VALUES = {"false": "0", "true": "1"}
 """How programs write 0 and 1 as truth values, in small letters."""
 
 # --- any table
+
+
+def listed_on_one_line(names: Iterable[object]) -> str:
+    """Names with commas between them; a line break in a header or a cell becomes a blank."""
+    return re.sub(r"\s*\n\s*", " ", ", ".join(map(str, names)))
 
 
 @dataclass(frozen=True)
@@ -52,69 +72,88 @@ class Rows:
     Attributes:
         frame: the rows, numbered from 2 on.
         source: of the table, for messages.
-        given: the same with the cells as they came, for messages; None if they are those.
+        as_written: the same with the cells as they came, for messages; None if they are those.
     """
 
     frame: pd.DataFrame
     source: str
-    given: pd.DataFrame | None = None
+    as_written: pd.DataFrame | None = None
 
     @classmethod
-    def read(cls, table: str | Path | pd.DataFrame) -> Rows:
-        """A `.csv` (whose cells are texts), a `.parquet` file or a frame."""
+    def read(cls, table: str | Path | pd.DataFrame | Rows) -> Rows:
+        """A `.csv` (whose cells are texts), a `.parquet` file or a frame; rows stay as they are."""
+        if isinstance(table, Rows):
+            return table
         if isinstance(table, pd.DataFrame):
             source = "the table"
             frame = table
         else:
             source = str(table)
-            path = paths_on_disk(Path(), [source])[source]
-            if not path.is_file():
-                raise ValueError(
-                    f"{source}: no such table; paths in an audit file are relative to that file"
-                )
-            if path.suffix == ".parquet":
-                frame = _read_parquet(path, source)
-            else:
-                frame = read_table(path, "a comma-separated table")
-        given = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
-        frame = given.apply(tidy_cells).dropna(how="all")
-        if frame.empty:
-            raise ValueError(f"{source}: the table has no rows")
-        return cls(frame, source, given)
+            frame = _read_file(source)
+        frame = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
+        tidy = frame.apply(tidy_cells).dropna(how="all")
+        if tidy.empty:
+            raise InputError(f"{source}: the table has no rows", field=source, expected="rows")
+        return cls(tidy, source, frame)
 
     def require(self, columns: Iterable[str]) -> None:
-        """Raise ValueError where the table lacks a column that the audit file names."""
-        if missing := [repr(name) for name in dict.fromkeys(columns) if name not in self.frame]:
-            raise fault("no_column", self.source, missing, self.frame)
+        """Raise InputError where the table lacks a column that the audit file names."""
+        missing_columns = [name for name in dict.fromkeys(columns) if name not in self.frame]
+        if missing_columns:
+            known = listed_on_one_line(self.frame)
+            raise InputError(
+                f"{self.source}: no column {', '.join(map(repr, missing_columns))}; it has "
+                f"{known}; the names are set under columns and axes",
+                field=str(missing_columns[0]),
+                found=known,
+                expected=f"a column {missing_columns[0]!r}",
+            )
 
     def refuse(self, bad: pd.Series, column: str, expected: str) -> None:
-        """Raise the ValueError that names the first bad value of a column, if any."""
-        if bad.any():
-            found = self.cell(bad.idxmax(), column)
-            found = "empty" if found == "" else repr(found)
-            raise fault("bad_cell", self.source, column, bad.idxmax(), found, expected, bad.sum())
+        """Raise InputError about the first cell of a column that is bad, if any is.
+
+        Args:
+            bad: whether the cell of a row is bad, with the index of `frame`.
+            column: of the cells.
+            expected: what the message says that was expected.
+        """
+        if not bad.any():
+            return
+        row = bad.idxmax()
+        count = bad.sum()
+        cell = self.cell(row, column)
+        found = "empty" if cell == "" else repr(cell)
+        rows = f" ({count} such rows)" if count > 1 else ""
+        raise InputError(
+            f"{self.source}: column {column!r}, row {row} is {found}, {expected} was "
+            f"expected{rows}",
+            field=f"column {column!r}, row {row}",
+            found=cell,
+            expected=expected,
+        )
 
     def cell(self, row: int, column: str) -> object:
-        """What stands in a cell: of a missing value how it was written, "" if it was empty."""
-        cells = self.frame.loc[[row], column].tolist()
-        if pd.isna(cells[0]) and self.given is not None:
-            cells = self.given.loc[[row], column].tolist()
-        if pd.isna(cells[0]):
+        """The content of a cell: of a missing value how it was written, "" if it was empty."""
+        # Lists hold Python's own numbers: a cell is 4, not np.int64(4).
+        (cell,) = self.frame.loc[[row], column].tolist()
+        if pd.isna(cell) and self.as_written is not None:
+            (cell,) = self.as_written.loc[[row], column].tolist()
+        if pd.isna(cell):
             return ""
-        return cells[0].strip() if isinstance(cells[0], str) else cells[0]
+        return cell.strip() if isinstance(cell, str) else cell
 
     def texts(self, column: str, expected: str = "a value") -> pd.Series:
         """A column without a missing value, as text; the number 2.0 is the text "2"."""
-        values = self.frame[column]
-        self.refuse(values.isna(), column, expected)
-        return comparable(values)
+        cells = self.frame[column]
+        self.refuse(cells.isna(), column, expected)
+        return comparable(cells)
 
     def names(self, column: str) -> pd.Series:
         """A column of the names of images, each once."""
-        values = self.frame[column]
-        self.refuse(values.isna(), column, "the name of an image")
-        # A text is the name of a file as it stands, also "1.0".
-        names = comparable(values) if pd.api.types.is_float_dtype(values) else values.astype(str)
+        cells = self.frame[column]
+        self.refuse(cells.isna(), column, "the name of an image")
+        # A text is the name of a file as it is, also "1.0".
+        names = comparable(cells) if pd.api.types.is_float_dtype(cells) else cells.astype(str)
         self.refuse(names.duplicated(), column, "an image once; remove one row")
         return names
 
@@ -125,20 +164,21 @@ class Rows:
     def measures(self, column: str) -> pd.Series | None:
         """A column of numbers, NaN where a cell is none; None where most cells are words.
 
-        Raises ValueError for numbers in another writing: a comma may stand for a point or for
-        thousands, and a unit belongs into the name of the column.
+        Raises:
+            InputError: numbers in another writing: a comma may stand for a point or for thousands,
+                and a unit belongs into the name of the column.
         """
-        values = self.frame[column]
-        if pd.api.types.is_bool_dtype(values):
+        cells = self.frame[column]
+        if pd.api.types.is_bool_dtype(cells):
             return None
-        texts = comparable(values).str.replace(MINUS_SIGN, "-")
+        texts = comparable(cells).str.replace(MINUS_SIGN, "-")
         numbers = pd.to_numeric(texts, errors="coerce").astype(float)
-        numbers = numbers.where(np.isfinite(numbers) & values.notna())
+        numbers = numbers.where(np.isfinite(numbers) & cells.notna())
         in_other_writing = texts.str.fullmatch(NUMBER_IN_OTHER_WRITING, na=False) & numbers.isna()
-        if (numbers.notna() | in_other_writing).sum() <= values.notna().sum() / 2:
+        if (numbers.notna() | in_other_writing).sum() <= cells.notna().sum() / 2:
             return None
-        plain = "a number as 1234.5, without a comma, marks between thousands or a unit"
-        self.refuse(in_other_writing, column, plain)
+        expected = "a number as 1234.5, without a comma, marks between thousands or a unit"
+        self.refuse(in_other_writing, column, expected)
         return numbers
 
     def level(self, column: str, names: Sequence[str]) -> pd.Series:
@@ -150,71 +190,121 @@ class Rows:
         return self._coded(column, _names_in_table(names, column, self.source))
 
     def answer(self, column: str, names: Sequence[str]) -> tuple[pd.Series, str]:
-        """Cells that say 0 or 1, or name one of two classes: 0.0, 1.0, NaN of others; the two.
+        """Cells that are 0 or 1, or name one of two classes.
 
         The codes 0 and 1 count where no cell of the column is a name, and no name is a number.
-        """
-        known = _names_in_table(names, column, self.source)
-        if _are_truth_values(known):
-            known = [TRUTH_VALUES[name.casefold()] for name in known]
-        found = self._coded(column, known)
-        numbered = pd.to_numeric(pd.Series(known), errors="coerce").notna().any()
-        if not numbered and found.notna().any():
-            return found, f"{names[0]!r} or {names[1]!r}"
-        if not numbered:
-            found = self._coded(column, ["0", "1"])
-            known = ["0", "1"]
-        pairs = zip(names, known, strict=True)
-        return found, " or ".join(repr(name) + f" ({k})" * (k != name) for name, k in pairs)
 
-    def _coded(self, column: str, known: list[str]) -> pd.Series:
+        Returns:
+            0.0 or 1.0 of each row, NaN of other cells; and in words which two cells are read.
+        """
+        texts = _names_in_table(names, column, self.source)
+        if _are_truth_values(texts):
+            texts = [TRUTH_VALUES[text.casefold()] for text in texts]
+        codes = self._coded(column, texts)
+        names_are_numbers = pd.to_numeric(pd.Series(texts), errors="coerce").notna().any()
+        if not names_are_numbers:
+            if codes.notna().any():
+                return codes, f"{names[0]!r} or {names[1]!r}"
+            texts = ["0", "1"]
+            codes = self._coded(column, texts)
+        alternatives = []
+        for name, text in zip(names, texts, strict=True):
+            alternatives.append(repr(name) if name == text else f"{name!r} ({text})")
+        return codes, " or ".join(alternatives)
+
+    def _coded(self, column: str, texts: list[str]) -> pd.Series:
         """0.0 where a cell is the first of two texts, 1.0 where it is the second, NaN of others."""
         cells = comparable(self.frame[column])
-        small = cells.str.casefold()
-        if {*known} == {"0", "1"}:
-            cells = small.map(TRUTH_VALUES).fillna(cells)
-        elif _are_truth_values(known):
-            cells = small
-            known = [name.casefold() for name in known]
-        return cells.map(dict(zip(known, [0.0, 1.0], strict=True))).astype(float)
+        lower_case = cells.str.casefold()
+        if set(texts) == {"0", "1"}:
+            cells = lower_case.map(TRUTH_VALUES).fillna(cells)
+        elif _are_truth_values(texts):
+            cells = lower_case
+            texts = [text.casefold() for text in texts]
+        return cells.map(dict(zip(texts, [0.0, 1.0], strict=True))).astype(float)
 
     def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
-        """`answer` of a column in which others are faults; NaN where a cell is missing."""
-        found, either = self.answer(column, names)
-        bad = found.isna() & self.frame[column].notna()
-        self.refuse(bad, column, expected.format(either))
-        return found
+        """Codes of `answer`, NaN where a cell is missing; InputError about any other cell.
+
+        `expected` is what the message says that was expected, with {} for the two cells.
+        """
+        codes, alternatives = self.answer(column, names)
+        bad = codes.isna() & self.frame[column].notna()
+        self.refuse(bad, column, expected.format(alternatives))
+        return codes
 
     def levels(self, axes: Mapping[str, Sequence[str]]) -> dict[str, pd.Series]:
         """`<axis>_level` of every axis, 0 or 1."""
-        found = {}
+        levels = {}
         for axis, names in axes.items():
             level = self.level(axis, names)
             self.refuse(level.isna(), axis, f"{names[0]!r} or {names[1]!r}")
-            found[f"{axis}_level"] = level.astype(int)
-        return found
+            levels[f"{axis}_level"] = level.astype(int)
+        return levels
 
     def labels(self, columns: list[str], classes: Sequence[str]) -> pd.Series:
         """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie."""
-        coded = [self.coded(name, classes, "a label, {},") for name in columns]
+        answers = [self.coded(column, classes, "a label, {},") for column in columns]
         if len(columns) == 1:
             self.refuse(self.frame[columns[0]].isna(), columns[0], "a label")
-        share = pd.concat(coded, axis=1).mean(axis=1)
+        share = pd.concat(answers, axis=1).mean(axis=1)
         return share.round().where(share != 0.5)
 
     def shares(self, columns: Iterable[str]) -> dict[str, pd.Series]:
         """Columns of people's mean answers, from 0 to 1."""
-        found = {name: self.numbers(name) for name in columns}
-        for name, values in found.items():
-            self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
-        return found
+        shares = {}
+        for column in columns:
+            shares[column] = self.numbers(column)
+        for column, share in shares.items():
+            self.refuse(~share.between(0, 1), column, "a mean answer from 0 to 1")
+        return shares
+
+
+class InputTables:
+    """The tables that an audit file names; each is read once.
+
+    Args:
+        specification: whose paths count.
+    """
+
+    def __init__(self, specification: Specification) -> None:
+        self._specification = specification
+        self._read: dict[Path, Rows] = {}
+
+    def rows(self, path: Path) -> Rows:
+        """The rows of a table.
+
+        Args:
+            path: of the table as the audit file has it, relative to that file.
+        """
+        file = self._specification.beside(path)
+        if file not in self._read:
+            self._read[file] = Rows.read(file)
+        return self._read[file]
+
+
+def _read_file(source: str) -> pd.DataFrame:
+    path = paths_on_disk(Path(), [source])[source]
+    if not path.is_file():
+        raise InputError(
+            f"{source}: no such table; paths in an audit file are relative to that file",
+            field=source,
+            expected="a table",
+        )
+    if path.suffix == ".parquet":
+        return _read_parquet(path, source)
+    return read_table(path, "a comma-separated table")
 
 
 def _read_parquet(path: Path, source: str) -> pd.DataFrame:
     try:
         return pd.read_parquet(path)
-    except ValueError as error:  # those of pyarrow are, and they do not name the file
-        raise ValueError(f"{source}: a Parquet file was expected ({error})") from None
+    except ValueError as error:  # pyarrow's errors are of this class and do not name the file
+        raise InputError(
+            f"{source}: a Parquet file was expected ({error})",
+            field=source,
+            expected="a Parquet file",
+        ) from None
 
 
 def _composed_header(name: object) -> object:
@@ -222,28 +312,47 @@ def _composed_header(name: object) -> object:
 
 
 def _names_in_table(names: Sequence[str], column: str, source: str) -> list[str]:
-    """Names of levels or classes as cells are compared; ValueError for what is a missing value."""
+    """Names of levels or classes in the form in which cells are compared.
+
+    Raises:
+        InputError: a name that stands for a missing value where it is in a table.
+    """
     for name in names:
         if name.strip() in MISSING_TEXTS:
-            raise ValueError(
+            raise InputError(
                 f"{source}: column {column!r}: {name!r} is given as a name, but in a table it "
-                "stands for a missing value; write another name into the table and the audit file"
+                "stands for a missing value; write another name into the table and the audit file",
+                field=f"column {column!r}",
+                found=name,
+                expected="another name",
             )
     return comparable(pd.Series([composed(name.strip()) for name in names], dtype=object)).tolist()
 
 
 def _are_truth_values(names: Sequence[str]) -> bool:
-    return {name.casefold() for name in names} == {*TRUTH_VALUES}
+    return {name.casefold() for name in names} == set(TRUTH_VALUES)
 
 
 def read_matched_images(
-    rows: Rows, image: str, specification: Specification, more: Iterable[str] = ()
+    rows: Rows, image_column: str, specification: Specification, more_columns: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """Matched images of a table that has more columns: image_id, unit and `<axis>_level`."""
-    axes, unit = {**specification.axes, **specification.placebos}, specification.columns.unit
-    rows.require([image, unit, *axes, *more])
-    images = {"image_id": rows.names(image), "unit": rows.texts(unit, "the name of a matched face")}
-    images = pd.DataFrame(images | rows.levels(axes))
+    """Matched images of a table: image_id, unit and `<axis>_level`.
+
+    Args:
+        rows: of the table.
+        image_column: column of the names of images.
+        specification: whose axes, placebos, `columns.unit` and `design.incomplete` count.
+        more_columns: columns that the table must have as well.
+
+    Raises:
+        InputError: a column is missing, a cell is wrong, or units do not match.
+    """
+    axes = {**specification.axes, **specification.placebos}
+    unit_column = specification.columns.unit
+    rows.require([image_column, unit_column, *axes, *more_columns])
+    names = rows.names(image_column)
+    units = rows.texts(unit_column, "the name of a matched face")
+    images = pd.DataFrame({"image_id": names, "unit": units, **rows.levels(axes)})
     require_complete(images, axes, specification.design.incomplete, rows.source)
     return images
 
@@ -253,10 +362,11 @@ def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     columns = specification.columns
     if columns.decision is not None:
         return rows.coded(columns.decision, specification.classes).astype(float)
-    score, given = rows.numbers(columns.score), rows.frame[columns.score].notna()
+    score = rows.numbers(columns.score)
+    filled = rows.frame[columns.score].notna()
     expected = "a number (an empty cell where the model gave no answer)"
-    rows.refuse(score.isna() & given, columns.score, expected)
-    outside = ~score.between(0, 1) & given
+    rows.refuse(score.isna() & filled, columns.score, expected)
+    outside = ~score.between(0, 1) & filled
     rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
     require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
     return score.astype(float)
@@ -270,10 +380,11 @@ def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataF
         label or no answer).
 
     Raises:
-        ValueError: the model decides alike about all images, though their labels differ.
+        InputError: the model decides alike about all images, though their labels differ.
     """
     require_decided(images, threshold, source)
-    score, label = images["score"], images["label"]
+    score = images["score"]
+    label = images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
     known = score.notna() & label.notna()
     return images.assign(no_answer=score.isna().astype(float), error=wrong.where(known))
@@ -282,7 +393,7 @@ def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataF
 def require_complete(
     images: pd.DataFrame, axes: Mapping[str, Sequence[str]], incomplete: str, source: str
 ) -> None:
-    """Raise ValueError where units do not match: one has a combination of levels twice or lacks it.
+    """Raise InputError where units do not match: one has a combination of levels twice or lacks it.
 
     Args:
         images: columns unit and `<axis>_level`.
@@ -290,18 +401,48 @@ def require_complete(
         incomplete: "refuse", or "pairs" where units may lack images.
         source: of the images.
     """
-    units, places = images["unit"].unique(), [f"{axis}_level" for axis in axes]
-    whole = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
-    counts = images.groupby(["unit", *places]).size().reindex(whole, fill_value=0)
-
+    units = images["unit"].unique()
+    level_columns = [f"{axis}_level" for axis in axes]
+    combinations = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
+    counts = images.groupby(["unit", *level_columns]).size().reindex(combinations, fill_value=0)
     if len(units) == len(images):
-        raise fault("one_image", source)
-    lacking = (counts == 0) & (incomplete == "refuse")
-    for macro, bad in (("doubled", counts > 1), ("lacking_image", lacking)):
-        for unit, *levels in counts.index[bad][:1]:
-            named = zip(axes.items(), levels, strict=True)
-            place = ", ".join(f"{axis} {names[level]!r}" for (axis, names), level in named)
-            raise fault(macro, source, unit, place, bad.groupby(level=0).any().sum())
+        raise InputError(
+            f"{source}: every unit has one image only; columns.unit must name what several images "
+            "share",
+            field="columns.unit",
+            found="one image of every unit",
+            expected="what several images share",
+        )
+    doubled = counts > 1
+    if doubled.any():
+        unit, place = _unit_and_place(doubled, axes)
+        raise InputError(
+            f"{source}: unit {unit!r} has two images at {place}; keep one, or rename the unit",
+            field=f"unit {unit!r}",
+            found=f"two images at {place}",
+            expected="one image",
+        )
+    absent = counts == 0
+    if incomplete == "refuse" and absent.any():
+        unit, place = _unit_and_place(absent, axes)
+        incomplete_units = absent.groupby(level=0).any().sum()
+        raise InputError(
+            f"{source}: unit {unit!r} lacks the image at {place} ({incomplete_units} such units); "
+            "add the images (with an empty score if the model gave no answer), remove the units, "
+            "or set design.incomplete to pairs, so that only complete pairs count",
+            field=f"unit {unit!r}",
+            found=f"no image at {place}",
+            expected="an image at every combination of levels",
+        )
+
+
+def _unit_and_place(bad: pd.Series, axes: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The unit and the levels, in words, of the first bad combination of both."""
+    unit, *levels = bad.index[bad][0]
+    named_levels = []
+    for (axis, names), level in zip(axes.items(), levels, strict=True):
+        named_levels.append(f"{axis} {names[level]!r}")
+    return unit, ", ".join(named_levels)
 
 
 def level_names(levels: Mapping, axes: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:

@@ -19,43 +19,76 @@ from typing import Any
 from scipy.optimize import brentq
 
 from faceaudit import effects
-from faceaudit.file.parts import Export
-from faceaudit.file.specification import IMAGES, Specification
+from faceaudit.file.parts import AnnotationTool
+from faceaudit.file.specification import VERIFICATION_OF_IMAGES, Specification
 from faceaudit.utils import files
-from faceaudit.utils.errors import fault
-from faceaudit.utils.files import write_text
+from faceaudit.utils.errors import InputError
 
 Plan = Mapping[str, Any]
-LEVEL, EXPECTED_ERROR = 0.05, 0.1
-"""Family-wise error over all comparisons that are judged, and of each control for itself; a guess
-of the model's error rate, for the sizes only."""
-FLOOR = 0.1
+"""What `plan.json` holds; see `make_plan`."""
+LEVEL = 0.05
+"""Family-wise error over all comparisons that are judged, and of each control for itself."""
+EXPECTED_ERROR = 0.1
+"""A guess of the model's error rate, for the sizes only."""
+LEAST_SKILL = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
-LITTLE, MOST = 0.2, 0.8
-"""Shares of a gap among portraits: the rule of chapter 11 for what an effect explains of it."""
-LEAK, SPREAD = 0.15, 0.03
-"""Most that an axis may move what is held, in standard deviations of sampled faces, and that faces
-may lie apart within a level, in scores: upper limits of a calibration's gate."""
-RATERS_OF_NEUTRAL, SPARE = 30, 1.25
-"""People who see each neutral face; faces that they see, for each that is needed."""
+LITTLE_EXPLAINED = 0.2
+"""Share of a gap among portraits up to which an effect explains little of it (chapter 11)."""
+MOST_EXPLAINED = 0.8
+"""Share of a gap among portraits from which on an effect explains most of it (chapter 11)."""
+LEAK = 0.15
+"""Most that an axis may move what is held, in standard deviations of sampled faces.
+
+It is compared with upper limits, in a calibration's gate; so is `SPREAD`.
+"""
+SPREAD = 0.03
+"""Most that faces may lie apart within a level, in scores."""
+RATERS_OF_NEUTRAL = 30
+"""People who see each neutral face."""
+SPARE = 1.25
+"""Neutral faces that people see, for each face that is needed."""
 SECONDS = 3.5
-"""Of an answer, for the sizes only: what a simulated crowd takes."""
+"""Of an answer, for the sizes only: the time that a simulated crowd takes."""
 PRICE = 0.02
 """Of an answer, for the sizes only: a fee without a source."""
-CELLS, AVERAGES, INTERACTIONS = "effects by cell", "effects on average", "interactions"
-GAPS, GAPS_BY_CELL = "differences between levels", "differences by cell"
+
+# --- families of comparisons, by their names in plans
+
+CELLS = "effects by cell"
+AVERAGES = "effects on average"
+INTERACTIONS = "interactions"
+NO_ANSWER = "effects on having no answer"
+PLACEBOS = "placebo axes"
+GROUPS = "error rates by group"
+ENROLMENT = "failures to enrol by group"
+GAPS = "differences between levels"
+GAPS_BY_CELL = "differences by cell"
 UNANSWERED = "differences in having no answer"
-NO_ANSWER, PLACEBOS, GROUPS = "effects on having no answer", "placebo axes", "error rates by group"
-THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""Looked at besides the audit's own, outside of the families of tests."""
-MEASURES = ("FNMR at threshold", "FMR at threshold")
-ENROLMENT, FTE = "failures to enrol by group", "FTE"
-JUDGED = (CELLS, AVERAGES, NO_ANSWER, GROUPS, ENROLMENT, GAPS, GAPS_BY_CELL, UNANSWERED)
+JUDGED_FAMILIES = (
+    CELLS,
+    AVERAGES,
+    NO_ANSWER,
+    GROUPS,
+    ENROLMENT,
+    GAPS,
+    GAPS_BY_CELL,
+    UNANSWERED,
+)
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
-COPIED = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
-"""Of the audit file, into the plan."""
-SAID = {"model", "people", "columns"}
-UNSAID = {
+MEASURES = ("FNMR at threshold", "FMR at threshold")
+"""Error rates of a recogniser that are compared between groups."""
+FTE = "FTE"
+"""The rate of failures to enrol, among the measures."""
+THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
+"""Score thresholds that are tried besides the audit's own, outside of the families of tests."""
+
+# --- what of an audit file is in its plan
+
+COPIED_KEYS = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
+"""Keys of the audit file that the plan holds as they are."""
+COMPARED_PARTS = {"model", "people", "columns"}
+"""Parts of the audit file that the plan holds for comparison with later runs, as `said`."""
+EXCLUDED_KEYS = {
     "model": {
         "headers",
         "url",
@@ -68,15 +101,16 @@ UNSAID = {
     },
     "people": {"models", "export"},
 }
-"""Of the audit file's parts: what may hold a key, stands elsewhere in the plan, or is no choice."""
-APART = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
+"""Keys of these parts that may hold a secret, are elsewhere in the plan, or are no decisions."""
+NOT_COMPARED = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
 """Parts of a plan that are no decisions, or are compared in their own way."""
 
 
 def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, int]]:
     """The cells of an effect: every combination of levels of the other axes, axis → level."""
     others = [name for name in axes if name != axis]
-    return [dict(zip(others, held, strict=True)) for held in product((0, 1), repeat=len(others))]
+    combinations_of_levels = product((0, 1), repeat=len(others))
+    return [dict(zip(others, levels, strict=True)) for levels in combinations_of_levels]
 
 
 def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str:
@@ -86,20 +120,33 @@ def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str
 
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests: family → comparisons, each a list of names."""
-    axes = specification.axes
     if specification.kind == "verification":
-        enrolment = {ENROLMENT: [[FTE]]} if specification.route == IMAGES else {}
-        return {GROUPS: [[measure] for measure in MEASURES], **enrolment}
-    cells = [[axis, cell_name(axes, held)] for axis in axes for held in held_levels(axes, axis)]
-    means = [[axis, "all faces"] for axis in axes]
+        comparisons = {GROUPS: [[measure] for measure in MEASURES]}
+        if specification.route == VERIFICATION_OF_IMAGES:
+            comparisons[ENROLMENT] = [[FTE]]
+        return comparisons
+    axes = specification.axes
+    cells = []
+    for axis in axes:
+        for held in held_levels(axes, axis):
+            cells.append([axis, cell_name(axes, held)])
+    averages = [[axis, "all faces"] for axis in axes]
+    # Of one axis, the cell is the average.
+    several_axes = len(axes) > 1
     if specification.kind == "portraits":
-        by_cell = {GAPS_BY_CELL: cells} if len(axes) > 1 else {}
-        return {GAPS: means, **by_cell, UNANSWERED: means}
-    found = {CELLS: cells}
-    if len(axes) > 1:  # of one axis, the cell is the average
-        found |= {AVERAGES: means, INTERACTIONS: [[*pair] for pair in combinations(axes, 2)]}
-    controls = [[axis, "all faces"] for axis in specification.placebos]
-    return found | {NO_ANSWER: means} | ({PLACEBOS: controls} if controls else {})
+        comparisons = {GAPS: averages}
+        if several_axes:
+            comparisons[GAPS_BY_CELL] = cells
+        comparisons[UNANSWERED] = averages
+        return comparisons
+    comparisons = {CELLS: cells}
+    if several_axes:
+        comparisons[AVERAGES] = averages
+        comparisons[INTERACTIONS] = [list(pair) for pair in combinations(axes, 2)]
+    comparisons[NO_ANSWER] = averages
+    if specification.placebos:
+        comparisons[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
+    return comparisons
 
 
 def make_plan(
@@ -119,34 +166,52 @@ def make_plan(
     Raises:
         ValueError: a difference that no number of faces detects.
     """
-    own = specification
-    content = own.model_dump(mode="json", include=COPIED)
-    content |= own.design.model_dump(include={"tolerance", "power", "seed", "incomplete"})
-    content |= {"level": LEVEL, "floor": FLOOR, "families": families(own)}
-    content |= {"threshold": own.model.threshold, "model": own.model.kind}
-    content["judged"] = [name for name in JUDGED if name in content["families"]]
-    if own.kind == "verification":
-        content |= {"reference": own.reference, "fmr": own.model.fmr}
-        if own.route == IMAGES:
-            content |= own.design.model_dump(include={"impostors", "consensus"})
-    elif own.kind == "portraits":
-        content |= {"threshold": own.model.cut, "classes": [*own.classes], "little": LITTLE}
-        content |= {"most": MOST, "covariates": own.covariates, "transects": bool(own.transects)}
+    design = specification.design
+    model = specification.model
+    plan = specification.model_dump(mode="json", include=COPIED_KEYS)
+    plan.update(design.model_dump(include={"tolerance", "power", "seed", "incomplete"}))
+    plan["level"] = LEVEL
+    plan["floor"] = LEAST_SKILL
+    plan["families"] = families(specification)
+    plan["threshold"] = model.threshold
+    plan["model"] = model.kind
+    plan["judged"] = [name for name in JUDGED_FAMILIES if name in plan["families"]]
+    if specification.kind == "verification":
+        plan["reference"] = specification.reference
+        plan["fmr"] = model.fmr
+        if specification.route == VERIFICATION_OF_IMAGES:
+            plan.update(design.model_dump(include={"impostors", "consensus"}))
+    elif specification.kind == "portraits":
+        plan["threshold"] = model.score_threshold
+        plan["classes"] = list(specification.classes)
+        plan["little"] = LITTLE_EXPLAINED
+        plan["most"] = MOST_EXPLAINED
+        plan["covariates"] = specification.covariates
+        plan["transects"] = bool(specification.transects)
     else:
-        content |= {"threshold": own.model.cut, "sizes": _sizes(own, units), "attribute": None}
-        content["classes"] = list(own.classes)
-        if own.images is None:  # a table names its labels, not what they are of
-            made_by = own.generator.model_dump(mode="json")
-            content |= {"attribute": own.attribute, "generator": made_by, "people": own.people.kind}
-    if own.calibration:
-        limits = {"leak": LEAK, "spread": SPREAD}
-        content["calibration"] = own.calibration.model_dump(mode="json") | limits
-    content |= {"target": own.target.name} if own.target else {}
-    content["other thresholds"] = list(THRESHOLDS)
-    content["inputs"] = {path.name: files.file_hash(path) for path in inputs if path.is_file()}
-    content["said"] = own.model_dump(mode="json", include=SAID, exclude=UNSAID)
-    content["made"] = datetime.now(UTC).isoformat(timespec="seconds")
-    return content | {"sha256": digest(content)}
+        plan["threshold"] = model.score_threshold
+        plan["sizes"] = _sizes(specification, units)
+        plan["attribute"] = None
+        plan["classes"] = list(specification.classes)
+        # A table names its labels, and not the attribute that they are of.
+        if specification.images is None:
+            plan["attribute"] = specification.attribute
+            plan["generator"] = specification.generator.model_dump(mode="json")
+            plan["people"] = specification.people.kind
+    if specification.calibration:
+        plan["calibration"] = specification.calibration.model_dump(mode="json")
+        plan["calibration"]["leak"] = LEAK
+        plan["calibration"]["spread"] = SPREAD
+    if specification.target:
+        plan["target"] = specification.target.name
+    plan["other thresholds"] = list(THRESHOLDS)
+    plan["inputs"] = {path.name: files.file_hash(path) for path in inputs if path.is_file()}
+    plan["said"] = specification.model_dump(
+        mode="json", include=COMPARED_PARTS, exclude=EXCLUDED_KEYS
+    )
+    plan["made"] = datetime.now(UTC).isoformat(timespec="seconds")
+    plan["sha256"] = digest(plan)
+    return plan
 
 
 def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
@@ -160,62 +225,83 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
         The plan that counts.
 
     Raises:
-        ValueError: the file is damaged, or was changed after it was made.
+        InputError: the file is damaged, or was changed after it was made.
     """
     if not path.exists():
-        write_text(path, json.dumps(plan, indent=1) + "\n")
+        files.write_text(path, json.dumps(plan, indent=1) + "\n")
     with suppress(ValueError, KeyError, TypeError):
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["sha256"] == digest(kept):
-            return kept
-    raise fault("plan_damaged", path)
+        first_plan = json.loads(path.read_text(encoding="utf-8"))
+        if first_plan["sha256"] == digest(first_plan):
+            return first_plan
+    raise InputError(
+        f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
+        "and the report will say that the plan is new",
+        field=str(path),
+        expected="the plan as it was made",
+    )
 
 
-def departures(plan: Plan, now: Plan, made: Mapping[str, Iterable[Sequence[str]]]) -> list[str]:
+def departures(
+    plan: Plan, now: Plan, comparisons: Mapping[str, Iterable[Sequence[str]]]
+) -> list[str]:
     """What was done otherwise than planned, a sentence each.
 
     Args:
         plan: that counts, of `keep_plan`.
         now: of `make_plan`, from the audit file as it is now.
-        made: family → the comparisons that were made.
+        comparisons: that were made, by family.
 
     Returns:
-        The sentences; none where all was kept.
+        The sentences; none where all was done as planned.
 
     Example:
         >>> plan = {"tolerance": 0.05, "families": {}}
         >>> departures(plan, plan | {"tolerance": 0.1}, {})
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
-    before, after = ({k: one[k] for k in one if k not in APART} for one in (plan, now))
-    for one, kept in ((plan, before), (now, after)):
-        kept["faces"] = one.get("sizes", {}).get("units")
-    found = [*_differences(before, after), *_differences(plan.get("said"), now.get("said"))]
-    before, after = plan.get("inputs", {}), now.get("inputs", {})
-    found += [
-        f"{name}: the file is not the one that the plan was made with"
-        for name in dict.fromkeys([*before, *after])
-        # What the audit file says is compared above: its layout and comments are free.
-        if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml"))
-    ]
-    for name, comparisons in made.items():
-        planned, done = plan["families"].get(name, []), [*comparisons]
-        found += [f"{name}: left out {', '.join(one)}" for one in planned if one not in done]
-        found += [f"{name}: not planned {', '.join(one)}" for one in done if one not in planned]
-    return found
+    sentences = list(_changes(_decisions(plan), _decisions(now)))
+    sentences.extend(_changes(plan.get("said"), now.get("said")))
+    sentences.extend(_changed_inputs(plan.get("inputs", {}), now.get("inputs", {})))
+    for family, names_of_comparisons in comparisons.items():
+        planned = plan["families"].get(family, [])
+        done = list(names_of_comparisons)
+        for names in planned:
+            if names not in done:
+                sentences.append(f"{family}: left out {', '.join(names)}")
+        for names in done:
+            if names not in planned:
+                sentences.append(f"{family}: not planned {', '.join(names)}")
+    return sentences
 
 
-def _differences(before: object, after: object, place: str = "") -> Iterator[str]:
-    """What differs, each with its place in nested keys."""
+def _decisions(plan: Plan) -> dict[str, Any]:
+    """The parts of a plan that are compared as they are, and the number of faces."""
+    decisions = {name: plan[name] for name in plan if name not in NOT_COMPARED}
+    decisions["faces"] = plan.get("sizes", {}).get("units")
+    return decisions
+
+
+def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+    """A sentence for each file whose hash is another one.
+
+    What the audit file says is compared as decisions, so that its layout and comments are free.
+    """
+    for name in dict.fromkeys([*before, *after]):
+        if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml")):
+            yield f"{name}: the file is not the one that the plan was made with"
+
+
+def _changes(before: object, after: object, place: str = "") -> Iterator[str]:
+    """A sentence for each difference, with its place in nested keys."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in dict.fromkeys([*before, *after]):
             inner = f"{place}.{key}" if place else key
-            yield from _differences(before.get(key), after.get(key), inner)
+            yield from _changes(before.get(key), after.get(key), inner)
     elif before != after:
-        yield f"{place}: {_told(before)} was planned, {_told(after)} was used"
+        yield f"{place}: {_in_words(before)} was planned, {_in_words(after)} was used"
 
 
-def _told(value: object) -> str:
+def _in_words(value: object) -> str:
     return "nothing" if value in (None, "") else json.dumps(value)
 
 
@@ -224,47 +310,71 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
 
     Errors of a pair are taken as independent, so that matching can only help.
     """
-    design, axes, base = specification.design, specification.axes, EXPECTED_ERROR
+    design = specification.design
+    axes = specification.axes
     cells = len(axes) * 2 ** (len(axes) - 1)
-    # Holm's first step, where every image has an answer.
-    each = LEVEL / (2 if len(axes) > 1 else 1) / cells
-    pairs = partial(effects.Design, base_rate=base, within=0, pairs=1)
-    detectable, most = None, 0.99 - base
-    needed = effects.transects_needed(pairs(design.tolerance), each, design.power)
+    # Cells and averages share the level; of one axis there are cells alone. Each comparison has
+    # the level of Holm's first step, as where every image has an answer.
+    level_of_family = LEVEL / (2 if len(axes) > 1 else 1)
+    level_of_comparison = level_of_family / cells
+    pair_design = partial(effects.Design, base_rate=EXPECTED_ERROR, within=0, pairs=1)
+    needed = effects.transects_needed(
+        pair_design(design.tolerance), level_of_comparison, design.power
+    )
     units = units or design.transects or needed
 
     def power(difference: float) -> float:
-        return effects.power(units, pairs(difference), each)
+        return effects.power(units, pair_design(difference), level_of_comparison)
 
-    if power(most) >= design.power:
-        detectable = brentq(lambda size: power(size) - design.power, 1e-4, most, xtol=1e-4)
+    largest = 0.99 - EXPECTED_ERROR
+    detectable = None
+    if power(largest) >= design.power:
+        detectable = brentq(
+            lambda difference: power(difference) - design.power, 1e-4, largest, xtol=1e-4
+        )
     images = units * 2 ** (len(axes) + len(specification.placebos))
-    found = {"units": units, "images": images, "comparisons": cells, "detectable": detectable}
-    found |= {"expected error": base, "needed": needed}
-    if answers := _answers(specification, units, images):
+    sizes = {
+        "units": units,
+        "images": images,
+        "comparisons": cells,
+        "detectable": detectable,
+        "expected error": EXPECTED_ERROR,
+        "needed": needed,
+    }
+    answers = _count_answers(specification, units, images)
+    if answers:
         total = sum(answers.values())
-        found |= {"answers": answers, "hours": total * SECONDS / 3600, "money": total * PRICE}
-    return found | {"power at the tolerance": power(design.tolerance)}
+        sizes["answers"] = answers
+        sizes["hours"] = total * SECONDS / 3600
+        sizes["money"] = total * PRICE
+    sizes["power at the tolerance"] = power(design.tolerance)
+    return sizes
 
 
-def _answers(own: Specification, units: int, images: int) -> dict[str, int]:
+def _count_answers(specification: Specification, units: int, images: int) -> dict[str, int]:
     """How many answers people give in a tool, by part of the audit."""
-    people, source, given, found = own.people, own.generator, own.calibration, {}
-    if own.images or not isinstance(people, Export):
+    people = specification.people
+    generator = specification.generator
+    calibration = specification.calibration
+    if specification.images or not isinstance(people, AnnotationTool):
         return {}
-    asked, every = len(own.asked), len(own.asked_of_samples)
-    if hasattr(source, "samples") and not source.hyperplanes:
-        found["sampled images"] = source.samples * every * people.raters
-    if given:
-        neutral = math.ceil(SPARE * units) + units
-        found["neutral faces"] = neutral * len(own.axes) * RATERS_OF_NEUTRAL
-        seen = given.rounds * min(given.transects, units) * images // units
-        found["rounds"] = seen * every * people.raters
-        asked = every + bool(given.crop)
-    return found | {"matched images": images * asked * people.raters}
+    questions = len(specification.rated_attributes)
+    questions_of_samples = len(specification.rated_attributes_of_samples)
+    answers = {}
+    if hasattr(generator, "samples") and not generator.hyperplanes:
+        answers["sampled images"] = generator.samples * questions_of_samples * people.raters
+    if calibration:
+        neutral_faces = math.ceil(SPARE * units) + units
+        answers["neutral faces"] = neutral_faces * len(specification.axes) * RATERS_OF_NEUTRAL
+        images_of_rounds = calibration.rounds * min(calibration.transects, units) * images // units
+        answers["rounds"] = images_of_rounds * questions_of_samples * people.raters
+        # With a crop, people are asked about gender on crops, and so once more.
+        questions = questions_of_samples + bool(calibration.crop)
+    answers["matched images"] = images * questions * people.raters
+    return answers
 
 
 def digest(content: Mapping) -> str:
     """SHA-256 of a plan's content but for the hash itself, whatever the order of its keys."""
-    rest = {name: value for name, value in content.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+    hashed = {name: value for name, value in content.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()

@@ -10,48 +10,41 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import pandas as pd
+
 from faceaudit import words
-from faceaudit.checks import examine
-from faceaudit.designs.matched import (
-    Audited,
-    analyse,
-    from_table,
-    judged,
-    target_population,
-    transported,
+from faceaudit.designs.matched import MatchedImages, target_population, transport_to_target
+from faceaudit.designs.pairs import Pairs, open_faces
+from faceaudit.designs.portraits import Portraits
+from faceaudit.file.parts import Http, ImageFolder
+from faceaudit.file.specification import (
+    PORTRAITS,
+    VERIFICATION_OF_IMAGES,
+    VERIFICATION_OF_PAIRS,
+    Specification,
+    read_specification,
 )
-from faceaudit.designs.pairs import Pairs, analyse_pairs, ask_recogniser, from_pairs, open_faces
-from faceaudit.designs.portraits import (
-    Portraits,
-    analyse_portraits,
-    ask_about_portraits,
-    from_portraits,
-)
-from faceaudit.file.parts import Http, Images
-from faceaudit.file.specification import Specification, read_specification
-from faceaudit.frames import with_level_names
+from faceaudit.frames import InputTables, with_level_names
 from faceaudit.models.answers import Notify
-from faceaudit.models.asking import ask, model_of
 from faceaudit.models.http import FROM_ENVIRONMENT
 from faceaudit.plans import keep_plan, make_plan
 from faceaudit.report.build import build_report
-from faceaudit.report.page import contact_sheet, write_card, write_html
+from faceaudit.report.page import write_card, write_html
 from faceaudit.report.schema import Report, write_report
-from faceaudit.utils import errors
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import alone, write_text
 
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.faces import MakeImages
 
-WRITTEN = ("report.json", "report.html", "model_card.md", "images.csv")
-REPORTED = "reported"
-"""Mark in an audit's folder that a run ended."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+REPORT_FILES = ("report.json", "report.html", "model_card.md", "images.csv")
+FINISHED = "reported"
+"""Name of the file in an audit's folder that marks that a run ended."""
+FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system: a full disk, a quota that is used up, a file larger than may be."""
 
 
@@ -61,11 +54,11 @@ class Folders:
 
     Attributes:
         report: for the report.
-        kept: for what is finished and used again.
+        artifacts: for what is finished and used again.
     """
 
     report: Path
-    kept: Path
+    artifacts: Path
 
     @classmethod
     def beside(cls, specification: Specification) -> Folders:
@@ -74,12 +67,31 @@ class Folders:
         return cls(report, report / "kept")
 
 
+@dataclass(frozen=True)
+class OpenedAudit:
+    """An audit file and its tables, which are read once a run and checked before the plan.
+
+    Attributes:
+        specification: what the file says.
+        tables: that the file names.
+        data: images, pairs or portraits whose answers are in a table; None where a model is asked.
+        units: number of matched faces in the table of images; None of other audits.
+        target: the people of the target population; None where the file names none.
+    """
+
+    specification: Specification
+    tables: InputTables
+    data: MatchedImages | Pairs | Portraits | None
+    units: int | None
+    target: pd.DataFrame | None
+
+
 @contextmanager
-def room_for(what: str, folder: Path) -> Iterator[None]:
-    """Say in one sentence that a disk is full.
+def explain_full_disk(content: str, folder: Path) -> Iterator[None]:
+    """Explain in one sentence that a disk is full.
 
     Args:
-        what: is written meanwhile.
+        content: what is written meanwhile, for the sentence.
         folder: that it is written to, where the error names no file.
 
     Raises:
@@ -90,23 +102,55 @@ def room_for(what: str, folder: Path) -> Iterator[None]:
     except OSError as error:
         # An array of numpy that was written in part comes without a number.
         written_in_part = error.errno is None and "requested and" in str(error)
-        if error.errno not in NO_ROOM and not written_in_part:
+        if error.errno not in FULL_DISK_ERRORS and not written_in_part:
             raise
         place = Path(error.filename).parent if isinstance(error.filename, str) else folder
         raise OSError(
-            f"{place}: no room on the disk for {what} ({error.strerror or error}); what is "
+            f"{place}: no room on the disk for {content} ({error.strerror or error}); what is "
             "finished is kept: make room there and run the same command again, which goes on from "
             "there"
         ) from error
 
 
+def open_audit(specification: Specification) -> OpenedAudit:
+    """Read the tables of an audit file and check them.
+
+    Raises:
+        InputError: a table has a fault.
+    """
+    tables = InputTables(specification)
+    answers_in_table = specification.model.kind == "table"
+    data = None
+    units = None
+    if isinstance(specification.generator, ImageFolder):
+        from faceaudit.images.faces import open_images  # with torch
+
+        index, _ = open_images(specification, tables)
+        units = index["unit"].nunique()
+    elif specification.route == VERIFICATION_OF_IMAGES:
+        open_faces(specification, tables)
+    elif specification.route == VERIFICATION_OF_PAIRS:
+        data = Pairs.from_table(tables.rows(specification.pairs), specification)
+    elif specification.route == PORTRAITS:
+        portraits = Portraits.from_table(tables.rows(specification.images), specification, tables)
+        if answers_in_table:
+            data = portraits
+    elif specification.images is not None:
+        data = MatchedImages.from_table(tables.rows(specification.images), specification)
+        units = data.frame["unit"].nunique()
+    target = None
+    if specification.target is not None:
+        target = target_population(specification, tables)
+    return OpenedAudit(specification, tables, data, units, target)
+
+
 def plan_audit(
-    path: str | Path, say: Notify = print, *, folders: Folders | None = None
+    audit: str | Path | Specification, say: Notify = print, *, folders: Folders | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
     Args:
-        path: of the audit file.
+        audit: path of the audit file, or what was read from it.
         say: takes a sentence for the user.
         folders: where files go, by default beside the audit file.
 
@@ -114,29 +158,48 @@ def plan_audit(
         The plan that was made first, and what it would be by the file as it is now.
 
     Raises:
-        ValueError: the file or its table has a fault.
+        InputError: the file or its table has a fault.
         OSError: the disk is full.
     """
-    specification = read_specification(path)
-    return _planned(specification, say, folders or Folders.beside(specification))
+    specification = _specification(audit)
+    opened = open_audit(specification)
+    return _write_plan(opened, say, folders or Folders.beside(specification))
 
 
-def _planned(
-    specification: Specification, say: Notify, folders: Folders
+def _specification(audit: str | Path | Specification) -> Specification:
+    return audit if isinstance(audit, Specification) else read_specification(audit)
+
+
+def _write_plan(
+    opened: OpenedAudit, say: Notify, folders: Folders
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    now = _plan(specification)
-    place = folders.kept / "plan.json"
-    told = "kept as it was," if place.exists() else "written to"
-    with room_for("the plan", place.parent):
-        plan = keep_plan(now, place)
-    say(f"plan: {told} {place} ({plan['sha256'][:12]})")
+    """The plan that was made first, and what it would be now."""
+    # The answers of a table do not enter the plan; its faces are counted alone.
+    now = make_plan(opened.specification, opened.units, _input_files(opened.specification))
+    path = folders.artifacts / "plan.json"
+    state = "kept as it was," if path.exists() else "written to"
+    with explain_full_disk("the plan", path.parent):
+        plan = keep_plan(now, path)
+    say(f"plan: {state} {path} ({plan['sha256'][:12]})")
     for sentence in words.render_sentences("answers", now.get("sizes", {})):
         say(sentence)
     return plan, now
 
 
+def _input_files(specification: Specification) -> list[Path]:
+    """The audit file and its tables, whose hashes the plan has."""
+    if isinstance(specification.generator, ImageFolder):
+        tables = [specification.generator.table]
+    else:
+        tables = [specification.images or specification.pairs, specification.transects]
+    if specification.target is not None:
+        tables.append(specification.target.table)
+    named_tables = [table for table in tables if table is not None]
+    return [specification.path, *map(specification.beside, named_tables)]
+
+
 def run_audit(
-    path: str | Path,
+    audit: str | Path | Specification,
     say: Notify = print,
     device: str = "cpu",
     *,
@@ -146,7 +209,7 @@ def run_audit(
     """Run an audit to the end: plan, images, people, model, verdicts, report.
 
     Args:
-        path: of the audit file.
+        audit: path of the audit file, or what was read from it.
         say: takes a sentence for the user after every stage.
         device: "cpu" or "cuda", where networks of files make images and answer.
         folders: where files go, by default beside the audit file.
@@ -156,39 +219,49 @@ def run_audit(
         The report; `report.html`, `report.json` and `model_card.md` are written.
 
     Raises:
-        ValueError: a fault in the file, a table or the model's answers, in one sentence; what was
+        InputError: a fault in the file, a table or the model's answers, in one sentence; what was
             finished stays.
         OSError: the disk is full; what was finished stays, and another run goes on from there.
         PeopleNeeded: people have to answer first; the sentence says what was written for them.
     """
-    specification = read_specification(path)
+    specification = _specification(audit)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
-        raise errors.fault("no_table", path)
+        raise InputError(
+            f"{specification.path}: model.kind is table, but no table is given; name one under "
+            "images, or a model of kind onnx, python or http",
+            field="images",
+            expected="a table, or a model of kind onnx, python or http",
+        )
     folders = folders or Folders.beside(specification)
-    kept = folders.kept
-    written = folders.report
-    with room_for("images, tasks and answers", kept), alone(kept / ".lock", say):
-        plan, now = _planned(specification, say, folders)
-        for name in WRITTEN:  # of an earlier run, which a gate would take for one of this
-            (written / name).unlink(missing_ok=True)
+    artifacts = folders.artifacts
+    with (
+        explain_full_disk("images, tasks and answers", artifacts),
+        alone(artifacts / ".lock", say),
+    ):
+        opened = open_audit(specification)
+        plan, now = _write_plan(opened, say, folders)
+        # A gate would take the report of an earlier run for one of this.
+        for name in REPORT_FILES:
+            (folders.report / name).unlink(missing_ok=True)
         try:
-            report, sheet = _report(specification, plan, now, say, device, folders, pictures)
+            report, sheet = _build_report(opened, plan, now, say, device, folders, pictures)
         except ValueError:
             # To mend a fault before anything was asked is no departure: the next plan is the first.
-            if not ((kept / REPORTED).exists() or (kept / "answers").exists()):
-                (kept / "plan.json").unlink()
+            finished_once = (artifacts / FINISHED).exists()
+            if not finished_once and not (artifacts / "answers").exists():
+                (artifacts / "plan.json").unlink()
             raise
-        (kept / REPORTED).touch()
-        with room_for("the report", written):
-            write_report(report, written / "report.json")
-            write_card(report, written / "model_card.md")
-            page = write_html(report, written / "report.html", sheet)
+        (artifacts / FINISHED).touch()
+        with explain_full_disk("the report", folders.report):
+            write_report(report, folders.report / "report.json")
+            write_card(report, folders.report / "model_card.md")
+            page = write_html(report, folders.report / "report.html", sheet)
         say(f"report: {page}")
     return report
 
 
-def _report(
-    specification: Specification,
+def _build_report(
+    opened: OpenedAudit,
     plan: dict[str, Any],
     now: dict[str, Any],
     say: Notify,
@@ -196,94 +269,53 @@ def _report(
     folders: Folders,
     pictures: MakeImages | None,
 ) -> tuple[Report, dict[str, Any] | None]:
-    for sentence in powers(specification):
+    """The report, and a contact sheet where images were made or read."""
+    specification = opened.specification
+    for sentence in announced_side_effects(specification):
         say(sentence)
-    data, more, sheet, own = _tabled(specification), {}, None, specification
-    asks = {"verification": ask_recogniser, "portraits": ask_about_portraits}
-    if data is None and own.kind in asks:
-        data, more = asks[own.kind](own, folders.kept, say, device)
+    data = opened.data
+    about = {}
+    sheet = None
+    tables_of_file = opened.tables
+    artifacts = folders.artifacts
+    if data is None and specification.kind == "verification":
+        data, about = Pairs.from_model(specification, tables_of_file, artifacts, say, device)
+    elif data is None and specification.kind == "portraits":
+        data, about = Portraits.from_model(specification, tables_of_file, artifacts, say, device)
     elif data is None:
-        data, more, sheet = _with_a_model(own, now, say, device, folders.kept, pictures)
-    analyses = {Pairs: analyse_pairs, Portraits: analyse_portraits}
-    tables = analyses.get(type(data), analyse)(data, now)
-    if isinstance(data, Audited):  # which an audit of portraits can be held against
-        images = with_level_names(data.frame, own.axes)
-        with room_for("the table of images", folders.report):
-            write_text(
-                folders.report / WRITTEN[-1], images.to_csv(index=False, lineterminator="\n")
-            )
-    if own.target is not None:
-        tables["target"] = transported(data.frame, own)
-    return build_report(data, tables, plan, now, **more), sheet
+        data, about, sheet = MatchedImages.from_model(
+            specification, now, tables_of_file, artifacts, say, device, pictures
+        )
+    tables = data.analyse(now)
+    if isinstance(data, MatchedImages):
+        # An audit of portraits can be held against this table.
+        images = with_level_names(data.frame, specification.axes)
+        text = images.to_csv(index=False, lineterminator="\n")
+        with explain_full_disk("the table of images", folders.report):
+            write_text(folders.report / "images.csv", text)
+    if opened.target is not None:
+        tables["target"] = transport_to_target(data.frame, opened.target, specification)
+    return build_report(data, tables, plan, now, **about), sheet
 
 
-def _tabled(own: Specification) -> Audited | Pairs | Portraits | None:
-    """What stands in the file's table, if the answers do."""
-    if own.pairs is not None:
-        return from_pairs(own.beside(own.pairs), own)
-    if own.images is not None and own.model.kind == "table":
-        read = from_portraits if own.kind == "portraits" else from_table
-        return read(own.beside(own.images), own)
-    return None
-
-
-def _with_a_model(
-    specification: Specification,
-    plan: dict[str, Any],
-    say: Notify,
-    device: str,
-    kept: Path,
-    pictures: MakeImages | None,
-) -> tuple[Audited, dict[str, Any], dict[str, Any]]:
-    """Images, people's labels and the model's answers; what the report has besides; some images."""
-    from faceaudit.images.faces import make_labelled_images  # with torch
-
-    threshold = plan["threshold"]
-    model = model_of(specification, device=device)
-    shown = make_labelled_images(specification, plan, kept, model, say, device, pictures)
-    images, labelled = shown.images, shown.labelled
-    answers, told = examine(model, images, labelled["label"], kept, say, plan["seed"])
-    doubts = [*shown.report_arguments.get("doubts", ()), *told["doubts"]]
-    more = shown.report_arguments | told | {"doubts": doubts}
-    data = judged(labelled.assign(score=answers.values), threshold, True, shown.source)
-    if shown.truth is not None:
-        asked = partial(ask, model, folder=kept / "answers")
-        more["truth"] = shown.truth(asked, threshold)
-        say(f"truth: {specification.generator.base_faces} other faces, by intervention")
-    return data, more, contact_sheet(images, labelled, specification.axes)
-
-
-def powers(specification: Specification) -> Iterator[str]:
-    """What an audit file makes this machine do besides computing, to be said before it is done.
+def announced_side_effects(specification: Specification) -> Iterator[str]:
+    """What an audit file makes this machine do besides computing, to be announced beforehand.
 
     A sentence for each function that is imported, and each address that images are sent to.
     """
     models = [specification.model, *getattr(specification.people, "models", {}).values()]
-    models += specification.calibration.readers if specification.calibration else []
-    for one in [*models, specification.generator]:
-        if name := getattr(one, "function", getattr(one, "object", None)):
+    if specification.calibration:
+        models.extend(specification.calibration.readers)
+    for part in [*models, specification.generator]:
+        name = getattr(part, "function", getattr(part, "object", None))
+        if name:
             yield f"code: this audit file imports {name}, which runs with all your rights"
-        if isinstance(one, Http):
-            secret = [f"{k} ({v})" for k, v in one.headers.items() if FROM_ENVIRONMENT in v]
-            yield from words.render_sentences("network", urlsplit(one.url).hostname, secret)
-
-
-def _plan(own: Specification) -> dict[str, Any]:
-    """The plan by the file as it is now; faults of its tables are told before a model is asked."""
-    tables, units = [own.images or own.pairs], None
-    if isinstance(own.generator, Images):
-        from faceaudit.images.faces import open_images  # with torch
-
-        tables, units = [own.generator.table], open_images(own)[0]["unit"].nunique()
-    elif own.images is not None and own.kind == "verification":
-        open_faces(own)
-    elif own.kind == "portraits":
-        from_portraits(own.beside(own.images), own)
-        tables.append(own.transects)
-    elif isinstance(data := _tabled(own), Audited):
-        # The table is read for its faces alone; its answers do not enter the plan.
-        units = data.frame["unit"].nunique()
-    if own.target is not None:
-        target_population(own)
-        tables.append(own.target.table)
-    return make_plan(own, units, [own.path, *(own.beside(table) for table in tables if table)])
+        if isinstance(part, Http):
+            from_environment = [
+                f"{header} ({value})"
+                for header, value in part.headers.items()
+                if FROM_ENVIRONMENT in value
+            ]
+            yield from words.render_sentences(
+                "network", urlsplit(part.url).hostname, from_environment
+            )

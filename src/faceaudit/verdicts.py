@@ -18,7 +18,7 @@ from faceaudit.plans import Plan
 
 
 def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.DataFrame:
-    """Verdicts of one family, adjusted for itself, from the matched effects in it.
+    """Verdicts of one family of matched effects, adjusted for itself.
 
     With one pair per face and errors of 0 and 1, the test against the tolerance is `score_p`. For
     averages over several pairs of a face, and for scores, it takes the standard error that the side
@@ -32,33 +32,46 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
 
     Returns:
         The table with p_holm, p_beyond (of the hypothesis that the effect is not larger than the
-        tolerance, in the direction it is found in), p_beyond_holm, verdict, and low_family and
-        high_family: simultaneous intervals, by Bonferroni's quantile.
+        tolerance, in the direction that the estimate has), p_beyond_holm, verdict, and low_family
+        and high_family: simultaneous intervals, by Bonferroni's quantile.
     """
-    found = table.copy()
-    known, estimate = found["low"].notna(), found["estimate"]
-    m = max(int(known.sum()), 1)
-    df = np.where(found["exact"], np.inf, (found["transects"] - 1).clip(lower=1))
-    approximate = beyond_by_interval(found, tolerance, df, level)
+    family = table.copy()
+    exact = family["exact"]
+    estimate = family["estimate"]
+    known = family["low"].notna()
+    degrees_of_freedom = np.where(exact, np.inf, (family["transects"] - 1).clip(lower=1))
+
+    # The test of an effect no larger than the tolerance, in the direction that the effect has.
     edge = np.where(estimate < 0, -1.0, 1.0) * tolerance
-    exact = score_p(found["worse"], found["better"], found["n"].clip(lower=1), edge)
-    p = np.where(found["exact"], exact, approximate)
-    found["p_beyond"] = np.where(known, np.where(np.abs(estimate) > tolerance, p, 1.0), np.nan)
-    found["p_holm"] = effects.holm(found["p"])
-    quantile, wide = stdtrit(df, 1 - level / 2), stdtrit(df, 1 - level / (2 * m))
-    near, far = ((estimate - found[end]).abs() * wide / quantile for end in ("low", "high"))
-    ends, counts = np.stack([estimate - near, estimate + far], 1), found[["worse", "better", "n"]]
-    for k in np.flatnonzero(found["exact"] & known):
-        ends[k] = effects.paired_interval(*counts.to_numpy()[k], wide[k])
-    found["low_family"], found["high_family"] = np.clip(ends.T, -1, 1)
-    return settled(found, level)
+    pairs = family["n"].clip(lower=1)
+    p_exact = score_p(family["worse"], family["better"], pairs, edge)
+    p_approximate = beyond_by_interval(family, tolerance, degrees_of_freedom, level)
+    p = np.where(exact, p_exact, p_approximate)
+    p = np.where(np.abs(estimate) > tolerance, p, 1.0)
+    family["p_beyond"] = np.where(known, p, np.nan)
+    family["p_holm"] = effects.holm(family["p"])
+
+    # Simultaneous intervals: the same, by the quantile of Bonferroni's level.
+    comparisons = max(int(known.sum()), 1)
+    quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
+    family_quantile = stdtrit(degrees_of_freedom, 1 - level / (2 * comparisons))
+    below = (estimate - family["low"]).abs() * family_quantile / quantile
+    above = (estimate - family["high"]).abs() * family_quantile / quantile
+    ends = np.stack([estimate - below, estimate + above], axis=1)
+    counts = family[["worse", "better", "n"]].to_numpy()
+    for row in np.flatnonzero(exact & known):
+        ends[row] = effects.paired_interval(*counts[row], family_quantile[row])
+    ends = np.clip(ends, -1, 1)
+    family["low_family"] = ends[:, 0]
+    family["high_family"] = ends[:, 1]
+    return settled(family, level)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Differences between groups of identities with p_holm and p_beyond of `beyond_by_interval`."""
-    df = (table["identities"] - 1).clip(lower=1)
-    beyond = beyond_by_interval(table, plan["tolerance"], df, plan["level"])
-    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=beyond)
+    degrees_of_freedom = (table["identities"] - 1).clip(lower=1)
+    p_beyond = beyond_by_interval(table, plan["tolerance"], degrees_of_freedom, plan["level"])
+    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=p_beyond)
 
 
 def settle_together(
@@ -71,11 +84,11 @@ def settle_together(
     (Holm 1979, section 4).
 
     Args:
-        tables: name → table; those of `faceaudit.plans.JUDGED` are judged together, and have the
-            columns that `settled` takes.
+        tables: name → table; those of `faceaudit.plans.JUDGED_FAMILIES` are judged together, and
+            have the columns that `settled` takes.
         level: of all of them.
-        missing: whether an answer or an embedding is; else no test of the families about that can
-            reject, and none takes a share of the level.
+        missing: whether any answer or embedding is missing. If none is, no test of the families
+            about missing ones can reject, and these families take no share of the level.
 
     Returns:
         The tables, those of the families with new verdicts and the column together: of how many
@@ -88,9 +101,14 @@ def settle_together(
         >>> settle_together(tables, 0.05)[plans.CELLS]["verdict"].item()
         'inconclusive'
     """
-    void = () if missing else (plans.NO_ANSWER, plans.ENROLMENT, plans.UNANSWERED)
-    families = [name for name in plans.JUDGED if name in tables and name not in void]
-    judged = pd.concat({name: tables[name] for name in families}, names=["family"])
-    estimable = judged["p_beyond"].groupby("family").transform("count").clip(lower=1)
-    found = settled(judged, level, 1 / estimable).assign(together=len(judged))
-    return dict(tables) | {name: found.loc[name] for name in families}
+    families = [name for name in plans.JUDGED_FAMILIES if name in tables]
+    if not missing:
+        about_missing = (plans.NO_ANSWER, plans.ENROLMENT, plans.UNANSWERED)
+        families = [name for name in families if name not in about_missing]
+    together = pd.concat({name: tables[name] for name in families}, names=["family"])
+    estimable = together["p_beyond"].groupby("family").transform("count").clip(lower=1)
+    together = settled(together, level, 1 / estimable).assign(together=len(together))
+    settled_tables = dict(tables)
+    for name in families:
+        settled_tables[name] = together.loc[name]
+    return settled_tables

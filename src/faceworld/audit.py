@@ -22,11 +22,11 @@ import torch
 from PIL import Image
 
 import facerender
-from faceaudit import __main__ as commands
+from faceaudit import __main__ as command_line
 from faceaudit import run
-from faceaudit.file.parts import Export, Simulated
+from faceaudit.file.parts import AnnotationTool, SimulatedCrowd
 from faceaudit.file.specification import Specification, read_specification
-from faceaudit.images import directions as own
+from faceaudit.images import directions
 from faceaudit.images.faces import AuditImages, ScoreImages
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
@@ -34,15 +34,15 @@ from faceaudit.models.answers import Notify
 from faceaudit.people.labels import Labels
 from faceaudit.report.schema import Report
 from faceaudit.run import Folders
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceworld import networks, populations
-from faceworld import people as invented
+from faceworld import people as invented_people
 from faceworld.crowd import annotate, mean_scores, perceived
 from faceworld.known_truth import KnownTruthGenerator
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
-from helpers.artifacts import root
+from helpers.artifacts import root as artifacts_folder
 from helpers.artifacts.lineage import ROOT
 
 DOSES = (0.2, 0.8)
@@ -56,7 +56,10 @@ STAGE = "audit"
 def folders_of(specification: Specification) -> Folders:
     """Where an audit of this checkout leaves its files."""
     name = specification.name
-    return Folders(report=ROOT / "build" / "audits" / name, kept=root() / "audits" / name)
+    return Folders(
+        report=ROOT / "build" / "audits" / name,
+        artifacts=artifacts_folder() / "audits" / name,
+    )
 
 
 def plan_audit(
@@ -68,7 +71,7 @@ def plan_audit(
     """
     specification = read_specification(path)
     make_examples(specification)
-    return run.plan_audit(path, say, folders=folders or folders_of(specification))
+    return run.plan_audit(specification, say, folders=folders or folders_of(specification))
 
 
 def run_audit(
@@ -80,16 +83,24 @@ def run_audit(
     """
     specification = read_specification(path)
     make_examples(specification)
-    folders = folders or folders_of(specification)
-    return run.run_audit(path, say, device, folders=folders, pictures=pictures_of_the_world)
+    return run.run_audit(
+        specification,
+        say,
+        device,
+        folders=folders or folders_of(specification),
+        pictures=pictures_of_the_world,
+    )
 
 
 def make_examples(specification: Specification) -> None:
     """Make the files that an audit file names, if they are those of the examples."""
-    named = [specification.images, getattr(specification.model, "path", None)]
-    for path in named:
-        if path is not None and (make := EXAMPLES.get(specification.beside(path).resolve())):
-            make(specification.beside(path))
+    for path in (specification.images, getattr(specification.model, "path", None)):
+        if path is None:
+            continue
+        path = specification.beside(path)
+        make = EXAMPLES.get(path.resolve())
+        if make is not None:
+            make(path)
 
 
 # --- the face world
@@ -101,20 +112,19 @@ def pictures_of_the_world(specification: Specification, units: int, folder: Path
     people = specification.people
     index, parameters = world.faces(units)
 
-    def seen() -> np.ndarray:
+    def images_for_people() -> np.ndarray:
         return render_to_store(parameters, people.size, folder / "people" / "images.npy")
 
+    labelled = None
+    if isinstance(people, SimulatedCrowd):
+        labelled = simulated_answers(index, parameters, specification)
     return AuditImages(
         index=index,
         images=render_to_store(parameters, specification.size, folder / "images.npy"),
         source="the known-truth face world",
         description=f"{units} faces, {specification.size} pixels wide",
-        labelled=(
-            simulated_answers(index, parameters, specification)
-            if isinstance(people, Simulated)
-            else None
-        ),
-        images_for_people=seen if isinstance(people, Export) else None,
+        labelled=labelled,
+        images_for_people=images_for_people if isinstance(people, AnnotationTool) else None,
         truth=partial(world.truth, specification=specification, path=folder / "truth.npy"),
     )
 
@@ -137,101 +147,167 @@ class World:
 
     @classmethod
     def of(cls, specification: Specification) -> World:
-        """The design that an audit file describes."""
-        source, generator = specification.generator, KnownTruthGenerator()
+        """The design that an audit file describes.
+
+        Raises:
+            InputError: an axis that the face world cannot change.
+        """
+        source = specification.generator
+        generator = KnownTruthGenerator()
         axes = [*specification.axes, *specification.placebos]
-        if unknown := [name for name in axes if name not in facerender.INDEX]:
-            raise fault("unknown_axis", specification.path, unknown[0], facerender.INDEX)
-        held = {name: dose for name, dose in source.held.items() if name not in axes}
+        for axis in axes:
+            if axis not in facerender.INDEX:
+                known = ", ".join(facerender.INDEX)
+                raise InputError(
+                    f"{specification.path}: axes has {axis!r}, which the face world cannot change; "
+                    f"it has {known}",
+                    field="axes",
+                    found=axis,
+                    expected=f"one of {known}",
+                )
+        held = {}
+        for name, dose in source.held.items():
+            if name not in axes:
+                held[name] = float(generator.decision_value(name, dose))
         names = (*axes, *held, "age")
         recipe = {
             "youngest": float(generator.decision_value("age", source.adult)),
-            "held": {n: float(generator.decision_value(n, dose)) for n, dose in held.items()},
+            "held": held,
             "seed": specification.design.seed,
         }
-        planes = Hyperplanes(names, *generator.exact_hyperplanes(names))
+        normals, intercepts = generator.exact_hyperplanes(names)
+        planes = Hyperplanes(names, normals, intercepts)
         return cls(generator, planes, dict.fromkeys(axes, DOSES), recipe)
 
     def base(self, n: int, stage: str) -> np.ndarray:
         """Latent codes of n base faces (n, D)."""
-        given = self.generator, self.planes, [*self.axes], n
-        return transects.base_latents(*given, stage=stage, **self.recipe)
+        return transects.base_latents(
+            self.generator, self.planes, list(self.axes), n, stage=stage, **self.recipe
+        )
 
     def faces(self, n: int) -> tuple[pd.DataFrame, torch.Tensor]:
         """Index (image_id, unit, levels) and parameters of all images of n transects."""
-        axes, planes = [*self.axes], self.planes.select([*self.axes])
-        levels = {n: self.generator.decision_value(n, np.array(d)) for n, d in self.axes.items()}
-        along = self.generator.exact_directions(axes)
-        given = planes.normals, planes.intercepts, along, [*levels.values()]
-        codes = transects.grid(self.base(n, STAGE), *given).reshape(-1, along.shape[1])
-        return own.transect_index(n, levels), self.generator.parameters(torch.from_numpy(codes))
+        axes = list(self.axes)
+        planes = self.planes.select(axes)
+        levels = {}
+        for axis, doses in self.axes.items():
+            levels[axis] = self.generator.decision_value(axis, np.array(doses))
+        steps = self.generator.exact_directions(axes)
+        codes = transects.grid(
+            self.base(n, STAGE), planes.normals, planes.intercepts, steps, list(levels.values())
+        )
+        codes = codes.reshape(-1, steps.shape[1])
+        index = directions.transect_index(n, levels)
+        return index, self.generator.parameters(torch.from_numpy(codes))
 
     def truth(
         self, score: ScoreImages, threshold: float, specification: Specification, path: Path
     ) -> pd.DataFrame:
         """Effects by intervention on other base faces; see `faceworld.scorecard.truth`."""
-        n, axes = specification.generator.base_faces, [*specification.axes]
-        form = {"size": specification.size, "path": path, "label": specification.attribute}
-        base = self.generator.parameters(torch.from_numpy(self.base(n, f"{STAGE}/truth")))
-        given = []
+        axes = list(specification.axes)
+        codes = self.base(specification.generator.base_faces, f"{STAGE}/truth")
+        base = self.generator.parameters(torch.from_numpy(codes))
+        scores = []
 
         def answer(images: np.ndarray) -> np.ndarray:
-            given.append(score(images))
-            return (given[0] > threshold).astype(float)  # that function cuts at 0.5
+            scores.append(score(images))
+            return (scores[0] > threshold).astype(float)  # `errors_under_do` cuts at 0.5
 
-        doses = {name: self.axes[name] for name in axes}
-        wrong = truth.errors_under_do(answer, base, doses, **form)
+        errors = truth.errors_under_do(
+            answer,
+            base,
+            {axis: self.axes[axis] for axis in axes},
+            size=specification.size,
+            path=path,
+            label=specification.attribute,
+        )
         # Without an answer there is neither an error nor a true rate of errors.
-        wrong[np.isnan(given[0]).reshape(wrong.shape)] = np.nan
-        return truth.effects(wrong, axes)
+        errors[np.isnan(scores[0]).reshape(errors.shape)] = np.nan
+        return truth.effects(errors, axes)
 
 
 def simulated_answers(
     index: pd.DataFrame, parameters: torch.Tensor, specification: Specification
 ) -> pd.DataFrame:
-    """The index with what a simulated crowd says of the images.
+    """The index with what a simulated crowd answers about the images.
 
     That is the label (majority of the attribute, 0 or 1) and scores of what is annotated.
     """
-    seen = perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
-    wanted, seed = specification.asked, specification.design.seed
-    answers = annotate(seen[wanted], specification.people.raters, seed=seed, stage=STAGE)
+    visible = perceived(facerender.visible_scores(parameters)).set_index(index["image_id"])
+    answers = annotate(
+        visible[specification.rated_attributes],
+        specification.people.raters,
+        seed=specification.design.seed,
+        stage=STAGE,
+    )
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
     return Labels(scores).add_to(index, specification)
 
 
-CLASSIFIER_SIZE, CLASSIFIER_SEED = 48, 20
-COMPOSITION, TAUGHT, IMAGES_TAUGHT = "mostly european", 300, 8
-SIZE, SEED = 64, 21
-PEOPLE, IMAGES = 60, 5
-"""People of each group that the recogniser is audited on, and images of each of them."""
+# --- what the example files name
+
+CLASSIFIER_SIZE = 48
+"""Height and width of the classifier's images, pixels."""
+CLASSIFIER_SEED = 20
+RECOGNISER_COMPOSITION = "mostly european"
+"""Of the people that the recogniser is trained on."""
+RECOGNISER_PEOPLE = 300
+"""People that the recogniser is trained on."""
+RECOGNISER_IMAGES = 8
+"""Images of each of them."""
+RECOGNISER_SIZE = 64
+"""Height and width of the recogniser's images, pixels."""
+RECOGNISER_SEED = 21
+AUDIT_PEOPLE = 60
+"""People of each group that the recogniser is audited on."""
+AUDIT_IMAGES = 5
+"""Images of each of them."""
 
 
 def make_example_model(path: Path) -> Path:
     """Train the classifier and write it as ONNX, with weights and images beside it."""
     drawn = populations.sample("celeba-like", 2000, CLASSIFIER_SEED)
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
-    labels, weights = drawn.frame["gender"].to_numpy(), path.with_suffix(".safetensors")
+    labels = drawn.frame["gender"].to_numpy()
+    weights = path.with_suffix(".safetensors")
     trained = networks.train(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
     return write_onnx(trained.network, path, CLASSIFIER_SIZE)
 
 
 def make_example_recogniser(path: Path) -> Path:
     """Train the recogniser and write it as ONNX, with weights and images beside it."""
-    wanted = invented.group_counts(invented.COMPOSITIONS[COMPOSITION], TAUGHT)
-    store, settings = path.with_suffix(".npy"), {"seed": SEED, "device": "cpu"}
-    taught = invented.render_people(wanted, IMAGES_TAUGHT, SIZE, store, **settings)
-    job = {"images": taught.images, "labels": taught.person, "loss": "arcface", "epochs": 14}
-    job |= {"path": path.with_suffix(".safetensors"), **settings}
-    (trained,) = networks.train_recognisers([job])
-    return write_onnx(trained.network, path, SIZE)
+    composition = invented_people.COMPOSITIONS[RECOGNISER_COMPOSITION]
+    people = invented_people.render_people(
+        invented_people.group_counts(composition, RECOGNISER_PEOPLE),
+        RECOGNISER_IMAGES,
+        RECOGNISER_SIZE,
+        path.with_suffix(".npy"),
+        seed=RECOGNISER_SEED,
+        device="cpu",
+    )
+    training = {
+        "images": people.images,
+        "labels": people.person,
+        "loss": "arcface",
+        "epochs": 14,
+        "path": path.with_suffix(".safetensors"),
+        "seed": RECOGNISER_SEED,
+        "device": "cpu",
+    }
+    (trained,) = networks.train_recognisers([training])
+    return write_onnx(trained.network, path, RECOGNISER_SIZE)
 
 
 def make_example_faces(path: Path) -> Path:
     """Draw people and write their pictures, with a table at the path, a `.csv`."""
-    wanted = dict.fromkeys(invented.GROUPS, PEOPLE)
-    store = path.with_suffix(".npy")
-    people = invented.render_people(wanted, IMAGES, SIZE, store, seed=SEED + 1, device="cpu")
+    people = invented_people.render_people(
+        dict.fromkeys(invented_people.GROUPS, AUDIT_PEOPLE),
+        AUDIT_IMAGES,
+        RECOGNISER_SIZE,
+        path.with_suffix(".npy"),
+        seed=RECOGNISER_SEED + 1,
+        device="cpu",
+    )
     frame = pd.DataFrame({"identity": people.person, "group": people.group})
     return write_faces(people.images, frame, path)
 
@@ -256,7 +332,7 @@ EXAMPLES = {
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; gives the exit code."""
-    return commands.main(arguments, plan_audit, run_audit)
+    return command_line.main(arguments, plan_audit, run_audit)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def require_study(path: Path, generator: Path) -> None:
 
 def require_questions(audit: Specification) -> None:
     """Raise ValueError where people are not asked all that the papers' steps need."""
-    if lacking := [name for name in ATTRIBUTES if name not in audit.asked]:
+    if lacking := [name for name in ATTRIBUTES if name not in audit.rated_attributes]:
         raise fault("lacking", audit.path, lacking)
 
 

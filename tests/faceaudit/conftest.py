@@ -42,7 +42,7 @@ def audit_file(home):
 def analysed():
     """Images, plan and tables of an audit with one planted effect."""
     data, plan = pretend(units=300, effect=0.25, seed=1)
-    return data, plan, faceaudit.analyse(data, plan)
+    return data, plan, data.analyse(plan)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pretended_audits import pretended_table
 
 import faceaudit
 from faceaudit import gate
-from faceaudit.designs.pairs import from_pairs
+from faceaudit.designs.pairs import Pairs
 from faceaudit.file.specification import Specification
 from faceaudit.report.page import page
 
@@ -23,9 +23,9 @@ TABLE = {
 
 def report_of(table, **changes):
     specification = Specification(**(TABLE | changes))
-    data = faceaudit.from_table(table, specification)
+    data = faceaudit.MatchedImages.from_table(table, specification)
     plan = faceaudit.make_plan(specification, data.frame["unit"].nunique())
-    return faceaudit.build_report(data, faceaudit.analyse(data, plan), plan, plan)
+    return faceaudit.build_report(data, data.analyse(plan), plan, plan)
 
 
 def doubts(report):
@@ -60,9 +60,9 @@ def with_clothes():
 @pytest.mark.parametrize("p", [0.0, 0.001, 0.5])
 def test_a_limit_names_the_placebos_that_matter(p):
     specification = Specification(**(TABLE | {"placebos": {"clothes": ("0", "1")}}))
-    data = faceaudit.from_table(with_clothes(), specification)
+    data = faceaudit.MatchedImages.from_table(with_clothes(), specification)
     plan = faceaudit.make_plan(specification, 80)
-    tables = faceaudit.analyse(data, plan)
+    tables = data.analyse(plan)
     tables["placebo axes"]["p_holm"] = p
     limits = faceaudit.build_report(data, tables, plan, plan).limits
     named = any("reacts to the placebo clothes" in limit for limit in limits)
@@ -92,10 +92,9 @@ def test_a_recogniser_that_hardly_tells_people_apart_is_doubted():
         model={"kind": "table", "threshold": 0.5},
         design={"tolerance": 0.05},
     )
-    data = from_pairs(frame, specification)
-    plan = faceaudit.make_plan(specification)
-    report = faceaudit.build_report(data, faceaudit.analyse_pairs(data, plan), plan, plan)
-    assert list(doubts(report)) == ["chance"] and gate(report)[0] == 1
+    data, plan = Pairs.from_table(frame, specification), faceaudit.make_plan(specification)
+    report = faceaudit.build_report(data, data.analyse(plan), plan, plan)
+    assert [*doubts(report)] == ["chance"] and gate(report)[0] == 1
     distances = frame.assign(similarity=0.5 * frame["similarity"] - 0.4 * frame["same"])
     with pytest.raises(ValueError, match="pairs of one person are less similar .* a distance"):
-        from_pairs(distances, specification)
+        Pairs.from_table(distances, specification)

@@ -19,7 +19,7 @@ from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.specification import read_specification
 from faceaudit.generators import stylegan2
 from faceaudit.images import directions
-from faceaudit.run import powers
+from faceaudit.run import announced_side_effects
 from faceworld import crowd
 from faceworld.audit import main, plan_audit, run_audit
 
@@ -263,7 +263,7 @@ def test_what_a_file_makes_this_machine_do_is_said_before_it_is_done(write, home
         "model: {kind: http, url: 'https://api.example.org/v1?key=hidden', read: p, version: '1', "
         "size: 32, max_calls: 9, headers: {Authorization: 'env:API_KEY', X-Kind: plain}}\n"
     )
-    assert list(powers(read_specification(write(SET + http)))) == [
+    assert [*announced_side_effects(read_specification(write(SET + http)))] == [
         "network: images are sent to api.example.org, with the headers Authorization (env:API_KEY)"
     ]
     plan = faceaudit.make_plan(read_specification(write(SET + http)))

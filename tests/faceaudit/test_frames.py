@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from pretended_audits import OF_TABLE, pretended_table
 
-from faceaudit.designs.matched import from_table
+from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 
@@ -70,7 +70,7 @@ def test_a_missing_share_is_refused_in_every_kind_of_column(table):
         values = pd.Series(np.full(len(table), 0.5), dtype=dtype)
         values[0] = pd.NA
         with pytest.raises(ValueError, match="column 'age', row 2 is empty, a mean answer from 0"):
-            from_table(table.assign(age=values), file(annotated=["age"]))
+            MatchedImages.from_table(table.assign(age=values), file(annotated=["age"]))
 
 
 def test_what_reads_as_a_missing_value_cannot_be_a_level():
@@ -86,7 +86,7 @@ def test_all_forms_of_a_table_read_alike(tmp_path, table, form):
     given = tmp_path / f"faces.{form}" if form != "frame" else table
     if form != "frame":
         getattr(table, f"to_{form}")(given, index=False)
-    frame = from_table(given, file()).frame.reset_index(drop=True)
+    frame = MatchedImages.from_table(given, file()).frame.reset_index(drop=True)
     assert frame["no_answer"].tolist() == [float(row == 5) for row in range(24)]
     wrong = ((table["score"] > 0.5) != (table["label"] == 1)).astype(float)
     pd.testing.assert_series_equal(
@@ -102,21 +102,23 @@ def test_a_missing_value_is_missing_in_every_column(tmp_path, table, text):
             tmp_path / "faces.csv", index=False
         )
         with pytest.raises(ValueError, match=f"column '{column}', row .* is '{text}', "):
-            from_table(tmp_path / "faces.csv", file())
+            MatchedImages.from_table(tmp_path / "faces.csv", file())
     table["score"] = table["score"].astype(object)
     table.loc[5, "score"] = text
     table.to_csv(tmp_path / "faces.csv", index=False)
-    assert from_table(tmp_path / "faces.csv", file()).frame["no_answer"].sum() == 1
+    assert MatchedImages.from_table(tmp_path / "faces.csv", file()).frame["no_answer"].sum() == 1
 
 
 def test_decisions_in_words_raters_who_tie_and_other_thresholds(table):
     table["said"] = np.where(table["score"] > 0.5, "male", "female")
-    by_score = from_table(table, file()).frame["error"]
-    data = from_table(table, file(columns={"decision": "said"}))
+    by_score = MatchedImages.from_table(table, file()).frame["error"]
+    data = MatchedImages.from_table(table, file(columns={"decision": "said"}))
     pd.testing.assert_series_equal(data.frame["error"], by_score)
     assert not data.scored
-    higher = from_table(table, file(model={"kind": "table", "threshold": 0.8})).frame
+    higher = MatchedImages.from_table(table, file(model={"kind": "table", "threshold": 0.8})).frame
     assert (higher["error"] == ((table["score"] > 0.8) != (table["label"] == 1)).to_numpy()).all()
     table["other"] = table["label"].where(table.index > 0, 1 - table["label"])
-    tied = from_table(table, file(columns={"answers": ["label", "other"]})).frame["label"]
+    tied = MatchedImages.from_table(table, file(columns={"answers": ["label", "other"]})).frame[
+        "label"
+    ]
     assert np.isnan(tied.iloc[0]) and tied.iloc[1:].tolist() == table["label"].tolist()[1:]

@@ -15,7 +15,7 @@ from faceaudit.models import answers
 from faceaudit.models.answers import AnswerCache
 from faceaudit.report.gate import BROKEN, PASSED
 from faceaudit.report.schema import read_report
-from faceaudit.run import room_for
+from faceaudit.run import explain_full_disk
 from faceworld.audit import main
 
 FILE = """\
@@ -137,13 +137,13 @@ def test_no_room_at_any_time(audit, home, monkeypatch, capsys):
 def test_a_write_in_part_is_no_room_and_another_fault_is_left_as_it_is(tmp_path):
     said = f"{tmp_path}: no room on the disk for codes .*; what is finished is kept"
     full = open("/dev/full", "wb", 0)  # noqa: SIM115
-    with full, pytest.raises(OSError, match=said), room_for("codes", tmp_path):
+    with full, pytest.raises(OSError, match=said), explain_full_disk("codes", tmp_path):
         np.save(full, np.zeros(10_000))
-    with pytest.raises(OSError, match=said), room_for("codes", tmp_path):
+    with pytest.raises(OSError, match=said), explain_full_disk("codes", tmp_path):
         raise OSError(errno.EDQUOT, "Disk quota exceeded")
-    with pytest.raises(OSError, match="^/other: no room"), room_for("codes", tmp_path):
+    with pytest.raises(OSError, match="^/other: no room"), explain_full_disk("codes", tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device", "/other/file")
-    with pytest.raises(FileNotFoundError), room_for("codes", tmp_path):
+    with pytest.raises(FileNotFoundError), explain_full_disk("codes", tmp_path):
         (tmp_path / "none").read_text()
 
 

@@ -8,11 +8,12 @@ import yaml
 from pretended_audits import OF_TABLE, pretend, pretended_table
 
 from faceaudit import keep_plan
-from faceaudit.designs.matched import from_table
+from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.frames import require_decided
 from faceaudit.report.gate import gate
 from faceaudit.report.schema import read_report
+from faceaudit.utils.errors import InputError
 
 OF_A_CLASSIFIER = "{name: a, question: '?', axes: [gender], design: {tolerance: 0.05}}"
 OF_A_CALIBRATION = """{name: a, axes: [gender], question: '?', design: {tolerance: 0.05},
@@ -114,13 +115,17 @@ def test_a_table_as_text(tmp_path, before, after, told):
     path, text = tmp_path / "faces.csv", pretended_table(6, 0.3, seed=1).to_csv(index=False)
     path.write_text(text.replace(before, after, -1 if before == "," else 1), encoding="utf-8")
     with pytest.raises(ValueError) as raised:
-        from_table(path, OWN)
+        MatchedImages.from_table(path, OWN)
     message = str(raised.value)
     assert message.startswith(f"{path}: ") and told in message and "\n" not in message, message
 
 
 OLD, PLAN = pretend(8, 0.3, seed=1)
 TABLE = pretended_table(6, 0.3, seed=1)
+
+
+def read(table):
+    return MatchedImages.from_table(table, OWN)
 
 
 def written(path, content):
@@ -131,9 +136,9 @@ def written(path, content):
 @pytest.mark.parametrize(
     ("refused", "told"),
     [
-        (lambda _: from_table(TABLE.assign(unit=TABLE["image_id"]), OWN), "every unit has one"),
-        (lambda _: from_table(TABLE.assign(score=0.5), OWN), "is 0.5 for every image; a constant"),
-        (lambda _: from_table(TABLE.assign(score=np.nan), OWN), "'score' has no answer at all"),
+        (lambda _: read(TABLE.assign(unit=TABLE["image_id"])), "every unit has one"),
+        (lambda _: read(TABLE.assign(score=0.5)), "is 0.5 for every image; a constant"),
+        (lambda _: read(TABLE.assign(score=np.nan)), "'score' has no answer at all"),
         (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
         (lambda at: read_report(at), "no such report"),
         (lambda at: read_report(written(at, '{"name": 1}')), "the report is damaged or of another"),
@@ -153,3 +158,53 @@ def test_what_else_is_refused(tmp_path, refused, told):
     with pytest.raises(ValueError) as raised:
         refused(tmp_path / "file")
     assert told in str(raised.value)
+
+
+def in_a_file(folder, **changes):
+    content = yaml.safe_dump(yaml.safe_load(OF_A_CLASSIFIER) | changes)
+    return read_specification(written(folder, content))
+
+
+@pytest.mark.parametrize(
+    ("refused", "field", "found", "expected"),
+    [
+        (lambda at: in_a_file(at, design={"tolerance": 5}), "design.tolerance", 5, "less than 1"),
+        (
+            lambda at: in_a_file(at, model={"kind": "onx"}),
+            "model.kind",
+            "onx",
+            "one of 'onnx', 'python', 'http', 'table'",
+        ),
+        (
+            lambda at: in_a_file(at, placebos=["gender"]),
+            "placebos",
+            "also an axis",
+            "other attributes",
+        ),
+        (
+            lambda _: read(TABLE.assign(skin=TABLE["skin"].replace("dark", "brown"))),
+            "column 'skin', row 4",
+            "brown",
+            "'light' or 'dark'",
+        ),
+        (
+            lambda _: read(TABLE.drop(columns="score")),
+            "score",
+            "image_id, unit, skin, gender, label",
+            "a column 'score'",
+        ),
+        (
+            lambda _: read(TABLE.iloc[1:]),
+            "unit '0'",
+            "no image at skin 'light', gender 'female'",
+            "an image at every combination of levels",
+        ),
+    ],
+)
+def test_a_fault_has_its_place_its_value_and_what_was_expected(
+    tmp_path, refused, field, found, expected
+):
+    with pytest.raises(InputError) as raised:
+        refused(tmp_path / "file")
+    error = raised.value
+    assert (error.field, error.found, error.expected) == (field, found, expected)

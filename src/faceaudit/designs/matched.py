@@ -1,25 +1,28 @@
 """Matched images: faces that are there at every combination of the axes' levels.
 
-The planned comparisons get verdicts (`faceaudit.verdicts`). Beside them stand other thresholds,
-scores, rates and leakage, which are not adjusted for.
+The planned comparisons get verdicts (`faceaudit.verdicts`). Other thresholds, scores, rates and
+leakage are reported beside them and are not adjusted for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import effects, plans
+from faceaudit.checks import examine
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
+    InputTables,
     Rows,
     level_names,
     read_matched_images,
@@ -27,15 +30,18 @@ from faceaudit.frames import (
     with_errors,
     with_level_names,
 )
+from faceaudit.models.answers import Notify
+from faceaudit.models.asking import ask, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.limits import limits_of_images
+from faceaudit.report.page import contact_sheet
 from faceaudit.verdicts import judge, settle_together
 
-# --- images with answers
+if TYPE_CHECKING:  # with torch
+    from faceaudit.images.faces import MakeImages
 
-
-EFFECTS = {
+FAMILY_OF_PART = {
     "effects": plans.CELLS,
     "averages": plans.AVERAGES,
     "no_answer": plans.NO_ANSWER,
@@ -55,7 +61,7 @@ WITHOUT_SENTENCES = (
 
 
 @dataclass(frozen=True)
-class Audited:
+class MatchedImages:
     """Images with labels and answers, ready for the analysis.
 
     Attributes:
@@ -71,114 +77,199 @@ class Audited:
     scored: bool
     source: str
 
+    @classmethod
+    def from_answers(
+        cls, images: pd.DataFrame, threshold: float, scored: bool, source: str
+    ) -> MatchedImages:
+        """Images whose labels and scores are known (columns label and score).
+
+        Scores above the threshold mean 1.
+        """
+        return cls(with_errors(images, threshold, source), scored, source)
+
+    @classmethod
+    def from_table(
+        cls, table: str | Path | pd.DataFrame | Rows, specification: Specification
+    ) -> MatchedImages:
+        """Read a table of images, as the audit file describes it.
+
+        Args:
+            table: a `.csv` or `.parquet` file, a frame, or rows that were read before.
+            specification: whose `columns`, `axes`, `placebos`, `classes` and threshold count.
+
+        Returns:
+            The images.
+
+        Raises:
+            InputError: a column that is missing; an image twice; a level, label or score that is
+                none; scores or labels that are all alike; a unit that lacks a combination of levels
+                (unless `design.incomplete` is "pairs") or has one twice.
+
+        Example:
+            >>> audit = Specification(
+            ...     name="mine", question="?", axes={"skin": ("light", "dark")},
+            ...     images="faces.csv", design={"tolerance": 0.1},
+            ... )
+            >>> table = pd.DataFrame({
+            ...     "image_id": ["a", "b", "c", "d"],
+            ...     "unit": [1, 1, 2, 2],
+            ...     "skin": ["light", "dark", "light", "dark"],
+            ...     "label": [0, 0, 1, 1],
+            ...     "score": [0.2, 0.7, 0.9, None],
+            ... })
+            >>> data = MatchedImages.from_table(table, audit)
+            >>> data.frame["error"].tolist(), data.frame["no_answer"].tolist()
+            ([0.0, 1.0, 0.0, nan], [0.0, 0.0, 0.0, 1.0])
+        """
+        rows = Rows.read(table)
+        columns = specification.columns
+        annotated = specification.annotated
+        label_columns = columns.answers or [columns.label]
+        answer_column = columns.decision or columns.score
+        images = read_matched_images(
+            rows, columns.image, specification, [*label_columns, answer_column, *annotated]
+        )
+        images["label"] = rows.labels(label_columns, specification.classes)
+        images["score"] = read_scores(rows, specification)
+        images = images.assign(**rows.shares(annotated))
+        threshold = specification.model.score_threshold
+        return cls.from_answers(images, threshold, columns.decision is None, rows.source)
+
+    @classmethod
+    def from_model(
+        cls,
+        specification: Specification,
+        plan: Plan,
+        tables: InputTables,
+        folder: Path,
+        say: Notify,
+        device: str = "cpu",
+        pictures: MakeImages | None = None,
+    ) -> tuple[MatchedImages, dict[str, Any], dict[str, Any]]:
+        """Make or read the images of an audit file, get their labels, and ask its model.
+
+        Args:
+            specification: of the audit.
+            plan: of `faceaudit.make_plan`.
+            tables: of the audit file.
+            folder: for images and answers, which are used again.
+            say: takes a sentence after every stage.
+            device: "cpu" or "cuda", where networks of files compute.
+            pictures: makes the images where the audit file names a world of faces.
+
+        Returns:
+            The images; what the report has besides, by arguments of `build_report`; and a contact
+            sheet of the first faces.
+        """
+        from faceaudit.images.faces import make_labelled_images  # with torch
+
+        threshold = plan["threshold"]
+        model = model_of(specification, device=device)
+        labelled_images = make_labelled_images(
+            specification, plan, folder, model, say, device, pictures, tables
+        )
+        images = labelled_images.images
+        labelled = labelled_images.labelled
+        answers, about_model = examine(model, images, labelled["label"], folder, say, plan["seed"])
+        about = {**labelled_images.report_arguments, **about_model}
+        doubts_of_images = labelled_images.report_arguments.get("doubts", ())
+        about["doubts"] = [*doubts_of_images, *about_model["doubts"]]
+        images_with_scores = labelled.assign(score=answers.values)
+        data = cls.from_answers(images_with_scores, threshold, True, labelled_images.source)
+        if labelled_images.truth is not None:
+            score = partial(ask, model, folder=folder / "answers")
+            about["truth"] = labelled_images.truth(score, threshold)
+            say(f"truth: {specification.generator.base_faces} other faces, by intervention")
+        return data, about, contact_sheet(images, labelled, specification.axes)
+
+    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+        """All tables of a report about matched images.
+
+        Args:
+            plan: of `faceaudit.make_plan`.
+
+        Returns:
+            The families of the plan by their names, each with a row per comparison (see `judge`;
+            "interactions" has estimate, low, high, p and p_holm), and besides them "thresholds",
+            "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
+            "leakage" (every other attribute along it).
+        """
+        frame = self.frame
+        tables = {plans.CELLS: effects_by_cell(frame, plan)}
+        if len(plan["axes"]) > 1:
+            tables[plans.AVERAGES] = average_effects(frame, plan, "error")
+            tables[plans.INTERACTIONS] = interactions(frame, plan)
+        tables[plans.NO_ANSWER] = average_effects(frame, plan, "no_answer")
+        tables = settle_together(tables, plan["level"], frame["no_answer"].any())
+        placebos = plan["placebos"]
+        if placebos:
+            tables[plans.PLACEBOS] = average_effects(frame, plan, "error", placebos)
+            tables["placebos, no answer"] = average_effects(frame, plan, "no_answer", placebos)
+        if self.scored:
+            tables["thresholds"] = other_thresholds(frame, plan)
+            distance = (frame["score"] - frame["label"]).abs()
+            tables["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
+        tables["rates"] = _error_rates_by_cell(frame, plan["axes"])
+        shifts = _shifts_of_attributes(frame, plan)
+        along_itself = shifts["axis"] == shifts["attribute"]
+        tables["manipulation"] = shifts[along_itself]
+        tables["leakage"] = shifts[~along_itself]
+        return tables
+
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """The parts of a report that a classification has, and its limits."""
-        made_by = plan.get("generator", {}).get("kind")
+        kind_of_generator = plan.get("generator", {}).get("kind")
         counts = count_images(self.frame, self.source, plan)
-        counts |= {"units": self.frame["unit"].nunique(), "made_by": made_by}
-        counts |= {"target": plan.get("target"), "units_needed": plan["sizes"]["needed"]}
+        counts["units"] = self.frame["unit"].nunique()
+        counts["made_by"] = kind_of_generator
+        counts["target"] = plan.get("target")
+        counts["units_needed"] = plan["sizes"]["needed"]
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
-        for name, family in EFFECTS.items():
+        for name, family in FAMILY_OF_PART.items():
+            # Without a missing answer there is no effect on having none.
             table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
             parts[name] = rows_with_sentences(name, table, plan)
-        # Scores are no errors, and have no verdict: no sentence speaks of them.
+        # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
         one_class = self.frame["label"].nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)
 
 
-def from_table(table: str | Path | pd.DataFrame, specification: Specification) -> Audited:
-    """Read a table of images, as the audit file describes it.
-
-    Args:
-        table: a `.csv` or `.parquet` file, or a frame.
-        specification: whose `columns`, `axes`, `placebos`, `classes` and threshold count.
-
-    Returns:
-        The images.
-
-    Raises:
-        ValueError: a column that is missing; an image twice; a level, label or score that is none;
-            scores or labels that are all alike; a unit that lacks a combination of levels (unless
-            `design.incomplete` is "pairs") or has one twice.
-
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", axes={"skin": ("light", "dark")},
-        ...     images="faces.csv", design={"tolerance": 0.1},
-        ... )
-        >>> images = {"image_id": [*"abcd"], "unit": [1, 1, 2, 2], "skin": ["light", "dark"] * 2}
-        >>> images |= {"label": [0, 0, 1, 1], "score": [0.2, 0.7, 0.9, None]}
-        >>> from_table(pd.DataFrame(images), one).frame[["error", "no_answer"]].T.values.tolist()
-        [[0.0, 1.0, 0.0, nan], [0.0, 0.0, 0.0, 1.0]]
-    """
-    rows, own, columns = Rows.read(table), specification, specification.columns
-    labelled, answered = columns.answers or [columns.label], columns.decision or columns.score
-    images = read_matched_images(rows, columns.image, own, [*labelled, answered, *own.annotated])
-    images["label"] = rows.labels(labelled, own.classes)
-    images = images.assign(score=read_scores(rows, own), **rows.shares(own.annotated))
-    return judged(images, own.model.cut, columns.decision is None, rows.source)
-
-
-def judged(images: pd.DataFrame, threshold: float, scored: bool, source: str) -> Audited:
-    """Images (columns label and score) with their errors: scores above the threshold say 1."""
-    return Audited(with_errors(images, threshold, source), scored, source)
-
-
 # --- the population that is named in the file
 
 
-def target_population(specification: Specification) -> pd.DataFrame:
+def target_population(specification: Specification, tables: InputTables) -> pd.DataFrame:
     """The people of the target, a row each, with the levels of the axes in words."""
-    rows, axes = Rows.read(specification.beside(specification.target.table)), specification.axes
+    axes = specification.axes
+    rows = tables.rows(specification.target.table)
     rows.require(axes)
     return pd.DataFrame(level_names(rows.levels(axes), axes))
 
 
-def transported(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
+def transport_to_target(
+    frame: pd.DataFrame, people: pd.DataFrame, specification: Specification
+) -> pd.DataFrame:
     """Error rates that an audit predicts for the target, and gaps between its groups.
 
     The rates of the combinations of levels are weighted as the population has them (chapter 17).
     It holds if those combinations take in all that differs between the images and the population
-    and matters for errors. Rows are those of `faceaudit.effects.transport`.
-    """
-    people, axes = target_population(specification), specification.axes
-    images = with_level_names(frame[frame["error"].notna()], axes)
-    return effects.transport(images, "error", [*axes], people, "unit", specification.target.by)
-
-
-def analyse(data: Audited, plan: Plan) -> dict[str, pd.DataFrame]:
-    """All tables of a report about matched images.
+    and matters for errors.
 
     Args:
-        data: the images.
-        plan: of `faceaudit.make_plan`.
+        frame: of `MatchedImages`.
+        people: of `target_population`.
+        specification: whose axes and `target.by` count.
 
     Returns:
-        The families of the plan by their names, each with a row per comparison (see
-        `judge`; "interactions" has estimate, low, high, p and p_holm), and besides
-        them "thresholds", "scores", "rates", "manipulation" (how far people saw every axis move
-        along itself) and "leakage" (every other attribute along it).
+        Rows of `faceaudit.effects.transport`.
     """
-    frame, found = data.frame, {plans.CELLS: effects_by_cell(data.frame, plan)}
-    if len(plan["axes"]) > 1:
-        found[plans.AVERAGES] = average_effects(frame, plan, "error")
-        found[plans.INTERACTIONS] = interactions(frame, plan)
-    found[plans.NO_ANSWER] = average_effects(frame, plan, "no_answer")
-    found = settle_together(found, plan["level"], frame["no_answer"].any())
-    if plan["placebos"]:
-        found[plans.PLACEBOS] = average_effects(frame, plan, "error", plan["placebos"])
-        found["placebos, no answer"] = average_effects(frame, plan, "no_answer", plan["placebos"])
-    if data.scored:
-        found["thresholds"] = other_thresholds(frame, plan)
-        distance = (frame["score"] - frame["label"]).abs()
-        found["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
-    found["rates"] = _rates(frame, plan["axes"])
-    moved = _moved(frame, plan)
-    own = moved["axis"] == moved["attribute"]
-    found["manipulation"], found["leakage"] = moved[own], moved[~own]
-    return found
+    axes = specification.axes
+    images = with_level_names(frame[frame["error"].notna()], axes)
+    return effects.transport(images, "error", list(axes), people, "unit", specification.target.by)
+
+
+# --- tables that are not adjusted for
 
 
 def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -190,34 +281,39 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         wrong = ((frame["score"] > threshold) != (frame["label"] == 1)).astype(float)
-        cut = frame.assign(error=wrong.where(frame["error"].notna()))
-        table = average_effects(cut, plan, "error")[["axis", "estimate", "low", "high"]]
-        tables.append(table.assign(threshold=threshold, rate=cut["error"].mean()))
+        at_threshold = frame.assign(error=wrong.where(frame["error"].notna()))
+        table = average_effects(at_threshold, plan, "error")[["axis", "estimate", "low", "high"]]
+        tables.append(table.assign(threshold=threshold, rate=at_threshold["error"].mean()))
     return pd.concat(tables, ignore_index=True)
 
 
-def _rates(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _error_rates_by_cell(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Images, answers, errors and error rate of every combination of levels."""
     frame = frame.assign(answered=1 - frame["no_answer"])
     cells = frame.groupby([f"{axis}_level" for axis in axes])
-    counts = {"images": ("unit", "size"), "answered": ("answered", "sum")}
-    table = cells.agg(**counts, errors=("error", "sum"), rate=("error", "mean"))
+    table = cells.agg(
+        images=("unit", "size"),
+        answered=("answered", "sum"),
+        errors=("error", "sum"),
+        rate=("error", "mean"),
+    )
     names = [cell_name(axes, dict(zip(axes, levels, strict=True))) for levels, _ in cells]
     table.insert(0, "group", names)
     return table.astype({"answered": int, "errors": int}).reset_index(drop=True)
 
 
-def _moved(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def _shifts_of_attributes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """How far people's mean answers in [0, 1] differ along every axis, by matched pairs."""
-    seen = {name: name for name in plan["annotated"]}
-    if plan["attribute"] in plan["axes"]:  # of which the label says what people saw
-        seen.setdefault(plan["attribute"], "label")
-    rows = [
-        matched_row(frame, column, axis, {}, plan) | {"attribute": attribute}
-        for axis in plan["axes"]
-        for attribute, column in seen.items()
-        if attribute == axis or column != "label"
-    ]
+    column_of_attribute = {name: name for name in plan["annotated"]}
+    # Where the attribute is an axis, the label has people's answers about it.
+    if plan["attribute"] in plan["axes"]:
+        column_of_attribute.setdefault(plan["attribute"], "label")
+    rows = []
+    for axis in plan["axes"]:
+        for attribute, column in column_of_attribute.items():
+            if attribute == axis or column != "label":
+                row = matched_row(frame, column, axis, {}, plan)
+                rows.append({**row, "attribute": attribute})
     return pd.DataFrame(rows, columns=["axis", "attribute", "estimate", "low", "high"])
 
 
@@ -228,18 +324,18 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """The main family: the effect of every axis on errors in every cell of the others.
 
     Args:
-        frame: of `Audited`.
+        frame: of `MatchedImages`.
         plan: of the audit.
 
     Returns:
-        A row per axis and cell: those of `matched_row` and of `judge`, and how strong something
-        hidden would have to be: e_value and e_value_limit, gamma (Rosenbaum's Γ of the faces) and
-        tipping: what a hidden attribute that moves over its whole range along with the axis would
-        have to change the error rate by, to explain what the interval is sure of.
+        A row per axis and cell: those of `matched_row`, of `judge` and of `with_sensitivity`.
     """
     axes = plan["axes"]
-    places = [(axis, held) for axis in axes for held in held_levels(axes, axis)]
-    return explained(_compared_in(places, frame, "error", plan))
+    places = []
+    for axis in axes:
+        for held in held_levels(axes, axis):
+            places.append((axis, held))
+    return with_sensitivity(_compare(places, frame, "error", plan))
 
 
 def average_effects(
@@ -248,7 +344,7 @@ def average_effects(
     """The effect of every axis, averaged over all pairs that differ in it alone.
 
     Args:
-        frame: of `Audited`.
+        frame: of `MatchedImages`.
         plan: of the audit.
         outcome: column in [0, 1].
         axes: those to compare; by default all of the plan.
@@ -256,12 +352,14 @@ def average_effects(
     Returns:
         A row per axis, of `matched_row` and `judge`, with the cell "all faces".
     """
-    return _compared_in([(axis, {}) for axis in axes or plan["axes"]], frame, outcome, plan)
+    places = [(axis, {}) for axis in axes or plan["axes"]]
+    return _compare(places, frame, outcome, plan)
 
 
-def _compared_in(
-    places: Iterable[tuple[str, Mapping]], frame: pd.DataFrame, outcome: str, plan: Plan
+def _compare(
+    places: Iterable[tuple[str, Mapping[str, int]]], frame: pd.DataFrame, outcome: str, plan: Plan
 ) -> pd.DataFrame:
+    """Comparisons with verdicts, a row for each axis and what is held meanwhile."""
     rows = [matched_row(frame, outcome, axis, held, plan) for axis, held in places]
     return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
 
@@ -272,7 +370,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     Units are matched faces with all their images (note N10 compares the genders so).
 
     Args:
-        frame: of `Audited`.
+        frame: of `MatchedImages`.
         plan: of the audit.
 
     Returns:
@@ -280,61 +378,103 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         the other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
         complete faces.
     """
-    every = [*plan["axes"], *plan["placebos"]]
-    grid, rows = outcome_grid(frame, "error", every, "unit"), []
+    axes = [*plan["axes"], *plan["placebos"]]
+    grid = outcome_grid(frame, "error", axes, "unit")
+    rows = []
     for first, second in combinations(plan["axes"], 2):
-        effect = np.diff(grid, axis=1 + every.index(first))
-        differ = np.diff(effect, axis=1 + every.index(second))
-        value = differ.mean(axis=tuple(range(1, grid.ndim)))  # over all other axes, for each face
-        low = high = p = np.nan
-        if len(value) > 1 and value.std() > 0:
-            found = DescrStatsW(value)
-            (low, high), p = found.tconfint_mean(plan["level"]), found.ttest_mean(0)[1]
-        row = {"axis": first, "cell": second, "other": second, "transects": len(value)}
-        estimate = value.mean() if len(value) > 1 else np.nan
-        rows.append(row | {"estimate": estimate, "low": low, "high": high, "p": p})
+        effect = np.diff(grid, axis=1 + axes.index(first))
+        difference = np.diff(effect, axis=1 + axes.index(second))
+        # Of each face, the mean over all other axes.
+        differences = difference.mean(axis=tuple(range(1, grid.ndim)))
+        estimate = low = high = p = np.nan
+        if len(differences) > 1:
+            estimate = differences.mean()
+            if differences.std() > 0:
+                statistics = DescrStatsW(differences)
+                low, high = statistics.tconfint_mean(plan["level"])
+                p = statistics.ttest_mean(0)[1]
+        rows.append(
+            {
+                "axis": first,
+                "cell": second,
+                "other": second,
+                "transects": len(differences),
+                "estimate": estimate,
+                "low": low,
+                "high": high,
+                "p": p,
+            }
+        )
     return pd.DataFrame(rows).assign(p_holm=lambda table: effects.holm(table["p"]))
 
 
 def matched_row(
     frame: pd.DataFrame, outcome: str, axis: str, held: Mapping[str, int], plan: Plan
 ) -> dict[str, Any]:
-    """One comparison, of the faces in one cell (`held`: axis → level; `{}` for all faces).
+    """One comparison, of the faces in one cell.
+
+    Args:
+        frame: of `MatchedImages`.
+        outcome: column in [0, 1].
+        axis: whose two levels are compared.
+        held: the cell, axis → level; `{}` for all faces.
+        plan: of the audit.
 
     Returns:
         Column → value: axis, contrast, cell, held, those of `faceaudit.effects.matched_effects`,
         exact (one pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete
         pairs), faces_worse and faces_better (those with more at the high or at the low level).
     """
-    levels, place = [column for column in frame if column.endswith("_level")], f"{axis}_level"
-    inside = (frame[[f"{name}_level" for name in held]] == [*held.values()]).all(axis=1)
-    part = frame.loc[inside, ["unit", outcome, *levels]]
-    row = effects.matched_effects(part, outcome, place, [], "unit", plan["tolerance"]).iloc[0]
-    exact = row["n"] == row["transects"] and part[outcome].dropna().isin([0, 1]).all()
-    others = ["unit", *(level for level in levels if level != place)]
-    pairs = part.pivot_table(outcome, others, place, dropna=False).reindex(columns=[0, 1]).dropna()
+    level_columns = [column for column in frame if column.endswith("_level")]
+    compared = f"{axis}_level"
+    held_columns = [f"{name}_level" for name in held]
+    in_cell = (frame[held_columns] == list(held.values())).all(axis=1)
+    images = frame.loc[in_cell, ["unit", outcome, *level_columns]]
+    effect = effects.matched_effects(images, outcome, compared, [], "unit", plan["tolerance"])
+    effect = effect.iloc[0]
+    one_pair_a_face = effect["n"] == effect["transects"]
+    exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
+
+    matching = ["unit", *(column for column in level_columns if column != compared)]
+    pairs = images.pivot_table(outcome, matching, compared, dropna=False)
+    pairs = pairs.reindex(columns=[0, 1]).dropna()
     change = (pairs[1] - pairs[0]).groupby("unit").sum().round(9)
     low, high = (plan["axes"] | plan["placebos"])[axis]
-    found = {"axis": axis, "contrast": f"{high} instead of {low}", "held": dict(held)}
-    found |= {"cell": cell_name(plan["axes"], held), **row.to_dict(), "exact": bool(exact)}
-    found["base_rate"] = float(pairs[0].mean())
-    return found | {"faces_worse": (change > 0).sum(), "faces_better": (change < 0).sum()}
+    return {
+        "axis": axis,
+        "contrast": f"{high} instead of {low}",
+        "held": dict(held),
+        "cell": cell_name(plan["axes"], held),
+        **effect.to_dict(),
+        "exact": bool(exact),
+        "base_rate": float(pairs[0].mean()),
+        "faces_worse": (change > 0).sum(),
+        "faces_better": (change < 0).sum(),
+    }
 
 
-def explained(table: pd.DataFrame) -> pd.DataFrame:
-    """How strong something hidden would have to be, beside every effect.
+def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
+    """Effects with how strong a hidden attribute would have to be to explain them.
 
     Γ asks for independent pairs. Those of one face are not, so each face counts once, as a pair of
     its images at the one level and at the other; of these the one or the other errs more often.
     With one pair per face, that is the pair.
+
+    Args:
+        table: columns estimate, low, high, base_rate, faces_worse and faces_better.
+
+    Returns:
+        The table with e_value and e_value_limit, gamma (Rosenbaum's Γ of the faces) and tipping:
+        what a hidden attribute that moves over its whole range along with the axis would have to
+        change the error rate by, to explain what the interval is sure of.
     """
     # A ratio to a level without errors has no number; then the other level is the base, so that
     # results which mirror each other have the same values.
     mirrored = (table["base_rate"] == 0) & (table["estimate"] > 0)
-    turned = table[["estimate", "low", "high"]].copy()
-    turned[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
+    oriented = table[["estimate", "low", "high"]].copy()
+    oriented[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
     base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
-    values = effects.e_values(turned, base)[["e_value", "e_value_limit"]]
+    e_values = effects.e_values(oriented, base)[["e_value", "e_value_limit"]]
     gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
-    sure = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
-    return table.join(values).assign(gamma=gamma, tipping=sure)
+    nearest_to_zero = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
+    return table.join(e_values).assign(gamma=gamma, tipping=nearest_to_zero)

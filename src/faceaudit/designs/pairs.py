@@ -4,10 +4,12 @@ Which pairs are compared follows from the table of images, the cap and the seed,
 before the model is asked.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ import pandas as pd
 from faceaudit import plans
 from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows
+from faceaudit.frames import InputTables, Rows, listed_on_one_line
 from faceaudit.models.answers import NO_FACE, ModelAnswers, Notify, require_answers
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
@@ -23,16 +25,21 @@ from faceaudit.plans import Plan
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
 from faceaudit.report.limits import limits_of_pairs
 from faceaudit.utils import seeding
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
+from faceaudit.utils.formatting import hundredths
 from faceaudit.verdicts import settle_together, with_p_values
 from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
 from faceaudit.verification.curves import by_group, similarity
 
+if TYPE_CHECKING:  # with torch
+    from faceaudit.images.pictures import ImageSet
 
-def require_alike(pairs: pd.DataFrame, source: str) -> None:
-    """Raise ValueError where pictures of one person are less similar than those of two."""
-    if (apart := separation(pairs["similarity"], pairs["same"] == 1)) < DISTANCE_SEPARATION:
-        raise fault("distances", source, 1 - apart)
+PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
+"""Similarity, whether it is one person, group, and both identities of every pair."""
+RESAMPLES = 1000
+"""Of the vertex bootstrap."""
+ENROLMENT_THRESHOLD = 0.5
+"""Between the similarity of an image to itself with an embedding, 1, and without, 0."""
 
 
 @dataclass(frozen=True)
@@ -46,167 +53,335 @@ class Pairs:
         images: of a recogniser that was asked, a row per image: image, identity, group, unit,
             enrolled (0 or 1) and failed_call (0 or 1: why there is no embedding); None of a table
             of pairs.
-        left_out: pairs with an image that has no embedding.
+        pairs_left_out: number of pairs with an image that has no embedding.
     """
 
     frame: pd.DataFrame
     source: str
     images: pd.DataFrame | None = None
-    left_out: int = 0
+    pairs_left_out: int = 0
+
+    @classmethod
+    def from_table(
+        cls, table: str | Path | pd.DataFrame | Rows, specification: Specification
+    ) -> Pairs:
+        """Read a table of pairs, as the audit file describes it.
+
+        Args:
+            table: a `.csv` or `.parquet` file, a frame, or rows that were read before.
+            specification: whose `columns` and `reference` count.
+
+        Returns:
+            The pairs.
+
+        Raises:
+            InputError: a column that is missing, an identity, a label or a similarity that is none,
+                a pair of one person with two identities or of two people with one, similarities
+                that are all alike, one group only, or a reference that is no group.
+        """
+        rows = Rows.read(table)
+        columns = specification.columns
+        rows.require(
+            [columns.group, columns.first, columns.second, columns.same, columns.similarity]
+        )
+        pairs = pd.DataFrame(
+            {
+                "group": rows.texts(columns.group),
+                "first": rows.texts(columns.first),
+                "second": rows.texts(columns.second),
+                "same": rows.texts(columns.same),
+            }
+        )
+        pairs["similarity"] = rows.numbers(columns.similarity)
+        not_finite = ~np.isfinite(pairs["similarity"])
+        rows.refuse(not_finite, columns.similarity, "a finite similarity")
+        pairs["same"] = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
+        _require_consistent_identities(pairs, rows, specification)
+        place = f"{rows.source}: column {columns.similarity!r}"
+        require_answers(pairs["similarity"].to_numpy(float), place)
+        _require_groups(pairs["group"], specification.reference, rows.source)
+        refuse_distances(pairs, rows.source)
+        return cls(pairs.astype({"same": int}), rows.source)
+
+    @classmethod
+    def from_model(
+        cls,
+        specification: Specification,
+        tables: InputTables,
+        folder: Path,
+        say: Notify,
+        device: str = "cpu",
+    ) -> tuple[Pairs, dict[str, Any]]:
+        """Ask the recogniser of an audit file about its images, and pair them.
+
+        Args:
+            specification: of the audit.
+            tables: of the audit file.
+            folder: for images and answers, which are used again.
+            say: takes a sentence after every stage.
+            device: "cpu" or "cuda", where networks of files compute.
+
+        Returns:
+            The pairs; and what the report has of the model, the people and the images, by arguments
+            of `build_report`.
+        """
+        from faceaudit.generators.image_cache import synthesize_to_store  # with torch
+
+        faces = open_faces(specification, tables)
+        frame = faces.frame
+        images = synthesize_to_store(faces.pictures, faces.codes, folder / "images.npy")
+        people = frame["identity"].nunique()
+        groups = frame["group"].nunique()
+        say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
+        model = model_of(specification, device=device)
+        design = specification.design
+        people_label = "people" in specification.model_fields_set
+        # People have little time.
+        drawn = draw_pairs(frame, design.impostors, design.seed, few=people_label)
+        check_model(model, images)
+        about = {}
+        if people_label:
+            same, about_people = pair_labels_by_people(images, drawn, specification, folder)
+            drawn = drawn.assign(same=same).dropna().astype({"same": int})
+            say(
+                f"people: {about_people['people']} people gave {about_people['answers']:,} answers "
+                "about pairs"
+            )
+            about["people"] = [about_people]
+        answers, about_model = examine(model, images, frame["identity"], folder, say, design.seed)
+        pairs = cls.from_embeddings(answers, frame, drawn, specification)
+        say(
+            f"pairs: {len(pairs.frame):,}, and {pairs.pairs_left_out:,} left out for want of an "
+            "embedding"
+        )
+        return pairs, {**about, **about_model, "generator": faces.pictures.card}
+
+    @classmethod
+    def from_embeddings(
+        cls,
+        answers: ModelAnswers,
+        images: pd.DataFrame,
+        drawn: pd.DataFrame,
+        specification: Specification,
+    ) -> Pairs:
+        """Drawn pairs of images with the cosine similarity of their embeddings.
+
+        A face without an embedding is a failure to enrol, and its pairs are left out.
+
+        Args:
+            answers: of the recogniser, one for each image.
+            images: a row per image, as of `open_faces`.
+            drawn: of `draw_pairs`.
+            specification: of the audit.
+        """
+        source = str(specification.beside(specification.images))
+        enrolled = answers.reasons == ""
+        embeddings = np.where(enrolled[:, None], answers.values, 1.0)
+        both_enrolled = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
+        frame = drawn[both_enrolled].reset_index(drop=True)
+        frame["similarity"] = similarity(embeddings, frame[["first", "second"]].to_numpy())
+        groups = pd.CategoricalDtype(sorted(set(images["group"])))
+        frame["group"] = frame["group"].astype(groups)
+        units = images["unit"].to_numpy()
+        for side in ("first", "second"):
+            frame[side] = units[frame[side]]
+        refuse_distances(frame, source)
+        failed_call = ~enrolled & (answers.reasons != NO_FACE)
+        images = images.assign(enrolled=enrolled.astype(int), failed_call=failed_call.astype(int))
+        return cls(frame, source, images, int((~both_enrolled).sum()))
+
+    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+        """Error rates of a recogniser by group at one threshold, and their differences.
+
+        FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is
+        at most the one asked for; ratios are to the reference. Intervals of rates are those of the
+        vertex bootstrap, and those of differences of the dyadic-robust score (chapter 15). Both
+        take identities as the units. Where the threshold is set by this sample, the intervals take
+        it as given.
+
+        Args:
+            plan: of `faceaudit.make_plan`.
+
+        Returns:
+            "rates": a row per group: group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low,
+            fmr_high, positives, negatives, fnmr_ratio, fmr_ratio and reason; "error rates by
+            group": a row per measure and other group, of `faceaudit.verification.disparities`, with
+            p_beyond (of a difference no larger than the tolerance) and Holm's adjustment over all
+            of them. Where a recogniser was asked, also "enrolment": a row per group: group, images,
+            identities, failures, rate, low, high; and "failures to enrol by group", which is judged
+            together with the error rates where there is any.
+
+        Raises:
+            InputError: the FMR asked for is below what the negatives of the reference can show.
+        """
+        frame = self.frame
+        vertices = frame[["first", "second"]].to_numpy()
+        pairs = (frame["similarity"], frame["same"], frame["group"], vertices)
+        threshold = _threshold(pairs, plan, self.source)
+        rates, differences = _rates_and_differences(pairs, threshold, plan, plans.MEASURES)
+        # A group without a pair has rates at no threshold.
+        rates = rates.assign(threshold=threshold)
+        reference = rates.set_index("group").loc[plan["reference"]]
+        for rate in ("fnmr", "fmr"):
+            ratio = rates[rate] / reference[rate] if reference[rate] > 0 else np.nan
+            rates[f"{rate}_ratio"] = ratio
+        tables = {"rates": rates.reset_index(drop=True), plans.GROUPS: differences}
+        any_failure = False
+        if self.images is not None:
+            enrolment, differences = _enrolment(self.images, plan)
+            tables["enrolment"] = enrolment
+            tables[plans.ENROLMENT] = differences
+            any_failure = enrolment["failures"].any()
+        return settle_together(tables, plan["level"], any_failure)
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """The parts of a report that a verification has, and its limits."""
-        rates, frame, images = rows_of("match_rates", tables["rates"]), self.frame, self.images
-        people = pd.concat([frame["first"], frame["second"]]).nunique()
-        counts = {"pairs": len(frame), "identities": people, "groups": len(rates)}
-        counts |= {"reference": plan["reference"], "source": Path(self.source).name}
+        frame = self.frame
+        images = self.images
+        rates = rows_of("match_rates", tables["rates"])
+        counts = {
+            "pairs": len(frame),
+            "identities": pd.concat([frame["first"], frame["second"]]).nunique(),
+            "groups": len(rates),
+            "reference": plan["reference"],
+            "source": Path(self.source).name,
+        }
         parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
         parts["disparities"] = rows_with_sentences("disparities", tables[plans.GROUPS], plan)
         failed_calls = 0
         if images is not None:
-            failures, failed_calls = (
-                int((images["enrolled"] == 0).sum()),
-                images["failed_call"].sum(),
-            )
-            counts |= {"images": len(images), "identities": images["identity"].nunique()}
-            counts |= {"failures_to_enrol": failures, "pairs_left_out": self.left_out}
+            failures = int((images["enrolled"] == 0).sum())
+            failed_calls = images["failed_call"].sum()
+            counts["images"] = len(images)
+            counts["identities"] = images["identity"].nunique()
+            counts["failures_to_enrol"] = failures
+            counts["pairs_left_out"] = self.pairs_left_out
             parts["enrolment"] = rows_of("enrolment", tables["enrolment"])
-            differ = tables[plans.ENROLMENT] if failures else None
-            parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differ, plan)
+            differences = tables[plans.ENROLMENT] if failures else None
+            parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differences, plan)
         return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
 
 
-def from_pairs(table: str | Path | pd.DataFrame, specification: Specification) -> Pairs:
-    """Read a table of pairs, as the audit file describes it.
-
-    Args:
-        table: a `.csv` or `.parquet` file, or a frame.
-        specification: whose `columns` and `reference` count.
-
-    Returns:
-        The pairs.
-
-    Raises:
-        ValueError: a column that is missing, an identity, a label or a similarity that is none, a
-            pair of one person with two identities or of two people with one, similarities that are
-            all alike, one group only, or a reference that is no group.
-    """
-    rows, columns = Rows.read(table), specification.columns
-    text = {name: getattr(columns, name) for name in ("group", "first", "second", "same")}
-    rows.require([*text.values(), columns.similarity])
-    found = pd.DataFrame({name: rows.texts(column) for name, column in text.items()})
-    found["similarity"] = rows.numbers(columns.similarity)
-    rows.refuse(~np.isfinite(found["similarity"]), columns.similarity, "a finite similarity")
-    found["same"] = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
-    _require_people(found, rows, specification)
-    similarities = found["similarity"].to_numpy(float)
-    require_answers(similarities, f"{rows.source}: column {columns.similarity!r}")
-    _require_groups(found["group"], specification.reference, rows.source)
-    require_alike(found, rows.source)
-    return Pairs(found.astype({"same": int}), rows.source)
+# --- what is refused
 
 
-def _require_people(found: pd.DataFrame, rows: Rows, specification: Specification) -> None:
-    """Raise ValueError where identities contradict what a pair is said to be."""
+def refuse_distances(pairs: pd.DataFrame, source: str) -> None:
+    """Raise InputError where pictures of one person are less similar than those of two."""
+    separated = separation(pairs["similarity"], pairs["same"] == 1)
+    if separated < DISTANCE_SEPARATION:
+        raise InputError(
+            f"{source}: pairs of one person are less similar than pairs of two in "
+            f"{hundredths(1 - separated)} of 100 comparisons; is this a distance? Give its "
+            "negative, or check which value of the column says that a pair is of one person",
+            field="similarity",
+            found=1 - separated,
+            expected="larger similarities of one person",
+        )
+
+
+def _require_consistent_identities(
+    pairs: pd.DataFrame, rows: Rows, specification: Specification
+) -> None:
+    """Raise InputError where the identities of a pair contradict its column `same`."""
     columns = specification.columns
-    bad = (found["first"] == found["second"]) != (found["same"] == 1)
-    if not bad.any():
+    contradicted = (pairs["first"] == pairs["second"]) != (pairs["same"] == 1)
+    if not contradicted.any():
         return
-    row = bad.idxmax()
-    one_person = found["same"][row] == 1
-    said = "one person" if one_person else "two people"
-    shown = f"{found['first'][row]!r} and {found['second'][row]!r}"
-    raise ValueError(
-        f"{rows.source}: row {row}: column {columns.same!r} says a pair of {said}, but the columns "
-        f"{columns.first!r} and {columns.second!r} have the identities {shown} ({bad.sum()} such "
-        "rows); these columns must name the people, and not their pictures"
+    row = contradicted.idxmax()
+    people = "one person" if pairs["same"][row] == 1 else "two people"
+    identities = f"{pairs['first'][row]!r} and {pairs['second'][row]!r}"
+    raise InputError(
+        f"{rows.source}: row {row}: column {columns.same!r} says a pair of {people}, but the "
+        f"columns {columns.first!r} and {columns.second!r} have the identities {identities} "
+        f"({contradicted.sum()} such rows); these columns must name the people, and not their "
+        "pictures",
+        field=f"row {row}",
+        found=identities,
+        expected=f"identities of {people}",
     )
 
 
-def open_faces(specification: Specification) -> tuple[pd.DataFrame, Any, Any]:
-    """Read the table of images that a verification names, and find the files.
+def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
+    """Raise InputError where there is no group to compare the reference with."""
+    names = sorted(set(groups))
+    if reference not in names or len(names) < 2:
+        raise InputError(
+            f"{source}: the groups are {listed_on_one_line(names)}; the reference {reference!r} "
+            "and another one were expected",
+            field="reference",
+            found=names,
+            expected=f"{reference!r} and another group",
+        )
 
-    Returns a row per image (image, its file; identity, group and unit) in the order of the names,
-    whatever that of the table is, then the pictures (an `ImageSet`), and their codes in that order.
+
+# --- images of a recogniser, and pairs of them
+
+
+@dataclass(frozen=True)
+class Faces:
+    """The images that a verification names.
+
+    Attributes:
+        frame: a row per image: image (its file), identity, group and unit, in the order of the
+            files' names, whatever that of the table is.
+        pictures: of the table.
+        codes: of the pictures, (n, 1), in the order of the frame.
+    """
+
+    frame: pd.DataFrame
+    pictures: ImageSet
+    codes: Any
+
+
+def open_faces(specification: Specification, tables: InputTables) -> Faces:
+    """Read the table of images that a verification names, and find the files.
 
     Identities are the units, unless `columns.unit` names a column that says which identities of
     different groups are matched, such as faces that were made of one seed.
+
+    Raises:
+        InputError: a column is missing, a cell is empty, an identity has two groups or two units, a
+            unit has two identities in a group, or no error can be counted, since no identity has
+            two images or no group two identities.
     """
     from faceaudit.images.pictures import pictures_of  # with torch
 
-    table, columns = specification.beside(specification.images), specification.columns
-    rows = Rows.read(table)
-    own = {"image": columns.image, "identity": columns.identity, "group": columns.group}
-    own["unit"] = columns.unit if "unit" in columns.model_fields_set else columns.identity
-    rows.require([*own.values()])
-    frame = pd.DataFrame({name: rows.texts(column) for name, column in own.items()})
-    for keys, of in (("identity", "group"), ("identity", "unit"), ("unit and group", "identity")):
-        first = frame.groupby(keys.split(" and "), sort=False)[of].transform("first")
-        rows.refuse(first != frame[of], own[of], f"one {of} for each {keys}")
+    table = specification.beside(specification.images)
+    rows = tables.rows(specification.images)
+    columns = specification.columns
+    unit_is_given = "unit" in columns.model_fields_set
+    column_of = {
+        "image": columns.image,
+        "identity": columns.identity,
+        "group": columns.group,
+        "unit": columns.unit if unit_is_given else columns.identity,
+    }
+    rows.require(column_of.values())
+    frame = pd.DataFrame({name: rows.texts(column) for name, column in column_of.items()})
+    for keys, name in (
+        (["identity"], "group"),
+        (["identity"], "unit"),
+        (["unit", "group"], "identity"),
+    ):
+        first = frame.groupby(keys, sort=False)[name].transform("first")
+        expected = f"one {name} for each {' and '.join(keys)}"
+        rows.refuse(first != frame[name], column_of[name], expected)
     _require_groups(frame["group"], specification.reference, rows.source)
     if not frame["identity"].duplicated().any():
-        raise ValueError(f"{table}: no identity has two images, so that nobody can be recognised")
+        raise InputError(
+            f"{table}: no identity has two images, so that nobody can be recognised",
+            field=columns.identity,
+            expected="two images of an identity",
+        )
     if frame["identity"].nunique() == frame["group"].nunique():
-        raise ValueError(f"{table}: no group has two identities, so that nobody can be mixed up")
+        raise InputError(
+            f"{table}: no group has two identities, so that nobody can be mixed up",
+            field=columns.group,
+            expected="two identities in a group",
+        )
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
-    found = pictures_of(specification, table, columns.image)
-    return frame.iloc[order].reset_index(drop=True), found, found.codes[order]
-
-
-def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
-    """Raise ValueError where there is no group to compare the reference with."""
-    if reference not in (names := set(groups)) or len(names) < 2:
-        raise fault("no_groups", source, sorted(names), reference)
-
-
-def ask_recogniser(
-    specification: Specification, folder: Path, say: Notify, device: str = "cpu"
-) -> tuple[Pairs, dict[str, Any]]:
-    """Ask the recogniser of an audit file about its images, and pair them.
-
-    Images and answers are kept in the folder; `say` takes a sentence after every stage. Returns the
-    pairs, and what the report says of the model and the images.
-    """
-    from faceaudit.generators.image_cache import synthesize_to_store  # with torch
-
-    frame, pictures, codes = open_faces(specification)
-    pixels = synthesize_to_store(pictures, codes, folder / "images.npy")
-    people, groups = frame["identity"].nunique(), frame["group"].nunique()
-    say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
-    model, design = model_of(specification, device=device), specification.design
-    asked, more = "people" in specification.model_fields_set, {}
-    drawn = draw_pairs(frame, design.impostors, design.seed, few=asked)  # people have little time
-    check_model(model, pixels)
-    if asked:
-        drawn["same"], said = pair_labels_by_people(pixels, drawn, specification, folder)
-        drawn = drawn.dropna().astype({"same": int})
-        say(f"people: {said['people']} people gave {said['answers']:,} answers about pairs")
-        more["people"] = [said]
-    answers, told = examine(model, pixels, frame["identity"], folder, say, design.seed)
-    data = from_embeddings(answers, frame, drawn, specification)
-    say(f"pairs: {len(data.frame):,}, and {data.left_out:,} left out for want of an embedding")
-    return data, more | told | {"generator": pictures.card}
-
-
-def from_embeddings(
-    answers: ModelAnswers, images: pd.DataFrame, drawn: pd.DataFrame, specification: Specification
-) -> Pairs:
-    """Drawn pairs of images (rows as of `open_faces`) with the cosine similarity of embeddings.
-
-    A face without an embedding is a failure to enrol, and its pairs are left out.
-    """
-    source, enrolled = str(specification.beside(specification.images)), answers.reasons == ""
-    vectors = np.where(enrolled[:, None], answers.values, 1.0)
-    whole = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
-    frame = drawn[whole].reset_index(drop=True)
-    frame["similarity"] = similarity(vectors, frame[["first", "second"]].to_numpy())
-    frame["group"] = frame["group"].astype(pd.CategoricalDtype(sorted(set(images["group"]))))
-    for side in ("first", "second"):
-        frame[side] = images["unit"].to_numpy()[frame[side]]
-    require_alike(frame, source)
-    failed = ~enrolled & (answers.reasons != NO_FACE)
-    images = images.assign(enrolled=enrolled.astype(int), failed_call=failed.astype(int))
-    return Pairs(frame, source, images, int((~whole).sum()))
+    pictures = pictures_of(specification, table, columns.image, rows)
+    return Faces(frame.iloc[order].reset_index(drop=True), pictures, pictures.codes[order])
 
 
 def draw_pairs(images: pd.DataFrame, impostors: int, seed: int, few: bool = False) -> pd.DataFrame:
@@ -216,123 +391,125 @@ def draw_pairs(images: pd.DataFrame, impostors: int, seed: int, few: bool = Fals
 
     Like is compared with like, as in NIST's FRTE: two people of different groups are easy to tell
     apart, and would hide who is mixed up within a group. Where a group has more impostor pairs than
-    wanted, so many are drawn, each with the same probability; draws depend on the names of images,
-    identities and groups, not on the order of the rows.
-
-    Returns a row per pair: group, first and second (rows of the images, numbered from 0), same (1
-    for one identity, 0 for two).
-    """
-    numbered = images.reset_index(drop=True).sort_values(["group", "identity", "image"])
-    parts = []
-    for group, own in numbered.groupby("group", sort=True):
-        codes, _ = pd.factorize(own["identity"])
-        sizes = np.bincount(codes)
-        start = (np.cumsum(sizes) - sizes)[codes]  # where the images of an identity begin
-        within = np.arange(len(own)) - start
-        random, total = seeding.rng(seed, f"audit/impostors/{group}"), int(start.sum())
-        chosen = np.sort(random.choice(total, min(impostors, total), replace=False))
-        random, every = seeding.rng(seed, f"audit/genuine/{group}"), int(within.sum())
-        kept = np.sort(random.choice(every, min(impostors, every) if few else every, replace=False))
-        genuine = _with_earlier(start, within, kept)
-        others = _with_earlier(np.zeros_like(start), start, chosen)
-        first, second = own.index.to_numpy()[np.concatenate([genuine, others])].T
-        same = np.repeat([1, 0], [len(genuine), len(others)])
-        columns = {"group": group, "first": first, "second": second, "same": same}
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts, ignore_index=True)
-
-
-def _with_earlier(start: np.ndarray, count: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Some of the pairs (m, 2) of every image with the `count` ones from `start` on, by number."""
-    ends = np.cumsum(count)
-    later = np.searchsorted(ends, chosen, side="right")
-    return np.stack([chosen - (ends - count)[later] + start[later], later], axis=1)
-
-
-PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
-"""Similarity, whether it is one person, group, and both identities of every pair."""
-RESAMPLES = 1000
-ALIKE = 0.5
-"""Between the similarity of an image to itself with an embedding, 1, and without, 0."""
-
-
-# --- pairs of pictures
-
-
-def analyse_pairs(data: Pairs, plan: Plan) -> dict[str, pd.DataFrame]:
-    """Error rates of a recogniser by group at one threshold, and how they differ from a reference.
-
-    FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is at
-    most the one asked for; ratios are to the reference. Intervals of rates are those of the vertex
-    bootstrap, and those of differences of the dyadic-robust score (chapter 15). Both take
-    identities as the units. Where the threshold is set by this sample, the intervals take it as
-    given.
+    are asked for, so many are drawn, each with the same probability; draws depend on the names of
+    images, identities and groups, not on the order of the rows.
 
     Args:
-        data: the pairs.
-        plan: of `faceaudit.make_plan`.
+        images: a row per image, as of `open_faces`.
+        impostors: pairs of two identities in a group, at most.
+        seed: of the draws.
+        few: whether pairs of one identity are limited as well.
 
     Returns:
-        "rates": a row per group: group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low,
-        fmr_high, positives, negatives, fnmr_ratio, fmr_ratio and reason; "error rates by group": a
-        row per measure and other group, of `faceaudit.verification.disparities`, with p_beyond (of
-        a difference no larger than the tolerance) and Holm's adjustment over all of them. Where a
-        recogniser was asked, also "enrolment": a row per group: group, images, identities,
-        failures, rate, low, high; and "failures to enrol by group", which is judged together with
-        the error rates where there is any.
-
-    Raises:
-        ValueError: the FMR asked for is below what the negatives of the reference can show.
+        A row per pair: group, first and second (rows of the images, numbered from 0), same (1 for
+        one identity, 0 for two).
     """
-    frame, vertices = data.frame, data.frame[["first", "second"]].to_numpy()
-    pairs = frame["similarity"], frame["same"], frame["group"], vertices
-    threshold = _threshold(pairs, plan, data.source)
-    table, compared = _compared(pairs, threshold, plan, plans.MEASURES)
-    # A group without a pair has rates at no threshold.
-    table = table.assign(threshold=threshold)
-    base = table.set_index("group").loc[plan["reference"]]
-    for rate in ("fnmr", "fmr"):
-        table[f"{rate}_ratio"] = table[rate] / base[rate] if base[rate] > 0 else np.nan
-    found = {"rates": table.reset_index(drop=True), plans.GROUPS: compared}
-    if data.images is not None:
-        found |= _enrolment(data.images, plan)
-    missing = "enrolment" in found and found["enrolment"]["failures"].any()
-    return settle_together(found, plan["level"], missing)
+    numbered = images.reset_index(drop=True).sort_values(["group", "identity", "image"])
+    tables = []
+    for group, members in numbered.groupby("group", sort=True):
+        codes, _ = pd.factorize(members["identity"])
+        sizes = np.bincount(codes)
+        # Of each image: where those of its identity begin, and how many of these are before it.
+        start = (np.cumsum(sizes) - sizes)[codes]
+        before = np.arange(len(members)) - start
+
+        random = seeding.rng(seed, f"audit/impostors/{group}")
+        number = int(start.sum())
+        drawn = random.choice(number, min(impostors, number), replace=False)
+        of_two = _with_earlier(np.zeros_like(start), start, np.sort(drawn))
+
+        random = seeding.rng(seed, f"audit/genuine/{group}")
+        number = int(before.sum())
+        drawn = random.choice(number, min(impostors, number) if few else number, replace=False)
+        of_one = _with_earlier(start, before, np.sort(drawn))
+
+        rows = members.index.to_numpy()[np.concatenate([of_one, of_two])]
+        tables.append(
+            pd.DataFrame(
+                {
+                    "group": group,
+                    "first": rows[:, 0],
+                    "second": rows[:, 1],
+                    "same": np.repeat([1, 0], [len(of_one), len(of_two)]),
+                }
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
 
 
-def _enrolment(images: pd.DataFrame, plan: Plan) -> dict[str, pd.DataFrame]:
-    """Failures to enrol by group, as false non-matches of every image with itself.
+def _with_earlier(start: np.ndarray, count: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Pairs of an image with an earlier one, by their numbers.
 
-    So the intervals know which images are of one identity, and are those of the error rates.
+    Args:
+        start: (n,) of each image, the first one that it is paired with.
+        count: (n,) how many images from `start` on it is paired with; pairs are numbered image by
+            image.
+        numbers: (m,) of the pairs that are asked for.
+
+    Returns:
+        (m, 2) the earlier and the later image of each pair.
     """
-    same, vertices = np.ones(len(images)), images[["unit", "unit"]].to_numpy()
-    pairs = images["enrolled"].astype(float), same, images["group"], vertices
-    bands, compared = _compared(pairs, ALIKE, plan, plans.MEASURES[:1])
+    ends = np.cumsum(count)
+    later = np.searchsorted(ends, numbers, side="right")
+    earlier = numbers - (ends - count)[later] + start[later]
+    return np.stack([earlier, later], axis=1)
+
+
+# --- tables of the analysis
+
+
+def _enrolment(images: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Failures to enrol by group, and their differences from the reference.
+
+    They are computed as false non-matches of every image with itself, so that the intervals know
+    which images are of one identity, and are those of the error rates.
+    """
+    same = np.ones(len(images))
+    vertices = images[["unit", "unit"]].to_numpy()
+    pairs = (images["enrolled"].astype(float), same, images["group"], vertices)
+    rates, differences = _rates_and_differences(
+        pairs, ENROLMENT_THRESHOLD, plan, plans.MEASURES[:1]
+    )
     groups = images.groupby("group")
     table = pd.DataFrame({"images": groups.size(), "identities": groups["identity"].nunique()})
     table["failures"] = groups["enrolled"].agg(lambda enrolled: int((enrolled == 0).sum()))
-    table[["rate", "low", "high"]] = bands.set_index("group")[["fnmr", "fnmr_low", "fnmr_high"]]
-    return {"enrolment": table.reset_index(), plans.ENROLMENT: compared.assign(measure=plans.FTE)}
+    table[["rate", "low", "high"]] = rates.set_index("group")[["fnmr", "fnmr_low", "fnmr_high"]]
+    return table.reset_index(), differences.assign(measure=plans.FTE)
 
 
 def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
+    """The threshold of the plan, or the one at which the reference has the planned FMR."""
     if plan["threshold"] is not None:
         return float(plan["threshold"])
     name = plan["reference"]
-    reference = next(one for one in by_group(*pairs[:3]) if one.label == name)
+    similarities, same, groups, _ = pairs
+    reference = next(group for group in by_group(similarities, same, groups) if group.label == name)
     threshold, reason = reference.threshold_at(plan["fmr"])
     if reason:
-        raise fault("no_threshold", source, plan["fmr"], name, reason)
+        raise InputError(
+            f"{source}: model.fmr is {plan['fmr']}, in the reference {name!r} that is {reason}; "
+            "ask for a larger one or bring more pairs",
+            field="model.fmr",
+            found=plan["fmr"],
+            expected="a larger one",
+        )
     return threshold
 
 
-def _compared(
+def _rates_and_differences(
     pairs: PairColumns, threshold: float, plan: Plan, measures: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rates of groups, their differences from the reference, and what verdicts follow from."""
-    settings = {"n_boot": RESAMPLES, "seed": plan["seed"]}
-    rates = vertex_bootstrap(*pairs, thresholds=[threshold], **settings).curves
-    settings |= {"tolerance": plan["tolerance"], "reference": plan["reference"]}
-    table = disparities(*pairs, threshold=threshold, **settings)
-    table = table[table["measure"].isin(measures)].reset_index(drop=True)
-    return rates, with_p_values(table, plan)
+    """Rates of groups; and their differences from the reference, with p-values of `measures`."""
+    rates = vertex_bootstrap(
+        *pairs, thresholds=[threshold], n_boot=RESAMPLES, seed=plan["seed"]
+    ).curves
+    differences = disparities(
+        *pairs,
+        threshold=threshold,
+        n_boot=RESAMPLES,
+        seed=plan["seed"],
+        tolerance=plan["tolerance"],
+        reference=plan["reference"],
+    )
+    differences = differences[differences["measure"].isin(measures)].reset_index(drop=True)
+    return rates, with_p_values(differences, plan)

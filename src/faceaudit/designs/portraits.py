@@ -2,11 +2,13 @@
 
 No face is there twice, so whatever goes with an attribute goes into a difference of its levels.
 What is counted here is association: rates of strata, differences of rates, and the same after
-adjustment for covariates. How much of a difference is an effect, an audit with matched images says:
+adjustment for covariates. An audit with matched images tells how much of a difference is an effect:
 its effects are carried over to the portraits' mix, and held against the difference.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,30 +20,32 @@ from faceaudit import effects, plans
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, level_names, read_scores, with_errors
+from faceaudit.frames import InputTables, Rows, level_names, read_scores, with_errors
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.limits import limits_of_portraits
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable
 from faceaudit.verdicts import settle_together, with_p_values
 
-PARTS = 5
-"""Of a covariate of numbers; these take out some nine tenths of a confounder's bias (Cochran,
-Biometrics 24 (1968) 295-313)."""
+FIFTHS = 5
+"""Groups of a covariate of numbers.
+
+Five take out some nine tenths of a confounder's bias (Cochran, Biometrics 24 (1968) 295-313).
+"""
 MOST_CODES = 20
-"""Whole numbers with at most so many different values are taken for the codes of categories, such
-as of seven races; fifths of codes would mix categories whose numbers are neighbours. Years of age
-and counts have more values as a rule. Each category costs a coefficient of the regression."""
-WRONG = ("False", "True"), "1 (an error), 0, or an empty cell without an answer"
+"""Most different whole numbers that are taken for the codes of categories.
 
-
-INTERVAL = ["estimate", "low", "high"]
-
-
-# --- reading
+Such codes may be of seven races; fifths of them would mix categories whose numbers are neighbours.
+Years of age and counts have more values as a rule. Each category costs a coefficient of the
+regression.
+"""
+ERROR_NAMES = ("False", "True")
+"""Names of 0 and 1 in a column of errors."""
+EXPECTED_ERROR_CELL = "1 (an error), 0, or an empty cell without an answer"
+ESTIMATE_AND_LIMITS = ["estimate", "low", "high"]
 
 
 @dataclass(frozen=True)
@@ -53,8 +57,8 @@ class Portraits:
             levels, the low one first) and per covariate (text), label (0, 1 or NaN where raters
             tie), and of those with answers no_answer (0 or 1) and error (0, 1 or NaN).
         source: of the table.
-        left_out: rows that cannot be used: column, value as it stands in the table ("" for an
-            empty cell) and their count.
+        left_out: counts of rows that cannot be used: column, value as it is in the table ("" for an
+            empty cell) and count.
         transects: matched images of another audit, if the file names some: unit, error (0 or 1),
             and the levels of some of the axes, by the same names.
         in_fifths: the covariates of numbers that are cut into fifths.
@@ -66,243 +70,405 @@ class Portraits:
     transects: pd.DataFrame | None = None
     in_fifths: tuple[str, ...] = ()
 
+    @classmethod
+    def from_table(
+        cls,
+        table: str | Path | pd.DataFrame | Rows,
+        specification: Specification,
+        tables: InputTables | None = None,
+    ) -> Portraits:
+        """Read a table of portraits, as the audit file describes it.
+
+        Rows without a covariate, an identity, a label or one of the two levels of an axis are not
+        used. Where most cells of a covariate are numbers, neither are rows with other cells.
+        Numbers are cut into fifths of the portraits. At most five different numbers, and whole
+        numbers with at most `MOST_CODES` different values, are categories instead.
+
+        Args:
+            table: a `.csv` or `.parquet` file, a frame, or rows that were read before.
+            specification: whose `columns`, `axes`, `covariates`, `classes`, `transects` and
+                threshold count.
+            tables: of the audit file; without them, the table of transects is read.
+
+        Returns:
+            The portraits; without errors if the model is still to be asked.
+
+        Raises:
+            InputError: a column that is missing, an image twice, a level that no row has, an answer
+                that is none, or portraits of fewer than two people.
+
+        Example:
+            >>> audit = Specification(
+            ...     name="mine", question="?", kind="portraits", axes={"skin": ("light", "dark")},
+            ...     images="found.csv", columns={"error": "wrong"}, design={"tolerance": 0.1},
+            ... )
+            >>> table = pd.DataFrame({
+            ...     "image_id": ["a", "b", "c", "d"],
+            ...     "skin": ["light", "dark", "?", "dark"],
+            ...     "wrong": [0, 1, 1, None],
+            ... })
+            >>> data = Portraits.from_table(table, audit)
+            >>> data.frame["error"].tolist(), data.left_out.values.tolist()
+            ([0.0, 1.0, nan], [['skin', '?', 1]])
+        """
+        rows = Rows.read(table)
+        columns = specification.columns
+        axes = specification.axes
+        model_is_asked = specification.model.kind != "table"
+        label_columns = [] if columns.error else columns.answers or [columns.label]
+        identity_is_named = "identity" in columns.model_fields_set
+        identity = columns.identity if identity_is_named else columns.image
+        required = [columns.image, identity, *axes, *specification.covariates, *label_columns]
+        if not model_is_asked:
+            required.append(columns.error or columns.decision or columns.score)
+        rows.require(required)
+        names = rows.names(columns.image)
+
+        levels = {axis: rows.level(axis, level_pair) for axis, level_pair in axes.items()}
+        unusable = {axis: level.isna() for axis, level in levels.items()}
+        if len(label_columns) == 1:
+            label, _ = rows.answer(label_columns[0], specification.classes)
+            unusable[label_columns[0]] = label.isna()
+        unusable[identity] = rows.frame[identity].isna()
+        numbers_of_covariate = {name: rows.measures(name) for name in specification.covariates}
+        for name, numbers in numbers_of_covariate.items():
+            cells = rows.frame[name] if numbers is None else numbers
+            unusable[name] = cells.isna()
+        unusable_column = _first_unusable_column(pd.DataFrame(unusable))
+        left_out = _count_cells(rows, unusable_column)
+        rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
+        usable = rows.frame.index
+
+        frame = pd.DataFrame({"image_id": names[usable], "identity": rows.texts(identity)})
+        _require_people(frame["identity"], left_out, rows.source)
+        for axis, level_pair in axes.items():
+            level = levels[axis][usable].astype(int)
+            _require_both_levels(level, axis, level_pair, rows.source)
+            frame[axis] = pd.Categorical.from_codes(level, list(level_pair), ordered=True)
+        in_fifths = []
+        for name, numbers in numbers_of_covariate.items():
+            if numbers is None:
+                frame[name] = rows.frame[name].astype(str)
+            elif _are_categories(numbers[usable]):
+                frame[name] = comparable(numbers[usable])
+            else:
+                frame[name] = _fifths(numbers[usable])
+                in_fifths.append(name)
+        if columns.error:
+            frame["error"] = rows.coded(columns.error, ERROR_NAMES, EXPECTED_ERROR_CELL)
+            frame["no_answer"] = frame["error"].isna().astype(float)
+        else:
+            frame["label"] = rows.labels(label_columns, specification.classes)
+        transects = None
+        if specification.transects:
+            transects = _read_transects(specification, tables or InputTables(specification))
+        frame = frame.reset_index(drop=True)
+        portraits = cls(frame, rows.source, left_out, transects, tuple(in_fifths))
+        if model_is_asked or columns.error:
+            return portraits
+        scores = read_scores(rows, specification).to_numpy()
+        return portraits.with_answers(scores, specification)
+
+    @classmethod
+    def from_model(
+        cls,
+        specification: Specification,
+        tables: InputTables,
+        folder: Path,
+        say: Notify,
+        device: str = "cpu",
+    ) -> tuple[Portraits, dict[str, Any]]:
+        """Ask the model of an audit file about its portraits.
+
+        Args:
+            specification: of the audit.
+            tables: of the audit file.
+            folder: for pictures and answers, which are used again.
+            say: takes a sentence after every stage.
+            device: "cpu" or "cuda", where networks of files compute.
+
+        Returns:
+            The portraits; and what the report has of the model and the pictures, by arguments of
+            `build_report`.
+        """
+        from faceaudit.generators.image_cache import synthesize_to_store  # with torch
+        from faceaudit.images.pictures import pictures_of
+
+        rows = tables.rows(specification.images)
+        portraits = cls.from_table(rows, specification, tables)
+        path = specification.beside(specification.images)
+        pictures = pictures_of(specification, path, specification.columns.image, rows)
+        chosen = pd.Index(pictures.index["image_id"]).get_indexer(portraits.frame["image_id"])
+        images = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
+        rows_left_out = portraits.left_out["count"].sum()
+        say(f"portraits: {len(images):,}, and {rows_left_out:,} rows left out")
+        model = model_of(specification, device=device)
+        check_model(model, images)
+        labels = portraits.frame["label"]
+        seed = specification.design.seed
+        answers, about_model = examine(model, images, labels, folder, say, seed)
+        portraits = portraits.with_answers(answers.values, specification)
+        return portraits, {**about_model, "generator": pictures.card}
+
+    def with_answers(self, scores: np.ndarray, specification: Specification) -> Portraits:
+        """The portraits with the errors of a model's scores (n,), NaN where there is no answer."""
+        frame = self.frame.assign(score=scores)
+        threshold = specification.model.score_threshold
+        return replace(self, frame=with_errors(frame, threshold, self.source))
+
+    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+        """All tables of a report about found portraits.
+
+        Args:
+            plan: of `faceaudit.make_plan`.
+
+        Returns:
+            The families of the plan, each with a row per difference (high minus low level of an
+            axis, in one cell of the others or over all portraits, intervals with identities as
+            units); "rates": error rates with Wilson's intervals, and with those of identities where
+            one has several portraits; "adjusted": the differences after linear (transects, equation
+            2) and logistic regression on the other axes and the covariates; and with transects
+            "carried", see `_carried_effects`.
+
+        Raises:
+            InputError: no portrait has both a label and an answer.
+        """
+        frame = self.frame
+        axes = plan["axes"]
+        with_error = frame[frame["error"].notna()]
+        if with_error.empty:
+            raise InputError(
+                f"{self.source}: no portrait has both a label and an answer",
+                field=self.source,
+                expected="a portrait with a label and an answer",
+            )
+        tables = {plans.GAPS: _differences_between_levels(frame, "error", plan)}
+        if len(axes) > 1:
+            by_cell = _differences_between_levels(frame, "error", plan, by_cell=True)
+            tables[plans.GAPS_BY_CELL] = by_cell
+        tables[plans.UNANSWERED] = _differences_between_levels(frame, "no_answer", plan)
+        tables = settle_together(tables, plan["level"], frame["no_answer"].any())
+        tables["rates"] = _error_rates_by_stratum(frame, with_error, axes)
+        if len(axes) + len(plan["covariates"]) > 1:
+            tables["adjusted"] = _adjusted_differences(with_error, list(axes), plan["covariates"])
+        if self.transects is not None:
+            tables["carried"] = _carried_effects(
+                with_error, self.transects, tables[plans.GAPS], plan
+            )
+        return tables
+
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """The parts of a report that found portraits have, and its limits."""
-        counts = count_images(self.frame, self.source, plan) | {
-            "identities": self.frame["identity"].nunique()
-        }
+        counts = count_images(self.frame, self.source, plan)
+        counts["identities"] = self.frame["identity"].nunique()
         # Without a missing answer there is no difference in having none.
-        made = [
+        families = [
             name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED
         ]
-        gaps = pd.concat({name: tables[name] for name in made}, names=["family"]).reset_index(
-            "family"
-        )
-        gaps["reference"], gaps["group"] = zip(*gaps["axis"].map(plan["axes"]), strict=True)
+        gaps = pd.concat({name: tables[name] for name in families}, names=["family"])
+        gaps = gaps.reset_index("family")
+        gaps["reference"] = [plan["axes"][axis][0] for axis in gaps["axis"]]
+        gaps["group"] = [plan["axes"][axis][1] for axis in gaps["axis"]]
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
-        parts |= {
-            name: rows_of(name, tables.get(name)) for name in ("rates", "adjusted", "carried")
-        }
+        for name in ("rates", "adjusted", "carried"):
+            parts[name] = rows_of(name, tables.get(name))
         parts["left_out"] = rows_of("left_out", self.left_out)
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 
 
-def from_portraits(table: str | Path | pd.DataFrame, specification: Specification) -> Portraits:
-    """Read a table of portraits, as the audit file describes it.
+# --- reading
 
-    Rows without a covariate, an identity, a label or one of the two levels of an axis are left out.
-    Where most cells of a covariate are numbers, rows with other cells are left out as well. Numbers
-    are cut into fifths of the portraits. At most five different numbers, and whole numbers with at
-    most `MOST_CODES` different values, are categories instead.
 
-    Args:
-        table: a `.csv` or `.parquet` file, or a frame.
-        specification: whose `columns`, `axes`, `covariates`, `classes`, `transects` and threshold
-            count.
+def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
+    """Row → its first column with an unusable cell, of the rows that have one."""
+    return unusable.idxmax(axis=1)[unusable.any(axis=1)]
 
-    Returns:
-        The portraits; without errors if the model is still to be asked.
 
-    Raises:
-        ValueError: a column that is missing, an image twice, a level that no row has, an answer
-            that is none, or portraits of fewer than two people.
+def _count_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
+    """How often a value makes a row unusable: column, value and count."""
+    cells = [rows.cell(row, column) for row, column in column_of_row.items()]
+    table = pd.DataFrame({"column": column_of_row, "value": cells})
+    return table.astype(str).value_counts().reset_index()
 
-    Example:
-        >>> one = Specification(
-        ...     name="mine", question="?", kind="portraits", axes={"skin": ("light", "dark")},
-        ...     images="found.csv", columns={"error": "wrong"}, design={"tolerance": 0.1},
-        ... )
-        >>> found = {"image_id": [*"abcd"], "skin": ["light", "dark", "?", "dark"]}
-        >>> data = from_portraits(pd.DataFrame(found | {"wrong": [0, 1, 1, None]}), one)
-        >>> data.frame["error"].tolist(), data.left_out.values.tolist()
-        ([0.0, 1.0, nan], [['skin', '?', 1]])
-    """
-    rows, own, columns = Rows.read(table), specification, specification.columns
-    asked = own.model.kind != "table"
-    labels = [] if columns.error else columns.answers or [columns.label]
-    identity = columns.identity if "identity" in columns.model_fields_set else columns.image
-    said = [] if asked else [columns.error or columns.decision or columns.score]
-    rows.require([columns.image, identity, *own.axes, *own.covariates, *labels, *said])
-    names = rows.names(columns.image)
-    levels = {axis: rows.level(axis, two) for axis, two in own.axes.items()}
-    bad = {axis: level.isna() for axis, level in levels.items()}
-    if len(labels) == 1:
-        bad[labels[0]] = rows.answer(labels[0], own.classes)[0].isna()
-    bad[identity] = rows.frame[identity].isna()
-    numbers = {name: rows.measures(name) for name in own.covariates}
-    for name, number in numbers.items():
-        bad[name] = (rows.frame[name] if number is None else number).isna()
-    bad = pd.DataFrame(bad)
-    at = bad.idxmax(axis=1)[bad.any(axis=1)]
-    cells = [rows.cell(row, column) for row, column in at.items()]
-    left_out = pd.DataFrame({"column": at, "value": cells})
-    left_out = left_out.astype(str).value_counts().reset_index()
-    rows = replace(rows, frame=rows.frame.drop(at.index))
-    frame = pd.DataFrame({"image_id": names.drop(at.index), "identity": rows.texts(identity)})
-    if (people := frame["identity"].nunique()) < 2:
-        raise fault("few_people", rows.source, people, left_out.to_numpy()[:3].tolist())
-    for axis, two in own.axes.items():
-        level = levels[axis].drop(at.index).astype(int)
-        for name in {*two} - {*np.take(two, level)}:
-            raise ValueError(f"{rows.source}: column {axis!r} has no {name!r} in a row of use")
-        frame[axis] = pd.Categorical.from_codes(level, [*two], ordered=True)
-    in_fifths = []
-    for name, number in numbers.items():
-        if number is None:
-            frame[name] = rows.frame[name].astype(str)
-            continue
-        number = number.drop(at.index)
-        if _are_categories(number):
-            frame[name] = comparable(number)
-        else:
-            frame[name] = pd.qcut(number, PARTS, labels=False, duplicates="drop").astype(str)
-            in_fifths.append(name)
-    if columns.error:
-        frame["error"] = rows.coded(columns.error, *WRONG)
-        frame["no_answer"] = frame["error"].isna().astype(float)
-    else:
-        frame["label"] = rows.labels(labels, own.classes)
-    matched = _read_transects(own) if own.transects else None
-    frame = frame.reset_index(drop=True)
-    found = Portraits(frame, rows.source, left_out, matched, tuple(in_fifths))
-    return (
-        found
-        if asked or columns.error
-        else _answered(found, read_scores(rows, own).to_numpy(), own)
+
+def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:
+    """Raise InputError where usable portraits are of fewer than two people."""
+    people = identities.nunique()
+    if people >= 2:
+        return
+    reasons = ""
+    for column, value, count in left_out.to_numpy()[:3].tolist():
+        reasons += f"; {column} is {value!r} in {count} rows"
+    raise InputError(
+        f"{source}: portraits of {people} people are left, two or more were expected{reasons}",
+        field=source,
+        found=people,
+        expected="portraits of two or more people",
     )
 
 
-def ask_about_portraits(
-    specification: Specification, folder: Path, say: Notify, device: str = "cpu"
-) -> tuple[Portraits, dict[str, Any]]:
-    """Ask the model of an audit file about the portraits; what the report says of the model.
-
-    Pictures and answers are kept in the folder; `say` takes a sentence after every stage.
-    """
-    from faceaudit.generators.image_cache import synthesize_to_store
-    from faceaudit.images.pictures import pictures_of  # with torch
-
-    own, table = specification, specification.beside(specification.images)
-    found, images = from_portraits(table, own), pictures_of(own, table, own.columns.image)
-    chosen = pd.Index(images.index["image_id"]).get_indexer(found.frame["image_id"])
-    pixels = synthesize_to_store(images, images.codes[chosen], folder / "images.npy")
-    say(f"portraits: {len(pixels):,}, and {found.left_out['count'].sum():,} rows left out")
-    model = model_of(own, device=device)
-    check_model(model, pixels)
-    answers, told = examine(model, pixels, found.frame["label"], folder, say, own.design.seed)
-    return _answered(found, answers.values, own), told | {"generator": images.card}
+def _require_both_levels(
+    level: pd.Series, axis: str, level_pair: Sequence[str], source: str
+) -> None:
+    """Raise InputError where no usable row has one of the two levels of an axis."""
+    missing_levels = set(level_pair) - set(np.take(level_pair, level))
+    for name in missing_levels:
+        raise InputError(
+            f"{source}: column {axis!r} has no {name!r} in a row of use",
+            field=f"column {axis!r}",
+            expected=f"{name!r} in a row of use",
+        )
 
 
-def _read_transects(own: Specification) -> pd.DataFrame:
-    rows = Rows.read(own.beside(own.transects))
-    common = {axis: names for axis, names in own.axes.items() if axis in rows.frame}
-    rows.require(["unit", "error", *(common or own.axes)])
-    words, wrong = level_names(rows.levels(common), common), rows.coded("error", *WRONG)
-    return pd.DataFrame({"unit": rows.texts("unit"), "error": wrong} | words).dropna()
+def _read_transects(specification: Specification, tables: InputTables) -> pd.DataFrame:
+    """Matched images of another audit: unit, error, and the levels of the axes that it has."""
+    rows = tables.rows(specification.transects)
+    axes = specification.axes
+    common = {axis: level_pair for axis, level_pair in axes.items() if axis in rows.frame}
+    rows.require(["unit", "error", *(common or axes)])
+    levels = level_names(rows.levels(common), common)
+    error = rows.coded("error", ERROR_NAMES, EXPECTED_ERROR_CELL)
+    return pd.DataFrame({"unit": rows.texts("unit"), "error": error, **levels}).dropna()
 
 
-def _are_categories(number: pd.Series) -> bool:
+def _are_categories(numbers: pd.Series) -> bool:
     """Whether each different number is a category: they are few, or codes in whole numbers."""
-    different = number.unique()
-    if len(different) <= PARTS:
+    different = numbers.unique()
+    if len(different) <= FIFTHS:
         return True
     return len(different) <= MOST_CODES and bool((different % 1 == 0).all())
 
 
-def _answered(data: Portraits, score: np.ndarray, own: Specification) -> Portraits:
-    frame = with_errors(data.frame.assign(score=score), own.model.cut, data.source)
-    return replace(data, frame=frame)
+def _fifths(numbers: pd.Series) -> pd.Series:
+    """The fifth of the portraits that each number is in, "0" to "4"."""
+    return pd.qcut(numbers, FIFTHS, labels=False, duplicates="drop").astype(str)
 
 
 # --- the tables of the report
 
 
-def analyse_portraits(data: Portraits, plan: Plan) -> dict[str, pd.DataFrame]:
-    """All tables of a report about found portraits.
+def _differences_between_levels(
+    frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False
+) -> pd.DataFrame:
+    """Differences of an outcome between the levels of every axis, with p-values.
 
     Args:
-        data: the portraits.
-        plan: of `faceaudit.make_plan`.
-
-    Returns:
-        The families of the plan, each with a row per difference (high minus low level of an axis,
-        in one cell of the others or over all portraits, intervals with identities as units);
-        "rates": error rates with Wilson's intervals, and with those of identities where one has
-        several portraits; "adjusted": the differences after linear (transects, equation 2) and
-        logistic regression on the other axes and the covariates; with transects "carried": the
-        effect of each axis by the portraits' mix of the others (estimate, low, high), the
-        difference if the others go along as among the portraits (mix, mix_low, mix_high: chapter
-        13), the share of portraits in strata that the transects lack (missing), and of the counted
-        gap the effect's share, share_low, share_high and word (`faceaudit.effects.share_of_gap`).
-
-    Raises:
-        ValueError: no portrait has both a label and an answer.
+        frame: of `Portraits`.
+        outcome: column of 0 and 1, NaN where it is unknown.
+        plan: of the audit.
+        by_cell: whether in every cell of the other axes; else over all portraits.
     """
-    frame, axes = data.frame, plan["axes"]
-    known = frame[frame["error"].notna()]
-    if known.empty:
-        raise ValueError(f"{data.source}: no portrait has both a label and an answer")
-    found = {plans.GAPS: _gaps(frame, "error", plan)}
-    if len(axes) > 1:
-        found[plans.GAPS_BY_CELL] = _gaps(frame, "error", plan, by_cell=True)
-    found[plans.UNANSWERED] = _gaps(frame, "no_answer", plan)
-    found = settle_together(found, plan["level"], frame["no_answer"].any())
-    found["rates"] = _strata(frame, known, axes)
-    if len(axes) + len(plan["covariates"]) > 1:
-        found["adjusted"] = _adjusted(known, [*axes], plan["covariates"])
-    if data.transects is not None:
-        found["carried"] = _carried(known, data.transects, found[plans.GAPS], plan)
-    return found
-
-
-def _gaps(frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False) -> pd.DataFrame:
-    tables, axes, told = [], plan["axes"], {"tolerance": plan["tolerance"]}
+    axes = plan["axes"]
+    tables = []
     for axis in axes:
-        held = held_levels(axes, axis) if by_cell else [{}]
-        table = effects.risk_differences(frame, outcome, axis, [*held[0]], "identity", **told)
-        rates = frame.groupby([*held[0], axis], observed=False)[outcome].mean()
-        table["reference_rate"], table["rate"] = rates.to_numpy().reshape(-1, 2).T
-        tables.append(table.assign(axis=axis, held=held, cell=[cell_name(axes, k) for k in held]))
+        cells = held_levels(axes, axis) if by_cell else [{}]
+        strata = list(cells[0])
+        table = effects.risk_differences(
+            frame, outcome, axis, strata, "identity", tolerance=plan["tolerance"]
+        )
+        rates = frame.groupby([*strata, axis], observed=False)[outcome].mean()
+        rates_of_levels = rates.to_numpy().reshape(-1, 2)
+        table["reference_rate"] = rates_of_levels[:, 0]
+        table["rate"] = rates_of_levels[:, 1]
+        names = [cell_name(axes, held) for held in cells]
+        tables.append(table.assign(axis=axis, held=cells, cell=names))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
     return with_p_values(table, plan)
 
 
-def _strata(frame: pd.DataFrame, known: pd.DataFrame, axes: Mapping[str, Any]) -> pd.DataFrame:
-    strata = frame.groupby([*axes], observed=False)
-    table = error_rates.stratified_errors(known, [*axes]).rename(columns={"n": "answered"})
+def _error_rates_by_stratum(
+    frame: pd.DataFrame, with_error: pd.DataFrame, axes: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Portraits, identities and error rates of every combination of levels, with intervals."""
+    axis_columns = list(axes)
+    strata = frame.groupby(axis_columns, observed=False)
+    table = error_rates.stratified_errors(with_error, axis_columns)
+    table = table.rename(columns={"n": "answered"})
     table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
-    table.index = [", ".join(np.atleast_1d(key)) for key in table.index]
-    if known["identity"].duplicated().any():
-        own = effects.transport(known, "error", [*axes], known, "identity", [*axes]).iloc[1:]
-        own = own[own["kind"] == "rate"].set_index("group")[["low", "high"]]
-        table = table.join(own.add_prefix("cluster_"))
+    table.index = [", ".join(np.atleast_1d(levels)) for levels in table.index]
+    if with_error["identity"].duplicated().any():
+        # Of the sample carried over to itself: rates with identities as units. The first row is
+        # the rate of all portraits.
+        rates = effects.transport(
+            with_error, "error", axis_columns, with_error, "identity", axis_columns
+        ).iloc[1:]
+        rates = rates[rates["kind"] == "rate"].set_index("group")[["low", "high"]]
+        table = table.join(rates.add_prefix("cluster_"))
     return table.rename_axis("group").reset_index()
 
 
-def _adjusted(known: pd.DataFrame, axes: list[str], covariates: list[str]) -> pd.DataFrame:
-    linear = effects.linear_effects(known, "error", axes, covariates, "identity")
-    rows = []
-    for axis in axes:
-        others = [one for one in [*axes, *covariates] if one != axis]
-        rows.append(effects.risk_differences(known, "error", axis, None, "identity", others))
-    both = {"linear": linear, "logistic": pd.concat(rows).set_axis(axes)}
-    table = pd.concat(both, names=["model", "axis"]).reset_index()
-    return table.rename(columns={"clusters": "identities"})
-
-
-def _carried(
-    known: pd.DataFrame, transects: pd.DataFrame, gaps: pd.DataFrame, plan: Plan
+def _adjusted_differences(
+    with_error: pd.DataFrame, axes: list[str], covariates: list[str]
 ) -> pd.DataFrame:
-    axes, rows = [one for one in plan["axes"] if one in transects], []
+    """Differences between levels after linear and logistic regression on all other columns."""
+    linear = effects.linear_effects(with_error, "error", axes, covariates, "identity")
+    tables = []
+    for axis in axes:
+        others = [column for column in [*axes, *covariates] if column != axis]
+        tables.append(effects.risk_differences(with_error, "error", axis, None, "identity", others))
+    logistic = pd.concat(tables).set_axis(axes)
+    table = pd.concat({"linear": linear, "logistic": logistic}, names=["model", "axis"])
+    return table.reset_index().rename(columns={"clusters": "identities"})
+
+
+def _carried_effects(
+    with_error: pd.DataFrame, transects: pd.DataFrame, gaps: pd.DataFrame, plan: Plan
+) -> pd.DataFrame:
+    """Effects of matched images, carried over to the portraits and held against the differences.
+
+    Args:
+        with_error: portraits with an error of 0 or 1.
+        transects: of `Portraits`.
+        gaps: differences between levels over all portraits.
+        plan: of the audit.
+
+    Returns:
+        A row per axis that the transects have: axis, gap (the counted difference); the effect of
+        the axis by the portraits' mix of the others (estimate, low, high); the difference if the
+        others go along as among the portraits (mix, mix_low, mix_high: chapter 13); of the gap the
+        effect's share, share_low, share_high and word (`faceaudit.effects.share_of_gap`); and the
+        share of portraits in strata that the transects lack (missing).
+    """
+    axes = [axis for axis in plan["axes"] if axis in transects]
+    rows = []
     for axis, gap in gaps.set_index("axis").loc[axes].iterrows():
-        row, kind = {"axis": axis, "gap": gap["estimate"]}, known[axis].dtype
-        both = pd.concat(known.assign(**{axis: one}) for one in kind.categories)
-        for prefix, target in (("mix_", known), ("", both.astype({axis: kind}))):
-            here = transects, "error", axes, target[axes], "unit", [axis]
-            told = effects.transport(*here).iloc[-1]  # the low level minus the high one
-            turned = [-told[one] for one in ("estimate", "high", "low")]
-            row |= {prefix + one: value for one, value in zip(INTERVAL, turned, strict=True)}
-        row |= effects.share_of_gap(turned, gap[INTERVAL], plan["little"], plan["most"])
-        rows.append(row | {"missing": told["missing"]})
-    return pd.DataFrame(rows).rename(columns={"mix_estimate": "mix"})
+        mix, _ = _transported_difference(transects, with_error, axis, axes)
+        # Every portrait at both levels, so that the others' mix is the same at each.
+        levels = with_error[axis].dtype
+        at_both_levels = pd.concat(
+            with_error.assign(**{axis: level}) for level in levels.categories
+        )
+        at_both_levels = at_both_levels.astype({axis: levels})
+        effect, missing = _transported_difference(transects, at_both_levels, axis, axes)
+        row = {
+            "axis": axis,
+            "gap": gap["estimate"],
+            "mix": mix[0],
+            "mix_low": mix[1],
+            "mix_high": mix[2],
+            "estimate": effect[0],
+            "low": effect[1],
+            "high": effect[2],
+        }
+        row.update(
+            effects.share_of_gap(effect, gap[ESTIMATE_AND_LIMITS], plan["little"], plan["most"])
+        )
+        row["missing"] = missing
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _transported_difference(
+    transects: pd.DataFrame, target: pd.DataFrame, axis: str, axes: list[str]
+) -> tuple[list[float], float]:
+    """The high level of an axis minus the low one, by the transects' rates in a target.
+
+    Returns:
+        Estimate, low and high end; and the share of the target in strata that the transects lack.
+    """
+    transported = effects.transport(transects, "error", axes, target[axes], "unit", [axis])
+    # The last row is the low level minus the high one.
+    difference = transported.iloc[-1]
+    opposite = [-difference["estimate"], -difference["high"], -difference["low"]]
+    return opposite, difference["missing"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -21,13 +21,15 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.pictures import middle
 
 
-class Strict(BaseModel):
-    """A part of the file: unknown keys are errors, and nothing changes after reading.
+class FilePart(BaseModel):
+    """A part of the audit file: an unknown key is an error, and fields do not change after reading.
 
-    Messages of faults begin with the key; `specification.describe_validation_error` adds the file.
+    The messages of faults begin with the key. `faceaudit.file.specification.read_specification`
+    puts the parts above it and the name of the file before them.
     """
 
     model_config = ConfigDict(frozen=True, protected_namespaces=())
@@ -35,41 +37,73 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, content: Any) -> Any:
-        known = cls.model_fields
-        for key in content if isinstance(content, dict) else []:
+        if not isinstance(content, dict):
+            return content
+        known = list(cls.model_fields)
+        for key in content:
             if key not in known:
-                close = difflib.get_close_matches(str(key), known, 1)
-                hint = f" (did you mean {close[0]}?)" if close else ""
-                raise ValueError(f"{key} is no key here{hint}; allowed are {', '.join(known)}")
+                similar = difflib.get_close_matches(str(key), known, 1)
+                hint = f" (did you mean {similar[0]}?)" if similar else ""
+                allowed = ", ".join(known)
+                raise InputError(
+                    f"{key} is no key here{hint}; allowed are {allowed}",
+                    field=str(key),
+                    expected=f"one of {allowed}",
+                )
         return content
 
 
-def such(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
-    """A check whose failure is told by what was expected."""
+def requirement(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
+    """A check of a field for its annotation.
 
-    def checked(value: Any) -> Any:
+    Args:
+        fits: whether a value of the right type is allowed.
+        expected: what the message says that was expected.
+
+    Returns:
+        The validator.
+    """
+
+    def check(value: Any) -> Any:
         if not fits(value):
             raise PydanticCustomError("unfit", expected)
         return value
 
-    return AfterValidator(checked)
+    return AfterValidator(check)
 
 
 def require(fits: bool, field: str, found: object, expected: str) -> None:
-    """Raise what pydantic hands on as an error of the part of the file."""
+    """Raise InputError unless a field fits; pydantic makes it a fault of the part of the file."""
     if not fits:
-        raise ValueError(f"{field} is {found}, {expected} was expected")
+        raise InputError(
+            f"{field} is {found}, {expected} was expected",
+            field=field,
+            found=found,
+            expected=expected,
+        )
 
 
-Share = Annotated[float, Field(gt=0, lt=1)]
-Text = Annotated[str, Field(min_length=1)]
-Names = Annotated[list[str], such(lambda names: len({*names}) == len(names), "every name once")]
-Object = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
-"""Something in a Python module."""
-Rising = Annotated[tuple[Share, Share], such(lambda ends: ends[0] < ends[1], "0 < low < high < 1")]
-Ends = Annotated[tuple[float, float], such(lambda ends: ends[0] < ends[1], "low < high")]
-Levels = Annotated[tuple[str, str], such(lambda two: two[0] != two[1], "two different names")]
-Doubted = Literal[
+def _all_different(values: Sequence[object]) -> bool:
+    return len(set(values)) == len(values)
+
+
+def _rises(ends: tuple[float, float]) -> bool:
+    low, high = ends
+    return low < high
+
+
+OpenFraction = Annotated[float, Field(gt=0, lt=1)]
+"""A number between 0 and 1, without the ends."""
+NonEmptyText = Annotated[str, Field(min_length=1)]
+UniqueNames = Annotated[list[str], requirement(_all_different, "every name once")]
+ImportPath = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+"""The module and the name of a Python object, as "module:name"."""
+QuantilePair = Annotated[
+    tuple[OpenFraction, OpenFraction], requirement(_rises, "0 < low < high < 1")
+]
+RisingPair = Annotated[tuple[float, float], requirement(_rises, "low < high")]
+TwoNames = Annotated[tuple[str, str], requirement(_all_different, "two different names")]
+DoubtName = Literal[
     "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
@@ -78,71 +112,82 @@ Doubted = Literal[
 # --- where the images come from
 
 
-class KnownTruth(Strict):
+class KnownTruth(FilePart):
     """Faces of the book's own world, in which every effect is known."""
 
     kind: Literal["known-truth"] = "known-truth"
     held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
-    adult: float = Field(0.45, ge=0, le=1)  # least age of a face that takes part
-    base_faces: int = Field(400, ge=20)  # of the truth, by intervention
+    # Least age of a face that takes part, from 0 to 1.
+    adult: float = Field(0.45, ge=0, le=1)
+    # Faces on which the true effects are computed, by intervention.
+    base_faces: int = Field(400, ge=20)
 
 
-class _Found(Strict):
+class _DirectionSettings(FilePart):
     """A generator in whose codes directions are found from answers about sampled images."""
 
-    samples: int = Field(500, ge=20)  # images whose answers the directions are found from
+    # Sampled images that people answer about; the directions are fitted to their answers.
+    samples: int = Field(500, ge=20)
     # An .npz with names, normals and intercepts, in place of directions from answers; of one axis
     # also an .npy with its normal alone.
     hyperplanes: Path | None = None
-    # Of the samples' decision values: the levels.
-    quantiles: Rising = (0.1, 0.9)
-    levels: dict[str, Ends] = {}  # of an axis: low and high decision value, in place of quantiles
-    held: dict[str, Share] = {"facial_hair": 0.1, "makeup": 0.1}
-    # where they were asked about and are no axis: quantiles of the same, equal for all faces
-    adult: float = Field(0.45, ge=0, le=1)  # least age of a face, where age was asked about
+    # The low and the high level of every axis, as quantiles of the samples' decision values.
+    quantiles: QuantilePair = (0.1, 0.9)
+    # Axis → its low and high decision value, in place of the quantiles.
+    levels: dict[str, RisingPair] = {}
+    # Attribute → the quantile at which it is equal for all faces. It counts for attributes that
+    # people were asked about and that are no axes.
+    held: dict[str, OpenFraction] = {"facial_hair": 0.1, "makeup": 0.1}
+    # Least age of a face, from 0 to 1, where people were asked about the age.
+    adult: float = Field(0.45, ge=0, le=1)
 
 
-class Style(_Found):
+class StyleNetwork(_DirectionSettings):
     """Faces of somebody's style-based network, from the file of its weights."""
 
     kind: Literal["stylegan2", "eg3d"]
     weights: Path
-    truncation: float = Field(1.0, gt=0, le=1)  # 1: the population that the network learned
-    precision: Literal["float32", "bfloat16"] = "float32"  # the second is coarser
+    # 1 draws from the population that the network learned; less draws closer to its mean.
+    truncation: float = Field(1.0, gt=0, le=1)
+    # bfloat16 is faster and coarser.
+    precision: Literal["float32", "bfloat16"] = "float32"
 
 
-class Images(Strict):
+class ImageFolder(FilePart):
     """Pictures on disk, with a table that says which is which; see `generators.ImageSet`."""
 
     kind: Literal["images"]
     table: Path
 
 
-class PythonGenerator(_Found):
+class PythonGenerator(_DirectionSettings):
     """Any object with `sample` and `synthesize`, or a class of such."""
 
     kind: Literal["python"]
-    object: Object
-    version: Text  # in your words; change it when the images change
+    object: ImportPath
+    # In your words; change it when the images change.
+    version: NonEmptyText
 
 
-Generator = Annotated[KnownTruth | Style | Images | PythonGenerator, Field(discriminator="kind")]
+GeneratorSettings = Annotated[
+    KnownTruth | StyleNetwork | ImageFolder | PythonGenerator, Field(discriminator="kind")
+]
 
 
 # --- the model
 
 
-Side = Annotated[int, Field(gt=0, strict=True)]
-"""Pixels; strict, since `true` is no number of them."""
-_SIDE = TypeAdapter(Side)
-_HEIGHT_AND_WIDTH = TypeAdapter(tuple[Side, Side])
+Pixels = Annotated[int, Field(gt=0, strict=True)]
+"""A number of pixels; strict, so that `true` is none."""
+_PIXELS = TypeAdapter(Pixels)
+_HEIGHT_AND_WIDTH = TypeAdapter(tuple[Pixels, Pixels])
 
 
-def _size(value: Any) -> int | tuple[int, int]:
+def _parse_size(value: Any) -> int | tuple[int, int]:
     """The side of a square, or height and width; where these are equal, the side."""
     try:
         if not isinstance(value, list | tuple):
-            return _SIDE.validate_python(value)
+            return _PIXELS.validate_python(value)
         height, width = _HEIGHT_AND_WIDTH.validate_python(value)
     except ValidationError:
         expected = "a number of pixels, or height and width as [112, 96],"
@@ -150,13 +195,13 @@ def _size(value: Any) -> int | tuple[int, int]:
     return height if height == width else (height, width)
 
 
-Size = Annotated[int | tuple[int, int], BeforeValidator(_size)]
-"""Of an input of a network: the side of a square, or height and width, in pixels."""
-Numbers = float | tuple[float, float, float]
-"""One for all channels, or one for each."""
+InputSize = Annotated[int | tuple[int, int], BeforeValidator(_parse_size)]
+"""Of the input of a network: the side of a square, or height and width, in pixels."""
+PerChannel = float | tuple[float, float, float]
+"""One number for all channels, or one for each."""
 
 
-class Preparation(Strict):
+class Preparation(FilePart):
     """How uint8 RGB images become what a network takes; the block `input` of an audit file.
 
     A network that gets BGR for RGB, or 0–255 for 0–1, still answers, only worse, and perhaps worse
@@ -179,28 +224,33 @@ class Preparation(Strict):
         (2, 3, 112, 96)
     """
 
-    size: Size  # pixels: of height and width, or [height, width]
+    # Pixels: one number for height and width, or [height, width].
+    size: InputSize
     channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
-    range: Ends = (0.0, 1.0)  # what pixels of 0 to 255 become, before the mean
-    mean: Numbers = 0.0
-    std: Annotated[Numbers, such(lambda std: np.min(std) > 0, "positive numbers")] = 1.0
+    # What pixels of 0 to 255 become before the mean is subtracted.
+    range: RisingPair = (0.0, 1.0)
+    mean: PerChannel = 0.0
+    std: Annotated[PerChannel, requirement(lambda std: np.min(std) > 0, "positive numbers")] = 1.0
 
     @property
     def sides(self) -> tuple[int, int]:
         """Height and width of what the network takes, pixels."""
-        return (self.size, self.size) if isinstance(self.size, int) else self.size
+        if isinstance(self.size, int):
+            return self.size, self.size
+        return self.size
 
     def cut(self, images: np.ndarray) -> np.ndarray:
         """The middle of images (n, 3, height, width) that has the proportions of `size`."""
-        rows, columns = middle(*images.shape[2:], self.sides)
+        height, width = images.shape[2:]
+        rows, columns = middle(height, width, self.sides)
         return images[:, :, rows, columns]
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
-        """Prepare uint8 RGB images (n, 3, height, width).
+        """Prepare images for the network.
 
         Args:
-            images: what is prepared.
+            images: uint8 RGB (n, 3, height, width).
 
         Returns:
             float32 (n, 3, height, width) as `size` says them, or (n, height, width, 3) where the
@@ -211,36 +261,39 @@ class Preparation(Strict):
 
         pixels = torch.from_numpy(self.cut(images).astype(np.float32))
         if pixels.shape[2:] != self.sides:
-            how = {"mode": "bilinear", "antialias": True}
-            pixels = functional.interpolate(pixels, self.sides, **how).clamp(0, 255)
+            pixels = functional.interpolate(pixels, self.sides, mode="bilinear", antialias=True)
+            pixels = pixels.clamp(0, 255)
         if self.channels == "bgr":
             pixels = pixels.flip(1)
         low, high = self.range
-        after = (np.asarray(self.mean, float) - low).tolist(), self.std
-        mean, std = (torch.tensor(v).expand(3).view(3, 1, 1) for v in after)
-        ready = (pixels * ((high - low) / 255) - mean) / std
-        ready = ready.permute(0, 2, 3, 1) if self.layout == "nhwc" else ready
-        return np.ascontiguousarray(ready.numpy(), dtype=np.float32)
+        # Pixels are scaled to the width of the range; the mean brings them to its low end.
+        mean = torch.tensor((np.asarray(self.mean, float) - low).tolist())
+        mean = mean.expand(3).view(3, 1, 1)
+        std = torch.tensor(self.std).expand(3).view(3, 1, 1)
+        prepared = (pixels * ((high - low) / 255) - mean) / std
+        if self.layout == "nhwc":
+            prepared = prepared.permute(0, 2, 3, 1)
+        return np.ascontiguousarray(prepared.numpy(), dtype=np.float32)
 
 
-Column = Annotated[int, Field(ge=0, strict=True)]
+OutputColumn = Annotated[int, Field(ge=0, strict=True)]
 """One of the numbers that a model gives for an image, counted from 0."""
 
 
-class Output(Strict):
-    """Where a model's answer stands."""
+def _are_classes(columns: tuple[int, ...] | None) -> bool:
+    return columns is None or (len(columns) >= 2 and _all_different(columns))
+
+
+class Output(FilePart):
+    """Where the answer is in the output of a model."""
 
     name: str | None = None
-    index: Annotated[int, Field(strict=True)] | None = (
-        None  # column of the positive class, where there are several
-    )
-    # Columns of the classes, where the output has others too: of two the second is the positive.
+    # Column of the positive class, where the output has several columns.
+    index: Annotated[int, Field(strict=True)] | None = None
+    # Columns of the classes, where the output has others too: of two, the second is the positive.
     classes: Annotated[
-        tuple[Column, ...] | None,
-        such(
-            lambda columns: columns is None or len(columns) == len({*columns}) >= 2,
-            "two or more different columns, such as [8, 7],",
-        ),
+        tuple[OutputColumn, ...] | None,
+        requirement(_are_classes, "two or more different columns, such as [8, 7],"),
     ] = None
     activation: Literal["none", "sigmoid", "softmax"] = "none"
 
@@ -250,162 +303,194 @@ class Output(Strict):
             return self
         found = "missing" if self.index is None else self.index
         if len(self.classes) > 2:
-            expected = f"the column of the positive class, one of {[*self.classes]},"
+            expected = f"the column of the positive class, one of {list(self.classes)},"
             require(self.index in self.classes, "index", found, expected)
         else:
-            expected = f"the second of classes ({self.classes[1]}, the positive class)"
-            require(self.index in (None, self.classes[1]), "index", found, expected)
+            positive = self.classes[1]
+            expected = f"the second of classes ({positive}, the positive class)"
+            require(self.index in (None, positive), "index", found, expected)
         return self
 
 
-class _Cut(Strict):
-    threshold: float | None = None  # of a score, 0.5 by default; or of a similarity
-    fmr: Share | None = None  # verification: sets the threshold
+class _WithThreshold(FilePart):
+    # Of a score, 0.5 by default; of a recogniser, of the similarity.
+    threshold: float | None = None
+    # Of a recogniser: the false match rate that sets the threshold.
+    fmr: OpenFraction | None = None
 
     @property
-    def cut(self) -> float:
+    def score_threshold(self) -> float:
         """Score above which a classifier's answer is 1."""
         return 0.5 if self.threshold is None else self.threshold
 
 
-class _Asked(_Cut):
+class _WithPreparation(_WithThreshold):
     input: Preparation
     output: Output = Output()
 
 
-class Onnx(_Asked):
+class Onnx(_WithPreparation):
     """A model in an ONNX file."""
 
     kind: Literal["onnx"]
     path: Path
 
 
-class PythonModel(_Asked):
-    """A function of one's own."""
+class PythonModel(_WithPreparation):
+    """A Python function of the auditor's."""
 
     kind: Literal["python"]
-    version: Text  # in your words; change it when the weights change
-    function: Object
+    # In your words; change it when the weights change.
+    version: NonEmptyText
+    function: ImportPath
 
 
 def is_address(url: str) -> bool:
-    """Whether a text is an address of the web, with a host and a port that can be."""
+    """Whether a text is an address of the web with a host and, if any, a possible port."""
     try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # which `port` raises as well
+        address = urlsplit(url)
+        return address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:  # `urlsplit` and `port` raise it
         return False
 
 
-class Http(_Cut):
+class Http(_WithThreshold):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
-    url: Annotated[str, such(is_address, "an address such as https://api.example.com/face")]
-    read: Text  # where the answer stands, as "faces.0.gender.p_male"
-    version: Text
-    size: Side  # of the images that it is sent
-    headers: dict[str, str] = {}  # "env:NAME" takes a value from the environment
+    url: Annotated[str, requirement(is_address, "an address such as https://api.example.com/face")]
+    # The place of the answer in the JSON, as "faces.0.gender.p_male".
+    read: NonEmptyText
+    version: NonEmptyText
+    # Side of the images that are sent, pixels.
+    size: Pixels
+    # A value "env:NAME" is taken from the environment.
+    headers: dict[str, str] = {}
     max_calls: int = Field(ge=1)
     per_second: float = Field(5.0, gt=0)
-    timeout: float = Field(30.0, gt=0)  # seconds for one call
+    # Seconds for one call.
+    timeout: float = Field(30.0, gt=0)
     # Seconds for one image, all tries together: its calls, and the waits between them.
     total_time: float = Field(60.0, gt=0, le=86_400)
 
 
-class Table(_Cut):
-    """Scores that stand in the table of images or pairs."""
+class TableOfScores(_WithThreshold):
+    """Scores that are in the table of images or pairs already."""
 
     kind: Literal["table"] = "table"
 
 
-def is_of_scores(model: _Cut) -> bool:
-    """Whether a threshold is one of a classifier's score."""
-    return 0 <= model.cut <= 1 and model.fmr is None
+def has_score_threshold(model: _WithThreshold) -> bool:
+    """Whether the threshold of a model is one of a classifier's score."""
+    return 0 <= model.score_threshold <= 1 and model.fmr is None
 
 
-Asked = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
-Model = Annotated[Onnx | PythonModel | Http | Table, Field(discriminator="kind")]
-Scored = Annotated[Asked, such(is_of_scores, "a threshold from 0 to 1 and no fmr")]
+AskedModel = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
+ModelSettings = Annotated[Onnx | PythonModel | Http | TableOfScores, Field(discriminator="kind")]
+ScoringModel = Annotated[
+    AskedModel, requirement(has_score_threshold, "a threshold from 0 to 1 and no fmr")
+]
 
 
 # --- how directions are brought to their targets
 
 
 ON_CROPS = "gender"
-"""What is asked on crops, where there are some."""
+"""The attribute that people are asked about on crops, where a crop is set."""
+
+
+def _is_box(box: tuple[float, float, float, float]) -> bool:
+    left, top, right, bottom = box
+    return 0 <= left < right <= 1 and 0 <= top < bottom <= 1
+
+
 Crop = Annotated[
-    tuple[float, float, float, float],
-    such(lambda x: 0 <= x[0] < x[2] <= 1 and 0 <= x[1] < x[3] <= 1, "left, top, right, bottom,"),
+    tuple[float, float, float, float], requirement(_is_box, "left, top, right, bottom,")
 ]
+"""Left, top, right and bottom of a part of an image, as shares of its width and height."""
 
 
-class Calibration(Strict):
+class Calibration(FilePart):
     """Rounds of answers before the model is asked, until faces and levels reach their targets."""
 
-    crop: Crop | None = None  # shares of an image, on which gender is asked: without hair
-    # Of what people are not asked, a column for each measure.
+    # The part of an image that is shown where people are asked about gender: without hair.
+    crop: Crop | None = None
+    # Models of what people are not asked about, a column for each measure.
     readers: list[Annotated[Onnx | PythonModel, Field(discriminator="kind")]] = []
     rounds: int = Field(4, ge=1)
-    transects: int = Field(100, ge=2)  # of a round
+    # Matched faces of a round.
+    transects: int = Field(100, ge=2)
 
 
 # --- who says what a face looks like
 
 
-class Simulated(Strict):
+class SimulatedCrowd(FilePart):
     """A simulated crowd, calibrated on real annotations."""
 
     kind: Literal["simulated"] = "simulated"
     raters: int = Field(5, ge=1, le=50)
 
 
-class Export(Strict):
+class AnnotationTool(FilePart):
     """People who answer in a tool; without their export, the run writes tasks and stops."""
 
     kind: Literal["label-studio", "mturk", "ground-truth", "page"]
-    export: Path | None = None  # a file, or a folder with all exports; by default in artifacts
+    # A file, or a folder with all exports; by default a folder of the audit's artifacts.
+    export: Path | None = None
     raters: int = Field(5, ge=1)
-    size: int = Field(256, ge=16)  # of the images that people see in the face world, pixels
-    address: str | None = None  # where the images will lie: https://… of mturk, s3://… of the other
+    # Of the images that people see in the face world, pixels.
+    size: int = Field(256, ge=16)
+    # Where the images will lie: https://… of mturk, s3://… of ground-truth.
+    address: str | None = None
 
     @model_validator(mode="after")
-    def _with_address(self) -> Export:
+    def _with_address(self) -> AnnotationTool:
         start = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, "")
-        given, expected = self.address or "", f"the address that your images will have, {start}…/,"
-        require(given.startswith(start), "address", given or "missing", expected)
+        address = self.address or ""
+        expected = f"the address that your images will have, {start}…/,"
+        require(address.startswith(start), "address", address or "missing", expected)
         return self
 
 
-class Reader(Strict):
+class Reader(FilePart):
     """Classifiers of attributes in place of people; the report marks them as such."""
 
     kind: Literal["reader"]
-    models: dict[str, Scored] = Field(min_length=1)  # attribute → the model that tells it
+    # Attribute → the model that classifies images by it.
+    models: dict[str, ScoringModel] = Field(min_length=1)
 
 
-class InTable(Strict):
-    """Labels and annotated scores that stand in the table of images."""
+class TableOfLabels(FilePart):
+    """Labels and annotated scores that are in the table of images already."""
 
     kind: Literal["table"]
 
 
-People = Annotated[Simulated | Export | Reader | InTable, Field(discriminator="kind")]
+PeopleSettings = Annotated[
+    SimulatedCrowd | AnnotationTool | Reader | TableOfLabels, Field(discriminator="kind")
+]
 
 
 # --- the columns of a table, and the design
 
 
-class Columns(Strict):
-    """Names of columns; `faceaudit.file.specification.READ` says which are read of which table."""
+class ColumnNames(FilePart):
+    """Names of the columns of the user's tables.
+
+    `faceaudit.file.specification.KEYS_OF_ROUTE` says which are read from which table.
+    """
 
     image: str = "image_id"
     unit: str = "unit"
     label: str = "label"
-    answers: Names | None = Field(None, min_length=1)  # of raters, in place of a label
+    # Of raters, in place of a label.
+    answers: UniqueNames | None = Field(None, min_length=1)
     score: str = "score"
-    decision: str | None = None  # 0 or 1, in place of a score
-    error: str | None = None  # 0 or 1, in place of both and the label
+    # 0 or 1, in place of a score.
+    decision: str | None = None
+    # 0 or 1, in place of both score and label.
+    error: str | None = None
     group: str = "group"
     identity: str = "identity"
     first: str = "first"
@@ -414,21 +499,25 @@ class Columns(Strict):
     similarity: str = "similarity"
 
 
-class Design(Strict):
+class DesignSettings(FilePart):
     """What is fixed before any model is asked."""
 
-    tolerance: Share
-    transects: int | None = Field(None, ge=2)  # None: as many as the power asks for
-    power: Share = 0.8
+    tolerance: OpenFraction
+    # None: as many as the power asks for.
+    transects: int | None = Field(None, ge=2)
+    power: OpenFraction = 0.8
     seed: int = Field(1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
-    impostors: int = Field(10_000, ge=1)  # pairs of two people in a group, at most
-    consensus: Share = 0.3  # highest HCIC of people at which a pair is of one person
+    # Pairs of two people in a group, at most.
+    impostors: int = Field(10_000, ge=1)
+    # Highest HCIC of people's ratings at which a pair is of one person.
+    consensus: OpenFraction = 0.3
 
 
-class Target(Strict):
+class TargetPopulation(FilePart):
     """A population that the error rates are carried over to: a row per person."""
 
-    name: Text
+    name: NonEmptyText
     table: Path
-    by: list[str] = []  # axes whose levels are compared
+    # Axes whose levels are compared.
+    by: list[str] = []

@@ -16,36 +16,107 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.file import parts
-from faceaudit.file.parts import Export, Http, Images, KnownTruth, Reader, Table, Text, require
+from faceaudit.file.parts import (
+    AnnotationTool,
+    Http,
+    ImageFolder,
+    KnownTruth,
+    NonEmptyText,
+    Reader,
+    TableOfScores,
+    require,
+)
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import composed, paths_on_disk
 
-OWN = ("image_id", "identity", "label", "score", "error", "no_answer")
-"""Columns of a table of portraits once it is read."""
+PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answer")
+"""Columns of a table of portraits once it is read; axes and covariates have other names."""
 MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
-CLASSIFICATION, PORTRAITS = "classification", "set of portraits"
-IMAGES, PAIRS = "verification of images", "verification of pairs"
-EVERY = "name kind question columns model design accept design.tolerance design.seed "
-READ = {
-    CLASSIFICATION: "axes attribute classes placebos annotated images target generator people "
-    "calibration columns.image columns.unit columns.label columns.answers columns.score "
-    "columns.decision design.transects design.power design.incomplete",
-    IMAGES: "images reference people columns.image columns.identity columns.group columns.unit "
-    "design.impostors design.consensus",
-    PORTRAITS: "axes classes covariates images transects columns.image columns.identity "
-    "columns.label columns.answers columns.score columns.decision columns.error",
-    PAIRS: "pairs reference columns.group columns.first columns.second columns.same "
-    "columns.similarity",
+CLASSIFICATION = "classification"
+PORTRAITS = "set of portraits"
+VERIFICATION_OF_IMAGES = "verification of images"
+VERIFICATION_OF_PAIRS = "verification of pairs"
+KEYS_OF_EVERY_ROUTE = (
+    "name",
+    "kind",
+    "question",
+    "columns",
+    "model",
+    "design",
+    "accept",
+    "design.tolerance",
+    "design.seed",
+)
+KEYS_OF_ROUTE = {
+    CLASSIFICATION: (
+        "axes",
+        "attribute",
+        "classes",
+        "placebos",
+        "annotated",
+        "images",
+        "target",
+        "generator",
+        "people",
+        "calibration",
+        "columns.image",
+        "columns.unit",
+        "columns.label",
+        "columns.answers",
+        "columns.score",
+        "columns.decision",
+        "design.transects",
+        "design.power",
+        "design.incomplete",
+    ),
+    VERIFICATION_OF_IMAGES: (
+        "images",
+        "reference",
+        "people",
+        "columns.image",
+        "columns.identity",
+        "columns.group",
+        "columns.unit",
+        "design.impostors",
+        "design.consensus",
+    ),
+    PORTRAITS: (
+        "axes",
+        "classes",
+        "covariates",
+        "images",
+        "transects",
+        "columns.image",
+        "columns.identity",
+        "columns.label",
+        "columns.answers",
+        "columns.score",
+        "columns.decision",
+        "columns.error",
+    ),
+    VERIFICATION_OF_PAIRS: (
+        "pairs",
+        "reference",
+        "columns.group",
+        "columns.first",
+        "columns.second",
+        "columns.same",
+        "columns.similarity",
+    ),
 }
-"""Kind of audit → keys of the file that count, besides those of every kind; another is refused."""
-EXPECTED = {
+"""Route of an audit → the keys of the file that count, besides those of every route."""
+_KEYS_WITH_VALUES = "keys with values"
+EXPECTED_BY_FAULT = {
     "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
-    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type"), "keys with values"),
+    "model_type": _KEYS_WITH_VALUES,
+    "model_attributes_type": _KEYS_WITH_VALUES,
+    "dict_type": _KEYS_WITH_VALUES,
 }
 """Kind of fault → what was expected, where pydantic's own words are a programmer's."""
 
 
-class Specification(parts.Strict):
+class Specification(parts.FilePart):
     """What `audits/<name>.yml` holds.
 
     Attributes:
@@ -53,16 +124,16 @@ class Specification(parts.Strict):
         kind: "classification", "verification", or "portraits": pictures that somebody found.
         question: what the audit asks, in words.
         generator: of the faces, by kind.
-        people: who says what the faces show, by kind.
-        calibration: of a generator of one's own, what is done before the model is asked so that an
-            axis moves itself alone.
+        people: who rates what the faces show, by kind.
+        calibration: of the auditor's own generator, rounds of answers before the model is asked,
+            after which an axis moves itself alone.
         model: that is audited, by kind.
         columns: names of columns in the user's tables.
         design: tolerance, sizes and seed.
         axes: attribute → names of its low and its high level; a list of attributes of the book
             takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are made by.
         covariates: of portraits, columns that differences are adjusted for besides the axes.
-        attribute: what the model tells, which people are asked about too.
+        attribute: what the model classifies faces by, which people are asked about too.
         classes: names of the answers 0 and 1.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
@@ -77,151 +148,224 @@ class Specification(parts.Strict):
 
     Example:
         >>> design = {"tolerance": 0.05}
-        >>> one = Specification(name="mine", question="?", axes=["gender"], design=design)
-        >>> one.axes["gender"], one.generator.kind, one.model.kind
+        >>> audit = Specification(name="mine", question="?", axes=["gender"], design=design)
+        >>> audit.axes["gender"], audit.generator.kind, audit.model.kind
         (('female', 'male'), 'known-truth', 'table')
     """
 
     name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
     kind: Literal["classification", "verification", "portraits"] = "classification"
-    question: Text
-    axes: dict[str, parts.Levels] = Field({})
-    covariates: parts.Names = Field([])
+    question: NonEmptyText
+    axes: dict[str, parts.TwoNames] = Field({})
+    covariates: parts.UniqueNames = Field([])
     attribute: str = "gender"
-    classes: parts.Levels = ("0", "1")
-    placebos: dict[str, parts.Levels] = Field({})
-    annotated: parts.Names = Field([])
+    classes: parts.TwoNames = ("0", "1")
+    placebos: dict[str, parts.TwoNames] = Field({})
+    annotated: parts.UniqueNames = Field([])
     images: Path | None = None
     transects: Path | None = None
     pairs: Path | None = None
-    columns: parts.Columns = parts.Columns()
+    columns: parts.ColumnNames = parts.ColumnNames()
     reference: str | None = None
-    target: parts.Target | None = None
-    generator: parts.Generator = KnownTruth()
-    people: parts.People = parts.Simulated()
-    calibration: parts.Calibration = None  # where it is missing; an empty one is a mistake
-    model: parts.Model = Table()
-    design: parts.Design
-    accept: list[parts.Doubted] = Field([])
+    target: parts.TargetPopulation | None = None
+    generator: parts.GeneratorSettings = KnownTruth()
+    people: parts.PeopleSettings = parts.SimulatedCrowd()
+    # None where the key is missing; a key without a value is a mistake.
+    calibration: parts.Calibration = None
+    model: parts.ModelSettings = TableOfScores()
+    design: parts.DesignSettings
+    accept: list[parts.DoubtName] = Field([])
     _path: Path = PrivateAttr(default=Path("audit.yml"))
 
     @field_validator("axes", "placebos", mode="before")
     @classmethod
-    def _named(cls, value: Any) -> Any:
-        if not isinstance(value, list):
-            return value
-        return {one: LEVEL_NAMES.get(one, (f"low {one}", f"high {one}")) for one in map(str, value)}
+    def _with_level_names(cls, axes: Any) -> Any:
+        """Names of the levels, where the file lists attributes alone."""
+        if not isinstance(axes, list):
+            return axes
+        levels = {}
+        for attribute in map(str, axes):
+            plain_names = (f"low {attribute}", f"high {attribute}")
+            levels[attribute] = LEVEL_NAMES.get(attribute, plain_names)
+        return levels
 
     @model_validator(mode="after")
-    def _fitting(self) -> Specification:
-        given, known = {*self.model_fields_set}, (EVERY + READ[self.route]).split()
-        for part in ("columns", "design"):
-            given |= {f"{part}.{key}" for key in getattr(self, part).model_fields_set}
-        for other in sorted(given.difference(known)):
-            raise ValueError(f"{other} is given, a {self.route} takes {', '.join(known)}")
+    def _check_keys_together(self) -> Specification:
+        """Raise InputError where keys do not go together."""
+        self._check_keys_of_route()
         if self.kind == "verification":
-            self._recogniser_fits()
+            self._check_recogniser()
         elif self.kind == "portraits":
-            self._portraits_fit()
+            self._check_portraits()
         elif self.images is None:
-            self._people_fit()
+            self._check_people()
         else:
-            kind, own = self.model.kind, {"generator", "people", "calibration"}
+            kind = self.model.kind
             require(kind == "table", "model.kind", kind, "table, with images")
-            found = "given besides generator, people or calibration"
-            require(not self.model_fields_set & own, "images", found, "one or the other")
+            alternatives = {"generator", "people", "calibration"}
+            require(
+                self.model_fields_set.isdisjoint(alternatives),
+                "images",
+                "given besides generator, people or calibration",
+                "one or the other",
+            )
         if self.kind != "verification":
-            self._classifier_fits()
+            self._check_classifier()
         return self
 
-    def _classifier_fits(self) -> None:
-        """Raise ValueError where a classifier cannot be judged along these axes."""
-        cut, axes = f"{self.model.cut:g}", self.axes
-        expected = "a score from 0 to 1, without fmr,"
-        require(parts.is_of_scores(self.model), "model.threshold", cut, expected)
-        n, expected = len(axes) + len(self.placebos), f"1 to {MOST_AXES} with the placebos"
-        require(bool(axes) and n <= MOST_AXES, "axes", f"of {n} attributes", expected)
-        own = axes.keys().isdisjoint(self.placebos)
-        require(own, "placebos", "also an axis", "other attributes")
-        said = {"score", "decision", "error"} & self.columns.model_fields_set
-        given = [*sorted(f"columns.{one}" for one in said)]
-        given += ["a model"] * (self.model.kind != "table")
-        if len(given) > 1:
-            raise ValueError(f"{given[0]} is given besides {given[1]}, one of them was expected")
+    def _check_keys_of_route(self) -> None:
+        """Raise InputError where the file has a key that this kind of audit does not read."""
+        keys = set(self.model_fields_set)
+        keys.update(f"columns.{key}" for key in self.columns.model_fields_set)
+        keys.update(f"design.{key}" for key in self.design.model_fields_set)
+        known = KEYS_OF_EVERY_ROUTE + KEYS_OF_ROUTE[self.route]
+        for key in sorted(keys.difference(known)):
+            expected = ", ".join(known)
+            raise InputError(
+                f"{key} is given, a {self.route} takes {expected}", field=key, expected=expected
+            )
+
+    def _check_classifier(self) -> None:
+        """Raise InputError where a classifier cannot be judged along these axes."""
+        require(
+            parts.has_score_threshold(self.model),
+            "model.threshold",
+            f"{self.model.score_threshold:g}",
+            "a score from 0 to 1, without fmr,",
+        )
+        number = len(self.axes) + len(self.placebos)
+        require(
+            bool(self.axes) and number <= MOST_AXES,
+            "axes",
+            f"of {number} attributes",
+            f"1 to {MOST_AXES} with the placebos",
+        )
+        different = self.axes.keys().isdisjoint(self.placebos)
+        require(different, "placebos", "also an axis", "other attributes")
+        self._check_one_source_of_answers()
         for name in self.target.by if self.target else []:
-            require(name in axes, "target.by", repr(name), "one of the axes")
+            require(name in self.axes, "target.by", repr(name), "one of the axes")
 
-    def _portraits_fit(self) -> None:
-        """Raise ValueError where it is not clear which portraits count, or what the model says."""
+    def _check_one_source_of_answers(self) -> None:
+        """Raise InputError where scores, decisions, errors or a model are given together."""
+        columns = {"score", "decision", "error"} & self.columns.model_fields_set
+        sources = [f"columns.{column}" for column in sorted(columns)]
+        if self.model.kind != "table":
+            sources.append("a model")
+        if len(sources) > 1:
+            raise InputError(
+                f"{sources[0]} is given besides {sources[1]}, one of them was expected",
+                field=sources[0],
+                found=f"given besides {sources[1]}",
+                expected="one of them",
+            )
+
+    def _check_portraits(self) -> None:
+        """Raise InputError where the table is missing or two of its columns have one name."""
         require(self.images is not None, "images", "missing", "the table of portraits")
-        every = [*self.axes, *self.covariates, *OWN]
-        expected = f"names that differ from each other and from {', '.join(OWN)}"
-        require(len({*every}) == len(every), "axes or covariates", "a name twice", expected)
+        names = [*self.axes, *self.covariates, *PORTRAIT_COLUMNS]
+        require(
+            len(set(names)) == len(names),
+            "axes or covariates",
+            "a name twice",
+            f"names that differ from each other and from {', '.join(PORTRAIT_COLUMNS)}",
+        )
 
-    def _people_fit(self) -> None:
-        """Raise ValueError where these people cannot say what the audit needs."""
-        people, source = self.people, self.generator
+    def _check_people(self) -> None:
+        """Raise InputError where these people cannot answer what the audit needs."""
+        people = self.people
+        source = self.generator
         kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(source.kind, [])
-        kinds = [*kinds, *get_args(Export.model_fields["kind"].annotation), "reader"]
-        found = people.kind if "people" in self.model_fields_set else "missing"
-        found = f"{found} with generator {source.kind}"
+        kinds = [*kinds, *_kinds_of_tools(), "reader"]
+        kind = people.kind if "people" in self.model_fields_set else "missing"
+        found = f"{kind} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
-        sampled = not isinstance(source, KnownTruth | Images)
-        ready, keys = getattr(source, "hyperplanes", None), source.model_fields_set
-        asked = self.asked_of_samples if sampled and not ready else self.asked
-        for name in source.held if sampled and "held" in keys and not ready else []:
-            require(name in asked, "generator.held", name, f"one of {', '.join(asked)}")
-        for name in source.levels if sampled else []:
-            require(name in self.axes, "generator.levels", name, f"one of {', '.join(self.axes)}")
+        finds_directions = not isinstance(source, KnownTruth | ImageFolder)
+        if finds_directions:
+            self._check_directions()
         if self.calibration:
-            require(not ready, "calibration", "given besides hyperplanes", "one or the other")
-            found = f"given with generator {source.kind}"
-            require(sampled, "calibration", found, "stylegan2, eg3d or python")
-            several, found = getattr(people, "raters", 1) > 1, f"{people.kind} with calibration"
-            require(several, "people", found, "two or more who answer about each image")
-        for name in asked:
-            if isinstance(people, Export | parts.Simulated):
-                known = f"one of {', '.join(ATTRIBUTES)}"
-                require(name in ATTRIBUTES, "attribute, axes or annotated", repr(name), known)
+            self._check_calibration(finds_directions)
+        hyperplanes = getattr(source, "hyperplanes", None)
+        if finds_directions and not hyperplanes:
+            attributes = self.rated_attributes_of_samples
+        else:
+            attributes = self.rated_attributes
+        for name in attributes:
+            if isinstance(people, AnnotationTool | parts.SimulatedCrowd):
+                expected = f"one of {', '.join(ATTRIBUTES)}"
+                field = "attribute, axes or annotated"
+                require(name in ATTRIBUTES, field, repr(name), expected)
             elif isinstance(people, Reader):
                 require(name in people.models, f"people.models.{name}", "missing", "its model")
 
-    def _recogniser_fits(self) -> None:
-        """Raise ValueError where a recogniser cannot be asked, or its answers not be judged."""
-        model, asked = self.model, self.model.kind != "table"
-        one = (self.images is None) != (self.pairs is None)
-        require(one, "images or pairs", "given twice or missing", "one of the two tables")
+    def _check_directions(self) -> None:
+        """Raise InputError where what is held or the levels are of unknown attributes."""
+        source = self.generator
+        if "held" in source.model_fields_set and not source.hyperplanes:
+            attributes = self.rated_attributes_of_samples
+            for name in source.held:
+                expected = f"one of {', '.join(attributes)}"
+                require(name in attributes, "generator.held", name, expected)
+        for name in source.levels:
+            require(name in self.axes, "generator.levels", name, f"one of {', '.join(self.axes)}")
+
+    def _check_calibration(self, finds_directions: bool) -> None:
+        """Raise InputError where a calibration has no directions to move, or too few answers."""
+        hyperplanes = getattr(self.generator, "hyperplanes", None)
+        require(not hyperplanes, "calibration", "given besides hyperplanes", "one or the other")
+        found = f"given with generator {self.generator.kind}"
+        require(finds_directions, "calibration", found, "stylegan2, eg3d or python")
+        several = getattr(self.people, "raters", 1) > 1
+        found = f"{self.people.kind} with calibration"
+        require(several, "people", found, "two or more who answer about each image")
+
+    def _check_recogniser(self) -> None:
+        """Raise InputError where a recogniser cannot be asked, or its answers not be judged."""
+        model = self.model
+        of_model = model.kind != "table"
+        one_table = (self.images is None) != (self.pairs is None)
+        require(one_table, "images or pairs", "given twice or missing", "one of the two tables")
         require(self.reference is not None, "reference", "missing", "the name of a group")
-        wanted = "table, with pairs," if self.pairs else "a model that can be asked, with images,"
-        require(asked == (self.pairs is None), "model.kind", model.kind, wanted)
-        one = (model.threshold is None) != (model.fmr is None)
-        require(one, "model", "without one threshold", "either model.threshold or model.fmr")
-        if asked and model.threshold is not None:
-            fits, found = -1 <= model.threshold <= 1, f"{model.threshold:g}"
-            require(fits, "model.threshold", found, "a cosine similarity from -1 to 1")
+        asked_model = "a model that can be asked, with images,"
+        expected = "table, with pairs," if self.pairs else asked_model
+        require(of_model == (self.pairs is None), "model.kind", model.kind, expected)
+        one_threshold = (model.threshold is None) != (model.fmr is None)
+        expected = "either model.threshold or model.fmr"
+        require(one_threshold, "model", "without one threshold", expected)
+        if of_model and model.threshold is not None:
+            require(
+                -1 <= model.threshold <= 1,
+                "model.threshold",
+                f"{model.threshold:g}",
+                "a cosine similarity from -1 to 1",
+            )
         if "people" in self.model_fields_set:
-            kinds, people = get_args(Export.model_fields["kind"].annotation), self.people
+            people = self.people
+            kinds = _kinds_of_tools()
             require(people.kind in kinds, "people.kind", people.kind, f"one of {', '.join(kinds)}")
             require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
-        unused = getattr(model, "output", parts.Output()).model_fields_set - {"name"}
-        require(not unused, "model.output", "more than a name", "no index or activation")
+        output = getattr(model, "output", parts.Output())
+        only_a_name = output.model_fields_set <= {"name"}
+        require(only_a_name, "model.output", "more than a name", "no index or activation")
 
     @property
     def route(self) -> str:
-        """Which way through an audit the file takes, a key of `READ`."""
-        if self.kind != "verification":
-            return PORTRAITS if self.kind == "portraits" else CLASSIFICATION
-        return PAIRS if self.images is None else IMAGES
+        """The way of the audit through the program, a key of `KEYS_OF_ROUTE`."""
+        if self.kind == "classification":
+            return CLASSIFICATION
+        if self.kind == "portraits":
+            return PORTRAITS
+        return VERIFICATION_OF_PAIRS if self.images is None else VERIFICATION_OF_IMAGES
 
     @property
-    def asked(self) -> list[str]:
-        """What people are asked about the images that the model is shown."""
-        return [*dict.fromkeys([self.attribute, *self.annotated])]
+    def rated_attributes(self) -> list[str]:
+        """Attributes that people rate in the images that the model is shown, each once."""
+        return list(dict.fromkeys([self.attribute, *self.annotated]))
 
     @property
-    def asked_of_samples(self) -> list[str]:
-        """What people are asked about sampled images, where directions are found from that."""
-        return [*dict.fromkeys([*self.axes, *self.asked])]
+    def rated_attributes_of_samples(self) -> list[str]:
+        """Attributes that people rate in sampled images, which directions are found from."""
+        return list(dict.fromkeys([*self.axes, *self.rated_attributes]))
 
     @property
     def path(self) -> Path:
@@ -231,11 +375,17 @@ class Specification(parts.Strict):
     @property
     def size(self) -> int:
         """Height and width of the square images that a model of this size is shown, pixels."""
-        return self.model.size if isinstance(self.model, Http) else max(self.model.input.sides)
+        if isinstance(self.model, Http):
+            return self.model.size
+        return max(self.model.input.sides)
 
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]
+
+
+def _kinds_of_tools() -> tuple[str, ...]:
+    return get_args(AnnotationTool.model_fields["kind"].annotation)
 
 
 def read_specification(path: str | Path) -> Specification:
@@ -248,42 +398,86 @@ def read_specification(path: str | Path) -> Specification:
         What it says, with all defaults.
 
     Raises:
-        ValueError: the file is missing or no YAML, or a field is unknown, missing or not allowed;
-            the sentence names the file, the field, what stood there and what is allowed.
+        InputError: the file is missing or no YAML, or a field is unknown, missing or not allowed;
+            the sentence names the file, the field, its value and what is allowed.
     """
     path = Path(path)
     if not path.is_file():
-        raise ValueError(f"{path}: no such audit file; audits/example.yml is one to copy")
+        raise InputError(
+            f"{path}: no such audit file; audits/example.yml is one to copy",
+            field=str(path),
+            expected="an audit file",
+        )
     try:
         content = yaml.safe_load(composed(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        where = getattr(error, "problem_mark", None)
-        line = f", line {where.line + 1}" if where else ""
-        raise ValueError(f"{path}{line}: this is no YAML that can be read") from None
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        raise InputError(
+            f"{path}{line}: this is no YAML that can be read",
+            field=f"{path}{line}",
+            expected="YAML",
+        ) from None
     try:
-        found = Specification.model_validate(content)
+        specification = Specification.model_validate(content)
     except ValidationError as error:
-        raise ValueError(f"{path}: {describe_validation_error(error)}") from None
-    found._path = path
-    return found
+        raise _fault_of_file(path, error) from None
+    specification._path = path
+    return specification
 
 
-def describe_validation_error(error: ValidationError) -> str:
-    """The first fault of a file in one sentence: the field, what stood there, what is allowed."""
-    fault = error.errors()[0]
-    kind, more, loc = fault["type"], fault.get("ctx", {}), fault["loc"]
-    # pydantic names the member of a union that was tried, which is no key of the file.
-    tags = {1} if loc and loc[0] in ("generator", "people", "model") else set()
-    tags = {1, 4} if loc[2:3] == ("models",) else {3} if loc[1:2] == ("readers",) else tags
-    field = ".".join(str(part) for k, part in enumerate(loc) if k not in tags)
+def _fault_of_file(path: Path, error: ValidationError) -> InputError:
+    """The first fault of a file in one sentence: the field, its value, what is allowed."""
+    details = error.errors()[0]
+    kind = details["type"]
+    context = details.get("ctx", {})
+    field = _key_of_file(details["loc"])
     if kind == "value_error":
-        return f"{field}.{more['error']}".removeprefix(".")
-    if kind in ("missing", "union_tag_not_found"):
-        return f"{field}{'.kind' * (kind != 'missing')} is missing"
+        return _fault_of_part(path, field, context["error"])
+    if kind == "missing":
+        return InputError(f"{path}: {field} is missing", field=field)
+    if kind == "union_tag_not_found":
+        field = f"{field}.kind"
+        return InputError(f"{path}: {field} is missing", field=field)
     if kind == "union_tag_invalid":
-        return f"{field}.kind is {more['tag']}, one of {more['expected_tags']} was expected"
-    expected = re.sub(r"^\w+ should (be|have|match) ", "", fault["msg"])
-    expected = EXPECTED.get(kind, expected)
-    if kind == "too_long" and field.startswith(("axes", "placebos")):
-        expected = "two of the levels (write one audit for each pair of them)"
-    return f"{field or 'the file'} is {fault['input']!r}, {expected} was expected"
+        field = f"{field}.kind"
+        found = context["tag"]
+        expected = f"one of {context['expected_tags']}"
+    else:
+        field = field or "the file"
+        found = details["input"]
+        expected = EXPECTED_BY_FAULT.get(kind)
+        if kind == "too_long" and field.startswith(("axes", "placebos")):
+            expected = "two of the levels (write one audit for each pair of them)"
+        elif expected is None:
+            expected = re.sub(r"^\w+ should (be|have|match) ", "", details["msg"])
+    found_text = found if kind == "union_tag_invalid" else repr(found)
+    message = f"{path}: {field} is {found_text}, {expected} was expected"
+    return InputError(message, field=field, found=found, expected=expected)
+
+
+def _fault_of_part(path: Path, part: str, error: InputError) -> InputError:
+    """A fault that a validator of a part raised, with the part's own place before it."""
+    prefix = f"{part}." if part else ""
+    return InputError(
+        f"{path}: {prefix}{error}",
+        field=f"{prefix}{error.field}",
+        found=error.found,
+        expected=error.expected,
+    )
+
+
+def _key_of_file(location: tuple[str | int, ...]) -> str:
+    """The key of a file with the keys above it, of pydantic's location of a fault.
+
+    pydantic also names the kind of generator, people or model that was tried, which is no key.
+    """
+    if location[2:3] == ("models",):
+        kinds = {1, 4}  # people, kind of people, models, attribute, kind of its model
+    elif location[1:2] == ("readers",):
+        kinds = {3}  # calibration, readers, number, kind of model
+    elif location[:1] in (("generator",), ("people",), ("model",)):
+        kinds = {1}
+    else:
+        kinds = set()
+    return ".".join(str(key) for place, key in enumerate(location) if place not in kinds)

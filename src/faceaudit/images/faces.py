@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.file.parts import Images, KnownTruth
+from faceaudit.file.parts import ImageFolder, KnownTruth
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows, read_matched_images
+from faceaudit.frames import InputTables, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
 from faceaudit.images import rated
 from faceaudit.images.directions import (
@@ -96,6 +96,7 @@ def make_labelled_images(
     say: Notify,
     device: str,
     pictures: MakeImages | None = None,
+    tables: InputTables | None = None,
 ) -> LabelledImages:
     """Make or read the images of an audit, and get their labels.
 
@@ -109,6 +110,7 @@ def make_labelled_images(
         say: takes a sentence after every stage.
         device: "cpu" or "cuda", where networks of files compute.
         pictures: makes the images of the kind known-truth.
+        tables: of the audit file; without them, they are read.
 
     Raises:
         InputError: the audit file names a world of faces, and there are no `pictures` of one; or
@@ -117,8 +119,9 @@ def make_labelled_images(
     """
     source = specification.generator
     units = plan["sizes"]["units"]
-    if isinstance(source, Images):
-        faces = _images_of_folder(specification, folder)
+    if isinstance(source, ImageFolder):
+        tables = tables or InputTables(specification)
+        faces = _images_of_folder(specification, folder, tables)
     elif not isinstance(source, KnownTruth):
         return _images_of_generator(specification, plan, folder, model, say, device)
     elif pictures is not None:
@@ -140,7 +143,14 @@ def make_labelled_images(
     if faces.images_for_people is not None:
         images_for_people = faces.images_for_people()
     labels = ask_for_labels(
-        specification, images_for_people, specification.asked, folder, model, say, device=device
+        specification,
+        images_for_people,
+        specification.rated_attributes,
+        folder,
+        model,
+        say,
+        device=device,
+        tables=tables,
     )
     report_arguments = {
         "people": [labels.people_record | {"stage": "matched images"}],
@@ -151,9 +161,11 @@ def make_labelled_images(
     return LabelledImages(labelled, faces.images, faces.source, faces.truth, report_arguments)
 
 
-def _images_of_folder(specification: Specification, folder: Path) -> AuditImages:
+def _images_of_folder(
+    specification: Specification, folder: Path, tables: InputTables
+) -> AuditImages:
     """The pictures on disk that an audit file names; the folder keeps them as one array."""
-    index, pictures = open_images(specification)
+    index, pictures = open_images(specification, tables)
     return AuditImages(
         index=index,
         images=synthesize_to_store(pictures, pictures.codes, folder / "images.npy"),
@@ -163,15 +175,16 @@ def _images_of_folder(specification: Specification, folder: Path) -> AuditImages
     )
 
 
-def open_images(specification: Specification) -> tuple[pd.DataFrame, ImageSet]:
+def open_images(specification: Specification, tables: InputTables) -> tuple[pd.DataFrame, ImageSet]:
     """The pictures on disk that an audit file names: a row per image, and the pictures.
 
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
     placebo, with its levels by name.
     """
-    table = specification.beside(specification.generator.table)
-    index = read_matched_images(Rows.read(table), FILE_COLUMN, specification)
-    return index.reset_index(drop=True), pictures_of(specification, table, FILE_COLUMN)
+    table = specification.generator.table
+    rows = tables.rows(table)
+    index = read_matched_images(rows, FILE_COLUMN, specification).reset_index(drop=True)
+    return index, pictures_of(specification, specification.beside(table), FILE_COLUMN, rows)
 
 
 def _images_of_generator(
@@ -207,7 +220,9 @@ def _images_of_generator(
     images = views.synthesize(transect_codes, rated.TRANSECTS)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     calibration = specification.calibration
-    attributes = specification.asked_of_samples if calibration else specification.asked
+    attributes = specification.rated_attributes
+    if calibration:
+        attributes = specification.rated_attributes_of_samples
     whole_labels, labels = views.rate(images, rated.TRANSECTS, attributes)
     gate = calibration_gate(fitted, views, steps, labels) if calibration else None
     if gate and not gate["passed"]:
@@ -301,7 +316,7 @@ def _directions_from_answers(
         )
     check_model(model, samples)
     measures = views.measure(samples)  # before people answer: a reader may fail
-    _, labels = views.rate(samples, "samples", specification.asked_of_samples)
+    _, labels = views.rate(samples, "samples", specification.rated_attributes_of_samples)
     reader_hashes = {reader.name: reader.hash for reader in views.readers}
     views.people_records[0].setdefault("readers", reader_hashes)
     fitted = find_directions(codes, labels.scores, specification, measures)

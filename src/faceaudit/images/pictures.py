@@ -48,6 +48,7 @@ class ImageSet:
         file: the column of the files.
         whole: every unit must have an image at each combination of levels. False for a set from
             which images were dropped; estimators then report how many pairs lack one.
+        rows: of the table, where they were read before.
 
     Attributes:
         latent_dim: 1.
@@ -74,10 +75,11 @@ class ImageSet:
         device: str = "cpu",
         file: str = FILE_COLUMN,
         whole: bool = True,
+        rows: Rows | None = None,
     ) -> None:
         self.device = arguments.resolve_device(device)
         self._table = Path(table)
-        frame = Rows.read(self._table).frame
+        frame = (rows or Rows.read(self._table)).frame
         columns = list(dict.fromkeys([file, unit, *levels]))
         try:
             arguments.require_columns(frame, columns)
@@ -262,14 +264,15 @@ def _index_of_images(
     return index.reset_index(drop=True)
 
 
-def pictures_of(specification: Specification, table: Path, file: str) -> ImageSet:
+def pictures_of(specification: Specification, table: Path, file: str, rows: Rows) -> ImageSet:
     """Open the pictures of a table of an audit.
 
     Args:
         specification: of the audit; a model on the network sets the size of the pictures.
         table: that names the files.
         file: its column of the files; the other columns are not read here.
+        rows: of the table, which were read before.
     """
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
-    return ImageSet(table, {}, unit=file, file=file, size=size)
+    return ImageSet(table, {}, unit=file, file=file, size=size, rows=rows)

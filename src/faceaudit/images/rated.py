@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from faceaudit.file.parts import ON_CROPS, Crop, Style
+from faceaudit.file.parts import ON_CROPS, Crop, StyleNetwork
 from faceaudit.file.specification import Specification
 from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator, synthesize_to_store
@@ -56,7 +56,7 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
     Raises:
         InputError: the object of Python is no generator.
     """
-    if isinstance(specification.generator, Style):
+    if isinstance(specification.generator, StyleNetwork):
         return _style_generator(specification, device)
     return _python_generator(specification)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faceaudit.file.parts import Http, Model
+from faceaudit.file.parts import Http, ModelSettings
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import BlackBox, Reading, ask_and_keep, require_answers
 from faceaudit.models.local import ANSWER_TOLERANCE, CHECKED_IMAGES, LocalModel, local_model
@@ -12,7 +12,7 @@ from faceaudit.utils.errors import InputError
 
 
 def model_of(
-    specification: Specification, part: Model | None = None, device: str = "cpu"
+    specification: Specification, part: ModelSettings | None = None, device: str = "cpu"
 ) -> BlackBox:
     """Open a model that an audit file describes.
 

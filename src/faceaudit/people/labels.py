@@ -19,9 +19,9 @@ from faceaudit.annotations.ground_truth import MANIFEST
 from faceaudit.annotations.ingest import Ingest
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.effects import error_rates
-from faceaudit.file.parts import Export, InTable, Reader
+from faceaudit.file.parts import AnnotationTool, Reader, TableOfLabels
 from faceaudit.file.specification import Specification
-from faceaudit.frames import Rows
+from faceaudit.frames import InputTables
 from faceaudit.models.answers import BlackBox, Notify
 from faceaudit.models.asking import ask, model_of
 from faceaudit.people.tasks import Questionnaire
@@ -77,6 +77,7 @@ def ask_for_labels(
     say: Notify,
     stage: str = "",
     device: str = "cpu",
+    tables: InputTables | None = None,
 ) -> Labels:
     """What people, a reader or the table of an audit say of images.
 
@@ -89,14 +90,15 @@ def ask_for_labels(
         say: takes a sentence on who it was.
         stage: of an audit that asks several times, such as "samples" and "transects".
         device: on which a reader's file computes.
+        tables: of the audit file; without them, they are read.
 
     Raises:
         PeopleNeeded: people have to answer first.
         InputError: a fault of the table, an export or a reader.
     """
     people = specification.people
-    if isinstance(people, InTable):
-        labels = _labels_in_table(specification)
+    if isinstance(people, TableOfLabels):
+        labels = _labels_in_table(specification, tables or InputTables(specification))
         say("people: labels stand in the table")
     elif isinstance(people, Reader):
         readers = _open_readers(specification, attributes, model, device)
@@ -109,9 +111,9 @@ def ask_for_labels(
     return labels
 
 
-def _labels_in_table(specification: Specification) -> Labels:
+def _labels_in_table(specification: Specification, tables: InputTables) -> Labels:
     """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
-    rows = Rows.read(specification.beside(specification.generator.table))
+    rows = tables.rows(specification.generator.table)
     label_columns = specification.columns.answers or [specification.columns.label]
     rows.require([*label_columns, *specification.annotated])
     scores = rows.shares(specification.annotated)
@@ -143,7 +145,7 @@ def _labels_by_readers(
     """Scores by classifiers, whose own threshold becomes 0.5; the folder keeps their answers."""
     scores = {}
     for name, reader in readers.items():
-        threshold = specification.people.models[name].cut
+        threshold = specification.people.models[name].score_threshold
         scores[name] = np.interp(ask(reader, images, folder), [0, threshold, 1], [0, 0.5, 1])
     hashes = {name: reader.hash for name, reader in readers.items()}
     record = {"kind": "reader", "readers": hashes}
@@ -262,7 +264,7 @@ def pair_labels_by_people(
 
 
 def _people_record(
-    people: Export, report: pd.DataFrame, n_people: int, n_answers: int, files: list[Path]
+    people: AnnotationTool, report: pd.DataFrame, n_people: int, n_answers: int, files: list[Path]
 ) -> dict[str, Any]:
     """The row of the part `people` of the report.
 

@@ -16,7 +16,7 @@ from faceaudit.annotations.ground_truth import MANIFEST
 from faceaudit.annotations.label_studio import SHOWN, labelling_config
 from faceaudit.annotations.rating_page import write_pages
 from faceaudit.annotations.schema import hidden_names
-from faceaudit.file.parts import Export
+from faceaudit.file.parts import AnnotationTool
 from faceaudit.file.specification import Specification
 from faceaudit.utils.files import atomic, write_text
 
@@ -145,7 +145,7 @@ def _words(path: Path) -> set[str]:
 
 
 def write_tasks(
-    images: np.ndarray, names: list[str], questions: Questions, people: Export, folder: Path
+    images: np.ndarray, names: list[str], questions: Questions, people: AnnotationTool, folder: Path
 ) -> str:
     """Write what people need to answer about images, for the tool that the audit file names.
 
@@ -185,7 +185,7 @@ def _write_pictures(pictures: Mapping[str, np.ndarray], folder: Path) -> None:
 
 
 def _task_files(
-    names: list[str], questions: Questions, people: Export, width: int
+    names: list[str], questions: Questions, people: AnnotationTool, width: int
 ) -> dict[str, str]:
     """The files of a tool besides images: name → text. Pictures are shown this wide, in pixels."""
     if people.kind == "label-studio":

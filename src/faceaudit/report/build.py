@@ -66,7 +66,7 @@ def build_report(
 
     Args:
         data: images, pairs or portraits.
-        tables: of `analyse`, `analyse_pairs` or `analyse_portraits`.
+        tables: of `data.analyse`.
         plan: that was made first, of `keep_plan`.
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
         truth: of `faceworld.scorecard.truth.effects`, in the known-truth world.

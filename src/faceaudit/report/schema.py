@@ -195,7 +195,7 @@ class Adjusted(Part):
 
 
 class Predicted(Part):
-    """What matched images say of a difference; see `faceaudit.analyse_portraits`."""
+    """What matched images say of a difference; see `faceaudit.Portraits.analyse`."""
 
     axis: str
     estimate: Number
@@ -376,7 +376,7 @@ class Report(Part):
         enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
             from the reference; the latter only where there is a failure.
         gaps: of found portraits, differences in a column of errors or of missing answers.
-        adjusted, carried, left_out: of found portraits, see `faceaudit.analyse_portraits`.
+        adjusted, carried, left_out: of found portraits, see `faceaudit.Portraits.analyse`.
         people: who said what the images show, a row for each stage that asked them.
         calibration: of a generator of somebody's own, where the audit file has one.
         limits: what the report does not say, a sentence each.

@@ -30,8 +30,8 @@ def test_a_cell_without_a_pair_is_not_estimable_and_says_why():
     table = pretended_table(30, 0.0, seed=1)
     table.loc[(table["skin"] == "dark") & (table["gender"] == "male"), "score"] = np.nan
     own = Specification(**OF_TABLE)
-    data, plan = faceaudit.from_table(table, own), faceaudit.make_plan(own, 30)
-    tables = faceaudit.analyse(data, plan)
+    data, plan = faceaudit.MatchedImages.from_table(table, own), faceaudit.make_plan(own, 30)
+    tables = data.analyse(plan)
     found = tables["effects by cell"].set_index(["axis", "cell"])
     assert found.loc[("skin", "male"), ["verdict", "reason"]].tolist() == [
         "not estimable",

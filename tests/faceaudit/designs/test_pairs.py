@@ -40,9 +40,9 @@ def pairs(identities=60, pictures=6, worse=0.9, seed=0) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def analysed():
-    data = faceaudit.from_pairs(pairs(), file())
+    data = faceaudit.Pairs.from_table(pairs(), file())
     plan = faceaudit.make_plan(file())
-    return data, plan, faceaudit.analyse_pairs(data, plan)
+    return data, plan, data.analyse(plan)
 
 
 def test_rates_are_those_of_one_threshold_with_ratios_and_counts(analysed):
@@ -70,13 +70,13 @@ def test_the_gap_is_found_and_told(analysed):
 
 def test_the_threshold_can_be_set_by_the_reference():
     one = file(fmr=0.05)
-    data, plan = faceaudit.from_pairs(pairs(), one), faceaudit.make_plan(one)
-    rates = faceaudit.analyse_pairs(data, plan)["rates"].set_index("group")
+    data, plan = faceaudit.Pairs.from_table(pairs(), one), faceaudit.make_plan(one)
+    rates = data.analyse(plan)["rates"].set_index("group")
     assert 0 < rates.loc["a", "fmr"] <= 0.05 < rates.loc["b", "fmr"]
     with pytest.raises(
         ValueError, match=r"model.fmr is 0.001, in the reference 'a' that is not es"
     ):
-        faceaudit.analyse_pairs(data, plan | {"fmr": 0.001})
+        data.analyse(plan | {"fmr": 0.001})
 
 
 def test_pictures_are_not_taken_for_people():
@@ -87,23 +87,23 @@ def test_pictures_are_not_taken_for_people():
         second=[f"{name}-{row}.jpg" for row, name in enumerate(table["second"])],
     )
     with pytest.raises(ValueError, match="row 2: column 'same' says a pair of one person") as told:
-        faceaudit.from_pairs(pictures, file())
+        faceaudit.Pairs.from_table(pictures, file())
     assert "columns 'first' and 'second' have the identities 'a0-0.png' and" in str(told.value)
     assert f"({(table['same'] == 1).sum()} such rows)" in str(told.value)
     assert "\n" not in str(told.value)
     table.loc[5, "second"] = table.loc[5, "first"]
     with pytest.raises(ValueError, match="row 7: column 'same' says a pair of two people, but"):
-        faceaudit.from_pairs(table, file())
+        faceaudit.Pairs.from_table(table, file())
 
 
 def test_an_identity_is_the_same_as_a_whole_number_and_as_a_float():
     table = pairs()
     number = pd.factorize(pd.concat([table["first"], table["second"]]))[0]
     first, second = number[: len(table)], number[len(table) :].astype(float)
-    found = faceaudit.from_pairs(table.assign(first=first, second=second), file()).frame
+    found = faceaudit.Pairs.from_table(table.assign(first=first, second=second), file()).frame
     assert (found["first"] == found["second"]).tolist() == (table["same"] == 1).tolist()
     texts = table.assign(first=first.astype(str), second=second.astype(str))  # as in a CSV file
-    assert faceaudit.from_pairs(texts, file()).frame.equals(found)
+    assert faceaudit.Pairs.from_table(texts, file()).frame.equals(found)
 
 
 @pytest.mark.parametrize("column", ["group", "first", "same", "similarity"])
@@ -112,4 +112,4 @@ def test_a_missing_value_of_a_pair_is_refused_by_row(column, text):
     table = pairs().astype(object)
     table.loc[3, column] = text
     with pytest.raises(ValueError, match=f"column '{column}', row 5 is '{text}', "):
-        faceaudit.from_pairs(table, file())
+        faceaudit.Pairs.from_table(table, file())

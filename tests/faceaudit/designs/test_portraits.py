@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import faceaudit
-from faceaudit import Specification, analyse_portraits, build_report, from_portraits, make_plan
+from faceaudit import Portraits, Specification, build_report, make_plan
 from faceaudit.effects import linear_effects
 from faceaudit.file.specification import read_specification
 from faceaudit.plans import GAPS, GAPS_BY_CELL, UNANSWERED
@@ -73,8 +73,8 @@ def matched(faces: int, hair: float = 0.3, skin: float = 0.0, seed: int = 2) -> 
 
 def analysed(table, **changes):
     specification = own(**changes)
-    data, plan = from_portraits(table, specification), make_plan(specification)
-    return data, plan, analyse_portraits(data, plan)
+    data, plan = Portraits.from_table(table, specification), make_plan(specification)
+    return data, plan, data.analyse(plan)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def files(home, portraits):
 
 
 def test_scores_decisions_errors_and_raters_are_read_alike(portraits):
-    score = from_portraits(portraits, own()).frame
+    score = Portraits.from_table(portraits, own()).frame
     wrong = (portraits["p_male"] > 0.5) != (portraits["said"] == "male")
     assert score["error"].tolist() == wrong.tolist() and score["no_answer"].sum() == 0
     table = portraits.assign(
@@ -113,10 +113,14 @@ def test_scores_decisions_errors_and_raters_are_read_alike(portraits):
     )
     table["third"] = table["said"]
     for columns in ({"decision": "decided"}, {"error": "error"}):
-        read = from_portraits(table, own(columns={"identity": "person", "label": "said"} | columns))
+        read = Portraits.from_table(
+            table, own(columns={"identity": "person", "label": "said"} | columns)
+        )
         assert read.frame["error"].tolist() == wrong.tolist()
     raters = {"identity": "person", "answers": ["said", "other", "third"], "score": "p_male"}
-    assert from_portraits(table, own(columns=raters)).frame["error"].tolist() == wrong.tolist()
+    assert (
+        Portraits.from_table(table, own(columns=raters)).frame["error"].tolist() == wrong.tolist()
+    )
 
 
 def test_rows_of_no_use_are_left_out_and_counted_by_their_first_fault(portraits):
@@ -127,7 +131,7 @@ def test_rows_of_no_use_are_left_out_and_counted_by_their_first_fault(portraits)
     table.loc[4, "person"] = None
     table.loc[5, "age"] = None
     table.loc[6, "p_male"] = None
-    data = from_portraits(table, own())
+    data = Portraits.from_table(table, own())
     counted = {tuple(row[:2]): row[2] for row in data.left_out.to_numpy().tolist()}
     expected = {("skin", "medium"): 3, ("said", "unsure"): 1, ("person", ""): 1, ("age", ""): 1}
     assert counted == expected
@@ -136,7 +140,7 @@ def test_rows_of_no_use_are_left_out_and_counted_by_their_first_fault(portraits)
 
 
 def test_covariates_of_many_numbers_become_fifths_and_others_stay(portraits):
-    frame = from_portraits(portraits, own()).frame
+    frame = Portraits.from_table(portraits, own()).frame
     assert sorted(frame["age"].unique()) == [*"01234"] and frame["smile"].isin(["yes", "no"]).all()
     means = portraits["age"].groupby(frame["age"].to_numpy()).agg(["min", "max", "size"])
     assert (means["max"].iloc[:-1].to_numpy() <= means["min"].iloc[1:].to_numpy()).all()
@@ -158,25 +162,25 @@ def coded_table(codes: int) -> pd.DataFrame:
 def test_codes_in_whole_numbers_are_categories_and_fifths_are_told(codes, in_fifths):
     table = coded_table(codes)
     file = own(axes={"skin": ("light", "dark")}, covariates=["code"])
-    data = from_portraits(table, file)
+    data = Portraits.from_table(table, file)
     assert data.in_fifths == in_fifths
     assert data.frame["code"].nunique() == (5 if in_fifths else codes)
     plan = make_plan(file)
-    tables = analyse_portraits(data, plan)
+    tables = data.analyse(plan)
     told = [one for one in build_report(data, tables, plan, plan).limits if "fifths" in one]
     assert [one.split(" is a column")[0] for one in told] == ["The covariate code"] * len(in_fifths)
     if not in_fifths:
-        words = from_portraits(table.assign(code="code " + table["code"].astype(str)), file)
-        expected = analyse_portraits(words, plan)["adjusted"]["estimate"]
+        words = Portraits.from_table(table.assign(code="code " + table["code"].astype(str)), file)
+        expected = words.analyse(plan)["adjusted"]["estimate"]
         np.testing.assert_allclose(tables["adjusted"]["estimate"], expected, atol=1e-9)
 
 
 def test_few_whole_numbers_are_one_category_each_however_they_are_written(portraits):
     years = 20 + portraits.index % 9
     for cells in (years, years.astype(float), years.astype(str), years.astype(str) + ".0"):
-        frame = from_portraits(portraits.assign(age=cells), own()).frame
+        frame = Portraits.from_table(portraits.assign(age=cells), own()).frame
         assert frame["age"].tolist() == years.astype(str).tolist()
-    halves = from_portraits(portraits.assign(age=years + 0.5), own())
+    halves = Portraits.from_table(portraits.assign(age=years + 0.5), own())
     assert halves.frame["age"].nunique() <= 5 and halves.in_fifths == ("age",)
 
 
@@ -185,7 +189,7 @@ def test_other_codes_than_the_two_levels_are_left_out_and_counted(portraits):
     code = np.arange(len(portraits)) % 5
     two = {"axes": {"skin": ("2", "3")}, "covariates": []}
     for cells in (code, code.astype(float), code.astype(str), pd.Series(code).replace(4, np.nan)):
-        data = from_portraits(portraits.assign(skin=cells), own(**two))
+        data = Portraits.from_table(portraits.assign(skin=cells), own(**two))
         assert (
             data.frame["image_id"].tolist() == portraits["image_id"][np.isin(code, [2, 3])].tolist()
         )
@@ -200,24 +204,24 @@ def test_missing_values_are_left_out_and_counted_in_every_column(portraits, text
         table.loc[row, column] = text
     table.to_csv(tmp_path / "found.csv", index=False)
     for given in (table, tmp_path / "found.csv"):
-        data = from_portraits(given, own())
+        data = Portraits.from_table(given, own())
         assert data.frame["image_id"].tolist() == portraits["image_id"][5:].tolist()
         assert {*data.left_out["value"]} == {text} and data.left_out["count"].tolist() == [1] * 5
 
 
 def test_a_column_that_is_mostly_numbers_never_becomes_categories(portraits):
     """One cell that is no number is left out and counted; the others are cut into fifths."""
-    whole = from_portraits(portraits.drop(index=3), own()).frame["age"]
+    whole = Portraits.from_table(portraits.drop(index=3), own()).frame["age"]
     for cell in ("unknown", "inf", "70+", None):
         table = portraits.astype({"age": object})
         table.loc[3, "age"] = cell
-        data = from_portraits(table.astype({"age": "str"}), own())
+        data = Portraits.from_table(table.astype({"age": "str"}), own())
         assert data.left_out.to_numpy().tolist() == [["age", cell or "", 1]]
         assert data.frame["age"].tolist() == whole.tolist()
     words = portraits.assign(age=np.where(portraits.index % 3 == 0, "30", "40-49"))
-    assert {*from_portraits(words, own()).frame["age"]} == {"30", "40-49"}
+    assert {*Portraits.from_table(words, own()).frame["age"]} == {"30", "40-49"}
     few = portraits.assign(age=np.where(portraits.index % 3 == 0, "1", "2.0"))
-    assert {*from_portraits(few, own()).frame["age"]} == {"1", "2"}
+    assert {*Portraits.from_table(few, own()).frame["age"]} == {"1", "2"}
 
 
 def test_numbers_with_a_comma_are_refused_by_row(portraits):
@@ -227,28 +231,31 @@ def test_numbers_with_a_comma_are_refused_by_row(portraits):
         row = 2 if rows.start is None else 6
         expected = f"column 'age', row {row} is '0,.*', a number as 1234.5, without a comma, marks"
         with pytest.raises(ValueError, match=expected):
-            from_portraits(table, own())
+            Portraits.from_table(table, own())
 
 
 @pytest.mark.parametrize("writing", ["{}°", "{}%", "{} px", "1,234.{}", "1 645{}", "1'234.{}"])
 def test_numbers_in_another_writing_never_become_categories(portraits, writing):
     cells = [writing.format(row) for row in range(len(portraits))]
     with pytest.raises(ValueError, match="column 'age', row 2 is .*, a number as 1234.5"):
-        from_portraits(portraits.assign(age=cells), own())
+        Portraits.from_table(portraits.assign(age=cells), own())
 
 
 def test_a_minus_sign_is_read_as_a_hyphen_is(portraits):
     hyphen = [f"{row - 50}" for row in range(len(portraits))]
     minus = [text.replace("-", "\N{MINUS SIGN}") for text in hyphen]
     expected, found = (
-        from_portraits(portraits.assign(age=cells), own()).frame["age"] for cells in (hyphen, minus)
+        Portraits.from_table(portraits.assign(age=cells), own()).frame["age"]
+        for cells in (hyphen, minus)
     )
     assert found.tolist() == expected.tolist()
 
 
 def test_ranges_and_dates_with_hyphens_are_names(portraits):
     cells = np.where(portraits.index % 2, "20-29", "2024-05-01")
-    assert from_portraits(portraits.assign(age=cells), own()).frame["age"].tolist() == [*cells]
+    assert Portraits.from_table(portraits.assign(age=cells), own()).frame["age"].tolist() == [
+        *cells
+    ]
 
 
 @pytest.mark.parametrize(
@@ -265,19 +272,19 @@ def test_ranges_and_dates_with_hyphens_are_names(portraits):
 )
 def test_a_fault_of_the_table_is_one_sentence(portraits, change, sentence):
     with pytest.raises(ValueError, match=sentence) as told:
-        from_portraits(portraits.assign(**change), own())
+        Portraits.from_table(portraits.assign(**change), own())
     assert "\n" not in str(told.value) and str(told.value).startswith("the table: ")
 
 
 def test_missing_columns_and_errors_that_are_none_are_named(portraits):
     with pytest.raises(ValueError, match="no column 'age'; it has image_id, person"):
-        from_portraits(portraits.drop(columns="age"), own())
+        Portraits.from_table(portraits.drop(columns="age"), own())
     wrong = portraits.assign(wrong=2)
     with pytest.raises(ValueError, match="'wrong', row 2 is 2, 1 .an error., 0, or an empty cell"):
-        from_portraits(wrong, own(columns={"error": "wrong"}))
-    silent = from_portraits(portraits.assign(wrong=None), own(columns={"error": "wrong"}))
+        Portraits.from_table(wrong, own(columns={"error": "wrong"}))
+    silent = Portraits.from_table(portraits.assign(wrong=None), own(columns={"error": "wrong"}))
     with pytest.raises(ValueError, match="no portrait has both a label and an answer"):
-        analyse_portraits(silent, make_plan(own()))
+        silent.analyse(make_plan(own()))
 
 
 @pytest.mark.parametrize(
@@ -379,15 +386,20 @@ def test_a_model_that_is_silent_on_dark_portraits_does_not_pass():
 
 def carried(table, transects, **changes):
     specification = own(**changes)
-    data, plan = from_portraits(table, specification), make_plan(specification)
-    return analyse_portraits(
-        faceaudit.Portraits(data.frame, data.source, data.left_out, transects), plan
-    )["carried"].set_index("axis")
+    data, plan = Portraits.from_table(table, specification), make_plan(specification)
+    return (
+        faceaudit.Portraits(data.frame, data.source, data.left_out, transects)
+        .analyse(plan)["carried"]
+        .set_index("axis")
+    )
 
 
 def test_effects_are_carried_to_the_portraits_mix(portraits):
     transects = matched(300, hair=0.3, skin=0.1)
-    row, frame = carried(portraits, transects).loc["skin"], from_portraits(portraits, own()).frame
+    row, frame = (
+        carried(portraits, transects).loc["skin"],
+        Portraits.from_table(portraits, own()).frame,
+    )
     rate = transects.groupby(["hair", "skin"])["error"].mean()
     mix = frame["hair"].value_counts(normalize=True)
     effect = sum(mix[h] * (rate[h, "dark"] - rate[h, "light"]) for h in ("short", "long"))

@@ -12,6 +12,7 @@ from faceaudit.annotations.pair_ratings import PAIR_SCALES, side_by_side
 from faceaudit.annotations.schema import hidden_names
 from faceaudit.designs.pairs import draw_pairs, open_faces
 from faceaudit.file.specification import read_specification
+from faceaudit.frames import InputTables
 from faceaudit.report.page import page
 from faceworld.audit import plan_audit, run_audit
 from faceworld.pair_crowd import annotate_pairs, write_pair_export
@@ -232,7 +233,8 @@ def test_people_say_which_pairs_are_of_one_person(write, home, tool, tasks, leav
         run_audit(path)
     form = (kept / "people/tasks" / tasks).read_text(encoding="utf-8")
     assert "One person?" in form and "Possibly different" in form
-    frame, _, _ = open_faces(read_specification(path))
+    specification = read_specification(path)
+    frame = open_faces(specification, InputTables(specification)).frame
     pairs = draw_pairs(frame, 40, 1, few=True)
     shown = side_by_side(np.load(kept / "images.npy"), pairs)
     pairs.index = hidden_names(shown)

@@ -55,7 +55,7 @@ def test_a_planted_average_closes_the_gate_and_leads_the_headline():
     frame = data.frame
     dark, few = frame["skin_level"] == 1, frame["unit"].astype(int) % 3 == 0
     changed = replace(data, frame=frame.assign(error=frame["error"].where(~(dark & few), 1.0)))
-    report = faceaudit.build_report(changed, faceaudit.analyse(changed, plan), plan, plan)
+    report = faceaudit.build_report(changed, changed.analyse(plan), plan, plan)
     assert {row.verdict for row in report.effects} <= {"inconclusive", "within"}
     assert report.averages[0].verdict == report.verdict == "exceeds"
     assert report.answer.startswith("Dark instead of light changes the error rate by +")
@@ -72,7 +72,7 @@ def test_a_model_that_refuses_dark_faces_does_not_pass():
     silent = (data.frame["skin_level"] == 1) & (data.frame["unit"].astype(int) % 2 == 0)
     frame = data.frame.assign(no_answer=silent.astype(float))
     changed = replace(data, frame=frame.assign(error=frame["error"].where(~silent)))
-    report = faceaudit.build_report(changed, faceaudit.analyse(changed, plan), plan, plan)
+    report = faceaudit.build_report(changed, changed.analyse(plan), plan, plan)
     assert report.verdict == "exceeds" and "on 50.0 of 100 of the same faces" in report.answer
     assert gate(report)[0] == 1
 
