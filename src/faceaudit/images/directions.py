@@ -523,7 +523,7 @@ def _correction_of_round(
     part = f"round-{number + 1}"
     images = views.synthesize(_transect_codes(base[rows], steps), part)
     measures = fitted.standardize(views.measure(images))
-    _, labels = views.rate(images, part, specification.asked_of_samples)
+    _, labels = views.rate(images, part, specification.rated_attributes_of_samples)
     values = labels.scores.join(measures)
     is_inlier = calibration.is_inlier(values[axes], len(cells))
     values = values[np.repeat(is_inlier, len(cells))]
