@@ -15,10 +15,10 @@ from faceaudit.effects.reweighting import (
     Experiment,
     calibrate_intercept,
     difference_intervals,
-    own_level,
     rate_intervals,
     shifted_level,
     standardise,
+    unshifted_level,
 )
 from faceaudit.effects.verdicts import Z
 
@@ -145,7 +145,7 @@ def draw_labels(rng, n, risks, mix):
 def level_of(experiment, faces=None):
     rates = experiment.rates
     if faces is None:
-        return own_level(rates)
+        return unshifted_level(rates)
     stratum, error = faces
     n = np.bincount(stratum, minlength=len(rates))
     return shifted_level(rates, calibrate_intercept(rates, n, error.sum()), stratum, error)
@@ -181,12 +181,12 @@ def test_covariances_are_those_of_a_jackknife(labelled):
     faces = draw_labels(rng, 200, harder, np.array([0.4, 0.2, 0.4])) if labelled else None
     found = standardise(MIX, experiment, level_of(experiment, faces))
     by_cluster, by_face = risks_without(experiment, faces)
-    np.testing.assert_allclose(found.own, jackknife(by_cluster), rtol=0.03)
+    np.testing.assert_allclose(found.cluster_covariance, jackknife(by_cluster), rtol=0.03)
     if labelled:
-        np.testing.assert_allclose(found.added, jackknife(by_face), rtol=0.03)
+        np.testing.assert_allclose(found.face_covariance, jackknife(by_face), rtol=0.03)
     else:
-        assert not found.added.any()
-    variance = np.diag(found.own + found.added)
+        assert not found.face_covariance.any()
+    variance = np.diag(found.cluster_covariance + found.face_covariance)
     np.testing.assert_allclose(found.size, found.risk * (1 - found.risk) / variance)
 
 
