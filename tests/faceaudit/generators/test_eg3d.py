@@ -7,7 +7,7 @@ import slow_style_networks as slow
 import torch
 
 from faceaudit.generators import StyleGenerator, eg3d, stylegan2
-from faceaudit.generators.eg3d import EG3D, Config
+from faceaudit.generators.eg3d import EG3D, EG3DConfig
 from faceaudit.utils import seeding
 
 OPTIONS = {
@@ -22,15 +22,15 @@ OPTIONS = {
 def blocks(request, monkeypatch):
     """Small planes and blocks, in the place of the published sizes."""
     sizes = (16, 32) if request.param == "both blocks double" else (8, 16)
-    monkeypatch.setattr(eg3d, "BACKBONE", 16)
+    monkeypatch.setattr(eg3d, "PLANE_SIZE", 16)
     monkeypatch.setattr(eg3d, "ENLARGED", 8)
-    monkeypatch.setattr(eg3d, "RAYS", 7)
+    monkeypatch.setattr(eg3d, "RAYS_AT_ONCE", 7)
     monkeypatch.setattr(eg3d, "SUPER_RESOLUTION", {sizes[1]: ((8, sizes[0]), (6, sizes[1]))})
     return sizes
 
 
 def network(blocks, rays=4, **options) -> EG3D:
-    config = Config(
+    config = EG3DConfig(
         16, 25, 16, blocks[1], 3, 128, 12, neural_resolution=rays, rendering=OPTIONS | options
     )
     return stylegan2.draw_network_weights(EG3D(config), seed=1)

@@ -53,7 +53,7 @@ def path(tmp_path):
 
 def store(path, make=flat, rows=ROWS, chunk=3, **settings):
     key = image_cache.content_key(rows, **settings)
-    return image_cache.fill(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
+    return image_cache.fill_image_store(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
 
 
 def interrupted(path, fail_on=3):
@@ -201,7 +201,7 @@ def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
     killer.start()
     make = partial(slow_images, started=str(started))
     share = shared_out(1)
-    images = image_cache.fill(
+    images = image_cache.fill_image_store(
         tmp_path / "i.npy", rows, make, (3, 4, 4), key="k", chunk=1, share=share
     )
     killer.join()

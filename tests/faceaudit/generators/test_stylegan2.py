@@ -9,14 +9,14 @@ import torch
 import faceworld
 from faceaudit import generators
 from faceaudit.generators import StyleGenerator, stylegan2
-from faceaudit.generators.stylegan2 import Config, StyleGAN2
+from faceaudit.generators.stylegan2 import StyleGAN2, StyleGAN2Config
 from faceaudit.utils import seeding
 
 
 def network(seed=1, **options) -> StyleGAN2:
     given = {"z_dim": 16, "c_dim": 0, "w_dim": 16, "resolution": 32}
     given |= {"channel_base": 256, "channel_max": 24}
-    return stylegan2.draw_network_weights(StyleGAN2(Config(**given | options)), seed)
+    return stylegan2.draw_network_weights(StyleGAN2(StyleGAN2Config(**given | options)), seed)
 
 
 def normal(*shape, seed=3):

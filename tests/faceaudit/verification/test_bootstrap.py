@@ -98,7 +98,7 @@ def test_bands_do_not_depend_on_chunks_groups_or_names(monkeypatch):
     options = {"n_boot": 50, "seed": 1, "fmr": [0.1]}
     bands = vertex_bootstrap(scores, positive, group, vertices, **options)
     for chunk in (1, 7):
-        monkeypatch.setattr(bootstrap, "CHUNK", chunk)
+        monkeypatch.setattr(bootstrap, "WEIGHTED_PAIRS_AT_ONCE", chunk)
         other = vertex_bootstrap(scores, positive, group, vertices, **options)
         pd.testing.assert_frame_equal(bands.curves, other.curves)
         pd.testing.assert_frame_equal(bands.at_fmr, other.at_fmr)
