@@ -108,7 +108,12 @@ def draw_weights(
         [3.0, 3.0]
     """
     if n_clusters < 2:
-        raise ValueError(f"a bootstrap needs at least two clusters, not {n_clusters}")
+        raise InputError(
+            f"a bootstrap needs at least two clusters, not {n_clusters}",
+            field="clusters",
+            found=n_clusters,
+            expected="at least two",
+        )
     weights = np.empty((len(resamples), n_clusters))
     for row, random in zip(weights, seeding.rngs(seed, stage, resamples), strict=True):
         draw = random.integers(n_clusters, size=n_clusters)

@@ -18,6 +18,7 @@ from faceaudit.generators import load_checkpoint
 from faceaudit.generators.checkpoints import rosinality_names
 from faceaudit.generators.convert import main, write_converted
 from faceaudit.generators.image_cache import synthesize_to_store
+from faceaudit.utils.errors import InputError
 from faceworld import load_generator
 
 LICENCE = "non-commercial, of the authors"
@@ -309,3 +310,13 @@ def test_the_command_converts_and_says_what_it_cannot(tmp_path, capsys):
     for other, licence, psi in (("a.onnx", "x", 1), ("a.safetensors", " ", 1), (source, "x", 1)):
         with pytest.raises(ValueError):
             write_converted(source, tmp_path / other, licence, psi)
+
+
+def test_errors_hold_the_file_and_what_it_was_found_to_be(tmp_path):
+    path = write(tmp_path, official(made.ada()))
+    with pytest.raises(InputError) as caught:
+        load_checkpoint(path, "eg3d")
+    error = caught.value
+    assert error.field == str(path)
+    assert error.found == "a network of the kind stylegan2, not eg3d"
+    assert error.expected == "a trained generator"
