@@ -35,7 +35,8 @@ def official(generator: object, protocol: int = 4, discriminator: object = None)
 
 
 def assert_weights(network, expected) -> None:
-    expected, found = made.persistent(expected), network.state_dict()
+    expected = made.persistent(expected)
+    found = network.state_dict()
     assert found.keys() == expected.keys()
     for name, values in found.items():
         assert values.dtype == torch.float32
@@ -141,9 +142,11 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_conversion_is_equal_bit_for_bit(tmp_path, name):
-    path, converted = write(tmp_path, FILES[name](), name), tmp_path / "converted.safetensors"
+    path = write(tmp_path, FILES[name](), name)
+    converted = tmp_path / "converted.safetensors"
     card = write_converted(path, converted, LICENCE, psi=0.7)
-    found, again = load_checkpoint(path), load_checkpoint(converted)
+    found = load_checkpoint(path)
+    again = load_checkpoint(converted)
     assert (again.kind, again.config) == (found.kind, found.config)
     for weight, values in found.state_dict().items():
         assert torch.equal(again.state_dict()[weight], values)
@@ -299,7 +302,8 @@ def test_what_is_refused(tmp_path, found):
 
 
 def test_the_command_converts_and_says_what_it_cannot(tmp_path, capsys):
-    source, target = tmp_path / "ada.pkl", tmp_path / "ada.safetensors"
+    source = tmp_path / "ada.pkl"
+    target = tmp_path / "ada.safetensors"
     with pytest.raises(SystemExit, match="ada.pkl: expected a trained generator, found no such"):
         main([str(source), str(target), "--licence", LICENCE])
     write(tmp_path, FILES["ada.pkl"](), "ada.pkl")

@@ -41,7 +41,8 @@ def normal(*shape, seed=3):
 
 
 def assert_right(made, blocks, ws, **angles):
-    images, state = made.render(made.styles(ws), **angles), slow.state_of(made)
+    images = made.render(made.styles(ws), **angles)
+    state = slow.state_of(made)
     assert images.shape == (len(ws), 3, blocks[1], blocks[1])
     seen = made.camera(**angles).double().numpy(), made.config.neural_resolution
     for image, one in zip(images, ws.double().numpy(), strict=True):
@@ -64,7 +65,8 @@ def test_white_behind_and_rays_without_enlarging(blocks):
 def test_the_pose_leaves_the_code_alone(blocks):
     generator = StyleGenerator(network(blocks))
     w = generator.sample(2, seed=1)
-    front, side = generator.synthesize(w), generator.synthesize(w, yaw=20.0, pitch=-5.0)
+    front = generator.synthesize(w)
+    side = generator.synthesize(w, yaw=20.0, pitch=-5.0)
     assert torch.equal(front, generator.synthesize(w, yaw=0.0))
     assert torch.equal(front, generator.synthesize_styles(generator.styles(w)))
     raw = generator.network.render(generator.styles(w), yaw=20, pitch=-5)
@@ -82,7 +84,8 @@ def test_it_draws_on_a_pretended_gpu(blocks):
 
 
 def test_the_condition_is_scaled_as_the_file_says(blocks):
-    z, c = normal(1, 16), normal(1, 25, seed=4)
+    z = normal(1, 16)
+    c = normal(1, 25, seed=4)
     for options, scale in (({"c_scale": 0.5}, 0.5), ({"c_gen_conditioning_zero": True}, 0.0)):
         made = network(blocks, **options)
         state = slow.state_of(made)
