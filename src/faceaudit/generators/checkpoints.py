@@ -100,9 +100,9 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
 
     Example:
         >>> from faceaudit import generators
-        >>> generators.load_checkpoint("missing.pkl")
+        >>> generators.load_checkpoint("no.pkl")
         Traceback (most recent call last):
-        ValueError: missing.pkl: expected a trained generator, found no such file
+        faceaudit.utils.errors.InputError: no.pkl: expected a trained generator, found no such file
     """
     path = Path(path)
     if not path.is_file():

@@ -96,7 +96,7 @@ class EG3D(nn.Module):
     Example:
         >>> EG3D(EG3DConfig(8, 0, 8, 128))
         Traceback (most recent call last):
-        ValueError: resolution is 128, one of 256, 512 was expected
+        faceaudit.utils.errors.InputError: resolution is 128, one of 256, 512 was expected
     """
 
     kind = "eg3d"
