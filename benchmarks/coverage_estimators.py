@@ -26,9 +26,9 @@ from faceaudit.effects.resampling import cluster_codes, draw_weights
 from faceaudit.effects.reweighting import (
     Experiment,
     difference_intervals,
-    own_level,
     rate_intervals,
     standardise,
+    unshifted_level,
 )
 from faceaudit.effects.risks import collapse, fit_logits, hybrid_score_interval, pattern_counts
 from faceaudit.effects.verdicts import Z
@@ -194,7 +194,7 @@ def transported(audits: pd.DataFrame) -> pd.DataFrame:
         codes, _ = cluster_codes(frame["transect"])
         counts = pattern_counts(stratum, frame["error"].to_numpy(), codes, IMAGES)
         experiment = Experiment(*np.hsplit(counts.toarray(), 2))
-        found = standardise(mixes, experiment, own_level(experiment.rates))
+        found = standardise(mixes, experiment, unshifted_level(experiment.rates))
         rate = found.risk[0], *(ends[0] for ends in rate_intervals(found))
         between = np.ravel(difference_intervals(found, dark, light))
         change = found.risk[1] - found.risk[2], *between

@@ -23,8 +23,8 @@ THREADS = 2
 REPEATS = {256: 15, 1024: 7}
 AT_A_TIME = (1, 4)
 CONFIGS = {
-    256: stylegan2.Config(512, 0, 512, 256, channel_base=16384, conv_clamp=256),
-    1024: stylegan2.Config(512, 0, 512, 1024, conv_clamp=256),
+    256: stylegan2.StyleGAN2Config(512, 0, 512, 256, channel_base=16384, conv_clamp=256),
+    1024: stylegan2.StyleGAN2Config(512, 0, 512, 1024, conv_clamp=256),
 }
 """Config F of the published networks of that resolution."""
 FILTER = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 64
@@ -60,7 +60,7 @@ def modulated(x: Tensor, weight: Tensor, style: Tensor, up: bool, demodulated: b
 
 
 def straight(
-    config: stylegan2.Config, parts: dict[str, Tensor], ws: Tensor, clamp: float
+    config: stylegan2.StyleGAN2Config, parts: dict[str, Tensor], ws: Tensor, clamp: float
 ) -> Tensor:
     """Raw images, operation by operation."""
 

@@ -465,7 +465,7 @@ pictures = invented.store_heads(shown, image_size, stage.path("faces.npy"), devi
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
 large = render_heads(shown[(2 * len(GROUPS) + 2) * 17 + rows], 2 * image_size).image.cpu()
-figure = figures.gallery(large, 5, row_labels=verification.ATTRIBUTES)
+figure = figures.gallery(large, 5, row_labels=verification.VARIED_ATTRIBUTES)
 for ax in figure.axes:
     ax.yaxis.label.set_size(14)
 

@@ -722,7 +722,7 @@ pd.DataFrame(shown).rename(index=NAMED).round(3)
 def by_attribute(match: pd.Series) -> pd.DataFrame:
     """Curves with bands as they are drawn, without points that lie on each other, and rates at the threshold."""
     parts = []
-    for attribute, name in product(verification.ATTRIBUTES, names):
+    for attribute, name in product(verification.VARIED_ATTRIBUTES, names):
         some = judged(name, match, attribute)
         curve = verification.vertex_bootstrap(*some, **boot).curves.sort_values("threshold")
         place = np.log10(curve["fmr"].where(curve["fmr"] > 0)).round(2)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from faceaudit.generators import stylegan2
-from faceaudit.generators.eg3d import EG3D, Config
+from faceaudit.generators.eg3d import EG3D, EG3DConfig
 
 F = torch.outer(torch.tensor([1.0, 3, 3, 1]), torch.tensor([1.0, 3, 3, 1])) / 64
 BUFFERS = ("w_avg", "noise_const", "resample_filter")
@@ -169,7 +169,7 @@ def drawn(network: torch.nn.Module) -> dict[str, Tensor]:
 
 
 def stylegan2_weights(**options: int) -> dict[str, Tensor]:
-    return drawn(stylegan2.StyleGAN2(stylegan2.Config(**CONFIG | options)))
+    return drawn(stylegan2.StyleGAN2(stylegan2.StyleGAN2Config(**CONFIG | options)))
 
 
 def ada(c_dim: int = 0, weights: dict | None = None, **more: object) -> Part:
@@ -206,7 +206,7 @@ def eg3d(
     """EG3D with a tiny backbone."""
     rendering = RENDERING | rendering
     sizes = CONFIG | {"c_dim": 25, "resolution": resolution, "channel_base": 512, "w_dim": w_dim}
-    weights = drawn(EG3D(Config(**sizes, neural_resolution=rays, rendering=rendering)))
+    weights = drawn(EG3D(EG3DConfig(**sizes, neural_resolution=rays, rendering=rendering)))
     kwargs = SIZES | {"c_dim": 25, "img_resolution": resolution, "w_dim": w_dim}
     kwargs |= {"channel_base": 512, "channel_max": 8, "sr_num_fp16_res": 4}
     kwargs |= {"mapping_kwargs": EasyDict(num_layers=2), "num_fp16_res": 0, "conv_clamp": None}

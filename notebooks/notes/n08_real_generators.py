@@ -95,7 +95,7 @@ pd.options.display.float_format = "{:.3f}".format
 
 # %%
 SIZES = {"resolution": 64, "channel_base": 1024, "channel_max": 64}
-config = stylegan2.Config(z_dim=32, c_dim=0, w_dim=32, **SIZES)
+config = stylegan2.StyleGAN2Config(z_dim=32, c_dim=0, w_dim=32, **SIZES)
 drawn = draw_network_weights(stylegan2.StyleGAN2(config), seed)
 for block in drawn.synthesis.children():  # most of its colours would be out of range
     block.torgb.weight /= 3

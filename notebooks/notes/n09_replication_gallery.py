@@ -912,7 +912,7 @@ _ = figures.gallery([*before, *after], len(GROUPS), LABELS, ["before", "after"])
 block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
 halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
 rows = np.concatenate([block[group][columns] for group, columns in halves])
-titles = [f"{group}\n{name}" for name in verification.ATTRIBUTES for group in ("AF", "WM")]
+titles = [f"{group}\n{name}" for name in verification.VARIED_ATTRIBUTES for group in ("AF", "WM")]
 titles = np.array([[title, "", "", "", ""] for title in titles]).ravel()
 _ = figures.gallery(rows, 10, titles)
 
@@ -1151,7 +1151,7 @@ _ = ax.set_title(f"median {judged_pairs['spread'].median():.2f}, the paper's 0.3
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the middle and the highest of an attribute."}}
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
-sorted_pairs = [intended[intended["attribute"] == name] for name in verification.ATTRIBUTES]
+sorted_pairs = [intended[intended["attribute"] == name] for name in verification.VARIED_ATTRIBUTES]
 places = np.linspace(0, 1, 3)
 examples = pd.concat([rows.iloc[(places * (len(rows) - 1)).astype(int)] for rows in sorted_pairs])
 both = np.concatenate([pictures[examples["first"]], pictures[examples["second"]]], axis=3)
@@ -1202,10 +1202,10 @@ at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
 _ = draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
-_ = draw_pairs(seen_by("arcface-b"), verification.ATTRIBUTES, "similarity", LINES["arcface-b"])
+_ = draw_pairs(seen_by("arcface-b"), verification.VARIED_ATTRIBUTES, "similarity", LINES["arcface-b"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
-_ = draw_pairs(seen_by("sphereface"), verification.ATTRIBUTES, "similarity", LINES["sphereface"])
+_ = draw_pairs(seen_by("sphereface"), verification.VARIED_ATTRIBUTES, "similarity", LINES["sphereface"])
 
 # %% [markdown]
 # The paper puts images into steps of expression and age by the scores that people give them: five equal parts of the

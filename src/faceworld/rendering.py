@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 
 import facerender
-from faceaudit.generators.image_cache import as_float32, content_key, fill
+from faceaudit.generators.image_cache import as_float32, content_key, fill_image_store
 from faceaudit.utils.arguments import check_whole, resolve_device
 from helpers.artifacts.code import made_by
 
@@ -67,7 +67,7 @@ def render_to_store(
         code.append(made_by(Path(inspect.getmodule(render).__file__)))
     make = partial(_render, render=render, size=size, device=device)
     key, chunk = content_key(parameters, size=size, code=code), max(1, _CHUNK_PIXELS // size**2)
-    return fill(path, parameters, make, (3, size, size), key=key, chunk=chunk)
+    return fill_image_store(path, parameters, make, (3, size, size), key=key, chunk=chunk)
 
 
 @torch.no_grad()

@@ -53,7 +53,7 @@ def write_study(
         "weights": os.path.relpath(generator, folder),
         "samples": sizes.n_directions,
         "quantiles": content["generator"]["quantiles"],
-        "truncation": network.card.get("psi", convert.PSI),  # of the conversion
+        "truncation": network.card.get("psi", convert.NO_TRUNCATION),  # of the conversion
     }
     content["people"]["raters"] = sizes.n_raters
     if crowd is not None:

@@ -28,7 +28,7 @@ def test_the_script_of_the_page_runs(repository, tmp_path, monkeypatch, capsys):
     script, _ = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     smaller = re.sub(r"^SAMPLED, .*\n", SIZES, script, flags=re.MULTILINE)
     assert smaller != script
-    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
+    network = stylegan2.StyleGAN2(stylegan2.StyleGAN2Config(**files.CONFIG))
     weights = stylegan2.draw_network_weights(network, seed=4).state_dict()
     content = files.dumps(files.with_others(files.ada(weights=weights)))
     (tmp_path / "faces.pkl").write_bytes(content)

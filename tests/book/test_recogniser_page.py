@@ -68,7 +68,7 @@ def relighting(path):
 
 def write_files(tmp_path, monkeypatch) -> None:
     """A small EG3D file, and those of the networks."""
-    monkeypatch.setattr(eg3d, "BACKBONE", 16)
+    monkeypatch.setattr(eg3d, "PLANE_SIZE", 16)
     monkeypatch.setattr(eg3d, "ENLARGED", 8)
     monkeypatch.setattr(eg3d, "SUPER_RESOLUTION", {16: ((8, 8), (6, 16))})
     part, _ = files.eg3d(16, 48, 4, depth_resolution=6, depth_resolution_importance=6)

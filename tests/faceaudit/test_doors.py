@@ -271,7 +271,7 @@ def test_what_a_file_makes_this_machine_do_is_said_before_it_is_done(write, home
 
 
 def test_a_network_from_the_official_file_of_its_weights(write, home):
-    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG))
+    network = stylegan2.StyleGAN2(stylegan2.StyleGAN2Config(**files.CONFIG))
     weights = stylegan2.draw_network_weights(network, seed=4).state_dict()
     content = files.dumps(files.with_others(files.ada(weights=weights)))
     (home / "network.pkl").write_bytes(content)

@@ -24,7 +24,7 @@ import time
 
 import numpy as np
 
-from faceaudit.generators.image_cache import fill
+from faceaudit.generators.image_cache import fill_image_store
 from faceaudit.utils import noise
 from helpers.artifacts import Stage
 
@@ -39,7 +39,7 @@ def make(rows):
 
 
 rows = np.linspace(0, 1, 40, dtype=np.float32)
-images = fill(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
+images = fill_image_store(stage.path("images.npy"), rows, make, (3, 8, 8), key="grey", chunk=1)
 
 # %%
 stage.save("numbers.npy", noise.AMOUNT * images.mean(axis=(1, 2, 3)))

@@ -42,7 +42,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setattr(own_generator, "AUDITS", tmp_path / "audits")
     monkeypatch.chdir(tmp_path)
     wide = {"w_dim": 16}  # the papers' study has more attributes than the tiny network's six
-    network = stylegan2.StyleGAN2(stylegan2.Config(**files.CONFIG | wide))
+    network = stylegan2.StyleGAN2(stylegan2.StyleGAN2Config(**files.CONFIG | wide))
     weights = stylegan2.draw_network_weights(network, seed=4).state_dict()
     content = files.with_others(files.ada(weights=weights, **wide))
     (tmp_path / "Tiny.pkl").write_bytes(files.dumps(content))

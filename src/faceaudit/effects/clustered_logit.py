@@ -1,9 +1,9 @@
 """Log odds ratios from Firth's logit, with intervals of whole clusters that hold for rare errors.
 
 The bootstrap of the paper's logit (`faceaudit.effects.regression`) loses the resamples in which no
-image errs, and knows no spread where one level has no error. Firth's penalty adds half an error and
-half a success for every coefficient, so that each fit is finite. The interval takes them for what
-they are: observations, each with a variance of its own.
+image errs, and has no spread where one level has no error. Firth's penalty adds half an error and
+half a success for every coefficient, so that each fit is finite. The variance counts these added
+halves as observations too.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,14 @@ from faceaudit.effects.resampling import as_codes
 from faceaudit.effects.risks import firth_logits, independent_columns, pattern_counts
 
 ESTIMABLE = 1e-6
-"""A contrast is not estimable when a larger part of it is beyond what the images tell apart."""
-COLUMNS = ["estimate", "sd", "low", "high", "df", "clusters", "reason"]
-CLUSTERS_AT_ONCE = 1000  # Results do not depend on it.
+"""A contrast is not estimable when more than this part of it cannot be identified from the images.
+
+The jackknife uses it too: smaller eigenvalues count as zero.
+"""
+RATIO_COLUMNS = ["estimate", "sd", "low", "high", "df", "clusters", "reason"]
+"""Columns of the table of log odds ratios."""
+CLUSTERS_AT_ONCE = 1000
+"""Clusters held in memory at a time; results do not depend on it."""
 
 
 def firth_log_odds_ratios(
@@ -70,7 +75,7 @@ def firth_log_odds_ratios(
     patterns, pattern, errors = distinct_rows(X, error)
     counts = pattern_counts(pattern, errors, as_codes(cluster, len(errors)), len(patterns))
     rows = clustered_contrasts(patterns, counts, ratios.to_numpy().T)
-    return pd.DataFrame(rows, index=ratios.columns, columns=COLUMNS)
+    return pd.DataFrame(rows, index=ratios.columns, columns=RATIO_COLUMNS)
 
 
 def clustered_contrasts(
@@ -85,8 +90,8 @@ def clustered_contrasts(
         contrasts: weights of the coefficients (C, p).
 
     Returns:
-        A mapping a contrast, from the columns to their values; without an estimate, only clusters
-        and reason.
+        One mapping per contrast, from the names of columns to their values; without an estimate,
+        only clusters and reason.
     """
     n_clusters = counts.shape[0]
     trials, errors = np.split(counts.sum(axis=0), 2)
@@ -96,37 +101,47 @@ def clustered_contrasts(
     elif errors.sum() in (0, trials.sum()):
         reason = "all err alike"
     if not reason:
-        coding = _code(patterns)
-        fit = _fit(coding.design, counts)
+        coding = _code_covariates(patterns)
+        fit = _fit_firth(coding.design, counts)
         if not np.isfinite(fit.coefficients).all():
             reason = "the regression does not converge"
     if reason:
         return [{"clusters": n_clusters, "reason": reason} for _ in contrasts]
-    found = (_contrast(fit, coding, contrast, patterns) for contrast in contrasts)
-    return [{"clusters": n_clusters, "reason": ""} | row for row in found]
+    rows = []
+    for contrast in contrasts:
+        estimate = _estimate_contrast(fit, coding, contrast, patterns)
+        rows.append({"clusters": n_clusters, "reason": ""} | estimate)
+    return rows
 
 
 @dataclass(frozen=True)
 class _Coding:
-    """Columns that are independent, and how the coefficients of all columns follow from theirs.
+    """Independent columns, and how the coefficients of all columns follow from theirs.
 
-    `design` (P, k) has the intercept first. `to_columns` (p, k) leads to the coefficients with the
-    least sum of squares among those that predict the same: two levels then mirror each other, as in
-    the paper's logit. `told` (p, p) projects on what the patterns tell apart.
+    Attributes:
+        design: independent columns (P, k), the intercept first.
+        to_columns: matrix (p, k) from their coefficients to those of all columns. It gives the
+            coefficients with the least sum of squares among those that predict the same: two levels
+            then mirror each other, as in the paper's logit.
+        identified: projection (p, p) of a contrast on the part that the patterns identify.
     """
 
     design: np.ndarray
     to_columns: np.ndarray
-    told: np.ndarray
+    identified: np.ndarray
 
 
 @dataclass(frozen=True)
-class _Fit:
-    """Firth's fit (k,), with what its variance is made of.
+class _FirthFit:
+    """Firth's fit, and the parts of its variance.
 
-    `root` (k, k) is the symmetric root of the inverse information. `information` (G, k, k) and
-    `score` (G, k) are those of every cluster, times `root`. `penalty` (k, k) is the variance of the
-    half errors and half successes that Firth's penalty adds, times `root` on both sides.
+    Attributes:
+        coefficients: (k,), the intercept first.
+        root: symmetric root (k, k) of the inverse information.
+        information: of every cluster (G, k, k), multiplied by `root` on both sides.
+        score: of every cluster (G, k), multiplied by `root`.
+        penalty: variance (k, k) of the half errors and half successes that Firth's penalty adds,
+            multiplied by `root` on both sides.
     """
 
     coefficients: np.ndarray
@@ -136,82 +151,91 @@ class _Fit:
     penalty: np.ndarray
 
 
-def _code(patterns: np.ndarray) -> _Coding:
+def _code_covariates(patterns: np.ndarray) -> _Coding:
     """Coding of the distinct rows of covariates (P, p)."""
-    everything = np.column_stack([np.ones(len(patterns)), patterns])
-    design = everything[:, independent_columns(everything)]
+    with_intercept = np.column_stack([np.ones(len(patterns)), patterns])
+    design = with_intercept[:, independent_columns(with_intercept)]
     centred = patterns - patterns.mean(axis=0)
     inverse = np.linalg.pinv(centred)
-    return _Coding(design, inverse @ (design - design.mean(axis=0)), inverse @ centred)
+    return _Coding(
+        design=design,
+        to_columns=inverse @ (design - design.mean(axis=0)),
+        identified=inverse @ centred,
+    )
 
 
-def _fit(design: np.ndarray, counts: csr_array) -> _Fit:
+def _fit_firth(design: np.ndarray, counts: csr_array) -> _FirthFit:
     """Fit of all clusters' trials and errors (G, 2 P), with the parts of its variance."""
     trials, errors = np.split(counts.sum(axis=0), 2)
     coefficients = firth_logits(design[:, 1:], trials[None], errors[None])[0]
     risk = expit(design @ coefficients)
     curvature = risk * (1 - risk)
     size = design.shape[1]
-    left, right = np.tril_indices(size)
-    products = design[:, left] * design[:, right]
+    row, column = np.tril_indices(size)
+    products = design[:, row] * design[:, column]
 
     def symmetric(weights: np.ndarray | csr_array) -> np.ndarray:
         """Sum over patterns of the outer products of their rows, by weights (..., P)."""
         sums = weights @ products
         matrices = np.empty((*sums.shape[:-1], size, size))
-        matrices[..., left, right] = matrices[..., right, left] = sums
+        matrices[..., row, column] = sums
+        matrices[..., column, row] = sums
         return matrices
 
     values, vectors = np.linalg.eigh(symmetric(trials * curvature))
     root = (vectors / np.sqrt(values)) @ vectors.T
-    of_cluster = counts[:, : len(design)]
-    wrong = counts[:, len(design) :]
-    score = wrong @ design - of_cluster @ (risk[:, None] * design)
-    information = symmetric(of_cluster * curvature)
+    cluster_trials = counts[:, : len(design)]
+    cluster_errors = counts[:, len(design) :]
+    score = cluster_errors @ design - cluster_trials @ (risk[:, None] * design)
+    information = symmetric(cluster_trials * curvature)
     leverage = trials * curvature * ((design @ root) ** 2).sum(axis=1)
     halves = leverage / 2 * ((1 - risk) ** 2 + risk**2)
-    return _Fit(
-        coefficients,
-        root,
-        root @ information @ root,
-        score @ root,
-        root @ symmetric(halves) @ root,
+    return _FirthFit(
+        coefficients=coefficients,
+        root=root,
+        information=root @ information @ root,
+        score=score @ root,
+        penalty=root @ symmetric(halves) @ root,
     )
 
 
-def _contrast(
-    fit: _Fit, coding: _Coding, contrast: np.ndarray, patterns: np.ndarray
+def _estimate_contrast(
+    fit: _FirthFit, coding: _Coding, contrast: np.ndarray, patterns: np.ndarray
 ) -> dict[str, float | str]:
-    """Columns of `firth_log_odds_ratios`, of a contrast (p,) between the columns of X."""
+    """Columns of `firth_log_odds_ratios` for one contrast (p,) between the columns of X.
+
+    Without an estimate, only the reason.
+    """
     if (np.ptp(patterns[:, contrast != 0], axis=0) == 0).any():
         return {"reason": "no image with one of the levels"}
-    if np.abs(contrast - contrast @ coding.told).max() > ESTIMABLE:
+    if np.abs(contrast - contrast @ coding.identified).max() > ESTIMABLE:
         return {"reason": "confounded with the covariates"}
     weights = contrast @ coding.to_columns
     direction = weights @ fit.root
     n_clusters = len(fit.score)
     squares = 0.0
+    # The change of the estimate when a cluster is left out, in one step from the fit.
     for start in range(0, n_clusters, CLUSTERS_AT_ONCE):
         part = slice(start, start + CLUSTERS_AT_ONCE)
-        left = np.eye(len(direction)) - fit.information[part]
-        values, vectors = np.linalg.eigh(left)
+        information_without = np.eye(len(direction)) - fit.information[part]
+        values, vectors = np.linalg.eigh(information_without)
         along = np.einsum("gij,i->gj", vectors, direction)
-        gone = values < ESTIMABLE
-        if (np.abs(along[gone]) > ESTIMABLE * np.linalg.norm(direction)).any():
+        singular = values < ESTIMABLE
+        if (np.abs(along[singular]) > ESTIMABLE * np.linalg.norm(direction)).any():
             return {"reason": "one cluster has all images of a level"}
-        moved = np.einsum("gij,gi->gj", vectors, fit.score[part])
-        change = (along * moved / np.where(gone, np.inf, values)).sum(axis=1)
+        score = np.einsum("gij,gi->gj", vectors, fit.score[part])
+        change = (along * score / np.where(singular, np.inf, values)).sum(axis=1)
         squares += (change**2).sum()
     jackknife = (n_clusters - 1) / n_clusters * squares
     variance = jackknife + direction @ fit.penalty @ direction
     share = np.einsum("i,gij,j->g", direction, fit.information, direction)
     df = max(share.sum() ** 2 / (share**2).sum() - 1, 1.0)
     estimate = weights @ fit.coefficients
-    reach = stdtrit(df, 0.975) * np.sqrt(variance)
+    margin = stdtrit(df, 0.975) * np.sqrt(variance)
     return {
         "estimate": estimate,
         "sd": np.sqrt(variance),
-        "low": estimate - reach,
-        "high": estimate + reach,
+        "low": estimate - margin,
+        "high": estimate + margin,
         "df": df,
     }

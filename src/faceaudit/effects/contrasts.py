@@ -20,13 +20,13 @@ def outcome_grid(
 ) -> np.ndarray:
     """The outcomes of complete transects as an array, one axis of two levels per attribute.
 
-    What `faceworld.scorecard.truth.errors_under_do` returns has the same shape, so what is
-    estimated and what is true can be computed by the same lines.
+    `faceworld.scorecard.truth.errors_under_do` returns the true errors in the same shape, so that
+    the same functions compute estimates and true effects.
 
     Args:
         frame: one row per image; attribute `a` has its level, 0 or 1, in the column `<a>_level`.
         outcome: column of errors, or of scores in [0, 1].
-        axes: attributes that the transects manipulate, in any number.
+        axes: attributes that the transects manipulate, one or more.
         transect: column that names the transects.
 
     Returns:
@@ -76,17 +76,23 @@ def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFr
     """
     rows = {}
     for order in orders:
-        for chosen in combinations(axes, order):
-            others = [axis for axis in axes if axis not in chosen]
-            name = " × ".join(axis.replace("_", " ") for axis in chosen)
-            averaged = [(None,) * len(others)] if others else []
-            for held in [*averaged, *product((0, 1), repeat=len(others))]:
-                levels = dict(zip(others, held, strict=True))
-                words = held_in_words(levels) if others else ""
-                rows[name, words] = _coefficients(axes, levels)
+        for contrasted in combinations(axes, order):
+            others = [axis for axis in axes if axis not in contrasted]
+            name = " × ".join(axis.replace("_", " ") for axis in contrasted)
+            for levels in _held_levels(others):
+                held = held_in_words(levels) if others else ""
+                rows[name, held] = _coefficients(axes, levels)
     index = pd.MultiIndex.from_tuples(rows, names=["contrast", "held"])
     cells = pd.MultiIndex.from_product([[0, 1]] * len(axes), names=axes)
-    return pd.DataFrame([*rows.values()], index, cells)
+    return pd.DataFrame(list(rows.values()), index, cells)
+
+
+def _held_levels(axes: Sequence[str]) -> list[dict[str, int | None]]:
+    """Levels at which these attributes are held: averaged over (None) first, then every cell."""
+    cells = [dict(zip(axes, levels, strict=True)) for levels in product((0, 1), repeat=len(axes))]
+    if not axes:
+        return cells
+    return [dict.fromkeys(axes), *cells]
 
 
 def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +117,11 @@ def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _coefficients(axes: Sequence[str], levels: Mapping[str, int | None]) -> np.ndarray:
-    """One contrast (2 ** k,): a level or 1/2 along the others, -1 and 1 along what takes part."""
+    """Weights of the cells (2 ** k,) in the contrast of the attributes that are not in `levels`.
+
+    Along a contrasted attribute they are -1 and 1. Along an attribute in `levels` they pick its
+    level, or are 1/2 each where the level is None.
+    """
     coefficients = np.ones(1)
     for axis in axes:
         along = np.array([-1.0, 1.0])

@@ -9,13 +9,13 @@ from faceaudit.utils.formatting import in_points
 
 
 def held_in_words(levels: Mapping[str, int | None]) -> str:
-    """At which levels attributes are held, in words and the order of `LEVEL_NAMES`.
+    """Name the levels at which attributes are held, in the order of `LEVEL_NAMES`.
 
     Args:
         levels: attribute → 0 or 1, or None where it is averaged over.
 
     Returns:
-        The levels in words, "average" where there is none.
+        The names of the levels, "average" where no attribute is held.
 
     Example:
         >>> held_in_words({"skin_colour": 1, "gender": 0}), held_in_words({"gender": None})
@@ -31,7 +31,7 @@ def held_in_words(levels: Mapping[str, int | None]) -> str:
 
 
 def estimates_in_points(table: pd.DataFrame) -> list[str]:
-    """Estimates with their intervals in words, in points.
+    """Write estimates with their intervals, in percentage points.
 
     Args:
         table: columns estimate, low, high, differences of rates (fractions).
@@ -40,7 +40,8 @@ def estimates_in_points(table: pd.DataFrame) -> list[str]:
         One text per row.
 
     Example:
-        >>> points(pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]}))
+        >>> table = pd.DataFrame({"estimate": [0.05], "low": [-0.0004], "high": [0.11]})
+        >>> estimates_in_points(table)
         ['+5.0 (-0.04 to +11.0)']
     """
     rows = table[["estimate", "low", "high"]].to_numpy(dtype=float)

@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.utils.arguments import as_binary, as_scores, require_columns, require_present
+from faceaudit.utils.errors import InputError
 
 STRATA: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "gender": ((0.5,), ("female", "male")),
@@ -29,7 +30,7 @@ def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -
     """Bins of a score (transects, section 4.2).
 
     Args:
-        score: (n,), in [0, 1]; digits beyond `checks.SCORE_DIGITS` are taken for rounding.
+        score: (n,), in [0, 1]; digits beyond `faceaudit.utils.arguments.SCORE_DIGITS` are rounded.
         cuts: increasing, one fewer than labels.
         labels: label k holds cuts[k - 1] <= score < cuts[k]; a score on a cut goes up.
 
@@ -67,9 +68,9 @@ def age_group(score: pd.Series) -> pd.Series:
 
 
 def majority(score: pd.Series) -> pd.Series:
-    """What the raters say of an attribute with two ends: 1 where the mean score is >= 0.5.
+    """The level that most raters see of an attribute with two ends: 1 where the score is >= 0.5.
 
-    Images near the middle are the ambiguous ones that pruning removes.
+    Images near the middle are ambiguous; pruning removes them.
 
     Args:
         score: (n,), in [0, 1].
@@ -96,7 +97,7 @@ def stratified_errors(
 
     Returns:
         One row per combination of the levels of `by`, with the columns n, errors, rate, low, high.
-        A combination without images has n = 0 and no rate (NaN): it never reads as 0.
+        A combination without images has n = 0 and no rate (NaN).
 
     Raises:
         ValueError: a missing column, a missing stratum or an error other than 0 and 1.
@@ -146,11 +147,17 @@ def matched_groups(
     levels = table.index.get_level_values(attribute).categories
     pairs = []
     for first, second in combinations(levels, 2):
-        one, other = (table.xs(level, level=attribute) for level in (first, second))
-        pair = one.add_suffix("_first").join(other.add_suffix("_second"))
+        first_rates = table.xs(first, level=attribute)
+        second_rates = table.xs(second, level=attribute)
+        pair = first_rates.add_suffix("_first").join(second_rates.add_suffix("_second"))
         pair.insert(0, "first", first)
         pair.insert(1, "second", second)
         pairs.append(pair)
     if not pairs:
-        raise ValueError(f"column {attribute!r} has one level, {levels[0]!r}: nothing to pair")
+        raise InputError(
+            f"column {attribute!r} has one level, {levels[0]!r}: nothing to pair",
+            field=attribute,
+            found=levels[0],
+            expected="two or more levels",
+        )
     return pd.concat(pairs)

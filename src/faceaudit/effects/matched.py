@@ -14,10 +14,12 @@ from faceaudit.effects.pruning import complete_transects
 from faceaudit.effects.risks import code_cells, code_levels, collapse, complete_rows, rows_by_code
 from faceaudit.effects.verdicts import holm, mde, verdict
 from faceaudit.utils.arguments import as_binary, as_rates, require_distinct
+from faceaudit.utils.errors import InputError
 
-COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
-COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
-LIMITS = ("low", "high", "low90", "high90")
+EFFECT_COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
+EFFECT_COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
+INTERVAL_LIMITS = ("low", "high", "low90", "high90")
+"""Ends of the 95 % and of the 90 % interval, in the order in which `verdict` takes them."""
 
 
 def matched_effects(
@@ -72,21 +74,24 @@ def matched_effects(
         0.5
     """
     by = list(by)
-    others = by + [c for c in frame.columns if str(c).endswith("_level") and c not in by]
-    others = [column for column in others if column != attribute]
+    levels = [c for c in frame.columns if str(c).endswith("_level") and c not in by]
+    others = [column for column in by + levels if column != attribute]
     if attribute in by:
         raise ValueError(f"{attribute!r} cannot be the attribute and define the cells too")
     complete = complete_rows(frame, [outcome, attribute, transect], others)
     cell, index = code_cells(frame, by)
     coded = {column: code_levels(frame[column]) for column in others}
     clusters, identifiers = pd.factorize(frame[transect])
-    inner = [len(names) for column, (_, names) in coded.items() if column not in by]
-    expected = len(identifiers) * int(np.prod(inner))
+    # Pairs of one transect and cell: one for every combination of levels of the axes beside `by`.
+    combinations_in_cell = [len(names) for column, (_, names) in coded.items() if column not in by]
+    expected = len(identifiers) * int(np.prod(combinations_in_cell))
 
-    places = {transect: clusters} | {column: code for column, (code, _) in coded.items()}
-    places = {column: code[complete] for column, code in places.items()}
+    places = {transect: clusters[complete]}
+    for column, (code, _) in coded.items():
+        places[column] = code[complete]
     first, difference = _pair_differences(frame[complete], outcome, attribute, places)
-    pair_cell, pair_cluster = cell[complete][first], clusters[complete][first]
+    pair_cell = cell[complete][first]
+    pair_cluster = clusters[complete][first]
     dropped = np.bincount(cell[~complete], minlength=len(index)).tolist()
     rows = [
         _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
@@ -94,8 +99,9 @@ def matched_effects(
     ]
     table = {column: [row[column] for row in rows] for column in rows[0]}
     table["p_holm"] = holm(table["p"])
-    table["verdict"] = verdict(*(table[limit] for limit in LIMITS), tolerance)
-    return pd.DataFrame(table, index, COLUMNS)
+    limits = [table[limit] for limit in INTERVAL_LIMITS]
+    table["verdict"] = verdict(*limits, tolerance)
+    return pd.DataFrame(table, index, EFFECT_COLUMNS)
 
 
 def all_matched_effects(
@@ -129,12 +135,14 @@ def all_matched_effects(
     tables = []
     for attribute in attributes:
         others = [name for name in attributes if name != attribute]
-        for held in (c for size in range(len(others) + 1) for c in combinations(others, size)):
-            by = {f"{name}_level": name for name in held}
-            columns = f"{attribute}_level", list(by), transect
-            table = matched_effects(frame, outcome, *columns, tolerance)
-            table = table.reset_index(drop=not by).rename(columns=by)
-            tables.append(table.assign(attribute=attribute))
+        for size in range(len(others) + 1):
+            for held in combinations(others, size):
+                by = {f"{name}_level": name for name in held}
+                table = matched_effects(
+                    frame, outcome, f"{attribute}_level", list(by), transect, tolerance
+                )
+                table = table.reset_index(drop=not by).rename(columns=by)
+                tables.append(table.assign(attribute=attribute))
     effects = pd.concat(tables, ignore_index=True)
     effects[list(attributes)] = effects.reindex(columns=list(attributes)).astype("Int64")
     cell = effects[list(attributes)].notna().sum(axis=1) == len(attributes) - 1
@@ -153,7 +161,12 @@ def _pair_differences(
     """
     level, levels = code_levels(frame[attribute])
     if len(levels) > 2:
-        raise ValueError(f"column {attribute!r} has the levels {levels}: keep two of them")
+        raise InputError(
+            f"column {attribute!r} has the levels {levels}: keep two of them",
+            field=attribute,
+            found=levels,
+            expected="two levels",
+        )
     # A constant attribute is the higher level of pairs that lack the lower one.
     higher = level == len(levels) - 1
     rates = as_rates(frame[outcome])
@@ -171,9 +184,11 @@ def _paired_effect(
 ) -> dict[str, object]:
     """A row of `matched_effects`, of pairs (m,) with the codes of their transects."""
     occurring, cluster = np.unique(cluster, return_inverse=True)
-    n, transects = len(difference), len(occurring)
-    # Rates count as so many errors; for errors of 0 and 1 these are the discordant pairs.
-    worse, better = float(difference.clip(min=0).sum()), float(-difference.clip(max=0).sum())
+    n = len(difference)
+    transects = len(occurring)
+    # Rates count as parts of an error; for errors of 0 and 1 these are the discordant pairs.
+    worse = float(difference.clip(min=0).sum())
+    better = float(-difference.clip(max=0).sum())
     binary = np.isin(difference, (-1, 0, 1)).all()
     effect = {
         "estimate": difference.mean() if n else np.nan,
@@ -183,19 +198,24 @@ def _paired_effect(
         "dropped": dropped,
         "worse": int((difference > 0).sum()),
         "better": int((difference < 0).sum()),
-        "reason": "no pair" if n == 0 else "one transect" if transects == 1 else "",
+        "reason": "",
     }
+    if n == 0:
+        effect["reason"] = "no pair"
+    elif transects == 1:
+        effect["reason"] = "one transect"
     if effect["reason"]:
-        return effect | dict.fromkeys([*LIMITS, "p", "mde"], np.nan)
+        return effect | dict.fromkeys([*INTERVAL_LIMITS, "p", "mde"], np.nan)
     if n == transects and binary:
-        deff, df = 1.0, np.inf
+        design_effect = 1.0
+        df = np.inf
         p = mcnemar(worse, better)
     else:
         least = transects / n if binary else 0.0
-        deff = max(_design_effect(difference, cluster, transects, binary), least)
+        design_effect = max(_design_effect(difference, cluster, transects, binary), least)
         df = transects - 1
-        p = 2 * stdtr(df, -abs(worse - better) / np.sqrt((worse + better or 1) * deff))
-    counts = worse / deff, better / deff, n / deff
+        p = 2 * stdtr(df, -abs(worse - better) / np.sqrt((worse + better or 1) * design_effect))
+    counts = (worse / design_effect, better / design_effect, n / design_effect)
     quantile = stdtrit(df, 0.975)
     low, high = paired_interval(*counts, quantile)
     low90, high90 = paired_interval(*counts, stdtrit(df, 0.95))
@@ -208,11 +228,13 @@ def _design_effect(
 ) -> float:
     """Variance of the mean difference with whole transects as units, over that of single pairs.
 
-    That of single pairs is what their errors imply if each is 0 or 1: rates vary less. Differences
-    that are all equal show nothing of their dependence: a transect then counts as one pair. So do
-    rates whose transects do not differ, as they would leave no variance at all.
+    The variance of single pairs is the one that errors of 0 and 1 have; rates vary less.
+    Differences that are all equal do not show how far they depend on each other: a transect then
+    counts as one pair. It also does for rates whose transects do not differ, since the variance
+    would be zero.
     """
-    n, mean = len(difference), difference.mean()
+    n = len(difference)
+    mean = difference.mean()
     residual = difference - mean
     if (residual**2).sum() < 1e-12:
         return n / transects
@@ -224,7 +246,7 @@ def _design_effect(
 
 
 def mcnemar(worse: ArrayLike, better: ArrayLike) -> np.ndarray | float:
-    """Two-sided mid-p of McNemar's test, of as many discordant pairs of either kind.
+    """Two-sided mid-p of McNemar's test, from the numbers of discordant pairs of either kind.
 
     Twice the chance that a fair coin splits the discordant pairs as unevenly, of which the split
     that occurred counts half (Fagerland, Lydersen & Laake, BMC Medical Research Methodology 13
@@ -291,8 +313,8 @@ def _score_limit(worse: float, better: float, n: float, quantile: float) -> floa
     return brentq(excess, start, 1.0, xtol=1e-12)
 
 
-ARMS = ("all", "pruned", "complete transects", "worst case")
-BOUNDS = ["estimate", "low", "high", "lower", "upper", "n", "transects", "missing", "reason"]
+PRUNING_ARMS = ("all", "pruned", "complete transects", "worst case")
+BOUND_COLUMNS = ["estimate", "low", "high", "lower", "upper", "n", "transects", "missing", "reason"]
 
 
 def pruning_bounds(
@@ -334,31 +356,34 @@ def pruning_bounds(
         [[0.33, 0.67]]
     """
     by = list(by)
-    left = frame[as_binary(frame[kept]) == 1]
-    whole = complete_transects(left, frame.groupby(transect).size().max(), transect)
-    everything = matched_effects(frame, outcome, attribute, by, transect)
+    pruned = frame[as_binary(frame[kept]) == 1]
+    complete = complete_transects(pruned, frame.groupby(transect).size().max(), transect)
+    unpruned_effects = matched_effects(frame, outcome, attribute, by, transect)
 
     def arm(images: pd.DataFrame) -> pd.DataFrame:
-        """Matched effects of what is left, with a row for every cell."""
-        table = everything[:0]
+        """Matched effects of these images, with a row for every cell."""
+        table = unpruned_effects[:0]
         if len(images):
             table = matched_effects(images, outcome, attribute, by, transect)
-        table = table.reindex(everything.index)
+        table = table.reindex(unpruned_effects.index)
         counts = table[["n", "transects"]].fillna(0).astype(np.int64)
         return table.assign(**counts, reason=table["reason"].fillna("no pair"))
 
     bounds = _pair_bounds(frame, kept, outcome, attribute, by, transect)
-    worst = _worst_case(bounds, everything, by, transect)
-    arms = [everything, arm(left), arm(whole)]
+    worst = _worst_case(bounds, unpruned_effects, by, transect)
+    arms = [unpruned_effects, arm(pruned), arm(complete)]
     arms = [table.assign(missing=worst["n"] - table["n"]) for table in arms]
-    tables = [table.reindex(columns=BOUNDS) for table in (*arms, worst)]
-    return pd.concat(tables, keys=ARMS, names=["arm"])
+    tables = [table.reindex(columns=BOUND_COLUMNS) for table in (*arms, worst)]
+    return pd.concat(tables, keys=PRUNING_ARMS, names=["arm"])
 
 
 def _pair_bounds(
     frame: pd.DataFrame, kept: str, outcome: str, attribute: str, by: list[str], transect: str
 ) -> pd.DataFrame:
-    """Least and largest difference of every pair of which there was an image, and its place."""
+    """Least and largest difference of every pair that has an image in `frame`, and its place.
+
+    The place is the transect with the levels of all axes but `attribute`.
+    """
     axes = [c for c in frame if str(c).endswith("_level") and c not in (*by, attribute)]
     place = [transect, *by, *axes]
     higher = frame[attribute] == frame[attribute].max()
@@ -371,16 +396,20 @@ def _pair_bounds(
 
 
 def _worst_case(
-    pairs: pd.DataFrame, everything: pd.DataFrame, by: list[str], transect: str
+    pairs: pd.DataFrame, unpruned_effects: pd.DataFrame, by: list[str], transect: str
 ) -> pd.DataFrame:
-    """Bounds of every cell; where no pair is unknown, they meet and the interval is the usual."""
-    cell = _cell_numbers(pairs, everything.index, by)
+    """Bounds of every cell, from the bounds of its pairs.
+
+    Where no pair is unknown, both bounds are equal, and the interval is that of the matched effects
+    of all images.
+    """
+    cell = _cell_numbers(pairs, unpruned_effects.index, by)
     transects, _ = pd.factorize(pairs[transect])
     lower = pairs["lower"].to_numpy()
     upper = pairs["upper"].to_numpy()
     unknown = pairs["unknown"].to_numpy()
     rows = []
-    for number, inside in enumerate(rows_by_code(cell, len(everything))):
+    for number, inside in enumerate(rows_by_code(cell, len(unpruned_effects))):
         n_transects = len(np.unique(transects[inside]))
         row = {
             "lower": lower[inside].mean() if len(inside) else np.nan,
@@ -393,14 +422,14 @@ def _worst_case(
         if len(inside) == 0:
             row["reason"] = "no pair"
         if not row["reason"] and row["missing"] == 0:
-            row["low"] = everything["low"].iloc[number]
-            row["high"] = everything["high"].iloc[number]
+            row["low"] = unpruned_effects["low"].iloc[number]
+            row["high"] = unpruned_effects["high"].iloc[number]
         elif not row["reason"]:
             low, high = _bounded_interval(lower[inside], upper[inside], transects[inside])
             row["low"] = low
             row["high"] = high
         rows.append(row)
-    return pd.DataFrame(rows, index=everything.index)
+    return pd.DataFrame(rows, index=unpruned_effects.index)
 
 
 def _cell_numbers(pairs: pd.DataFrame, cells: pd.Index, by: list[str]) -> np.ndarray:

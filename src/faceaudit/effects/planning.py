@@ -13,17 +13,17 @@ are expected, since a pair needs both of its images. Two correlations of a `Desi
   all its differences are larger.
 
 An image errs where a normal variable falls below a threshold, and the images of one transect share
-part of that variable. Given what they share, their errors are independent, so that the chance of
-every possible transect is an integral over it. A transect of one pair needs no such variable: two
-rates and their correlation say all of it.
+part of that variable. Given the shared part, their errors are independent, so that the chance of
+every possible transect is an integral over it. A transect of one pair needs no such variable: the
+two rates and their correlation determine all chances.
 
 `printed_power` and `printed_transects` are the closed formula (the book's own; paired proportions
 as in Connett, Smith & McHugh, Statistics in Medicine 6 (1987) 163-169, averaged over correlated
 pairs). It takes the test statistic as normal with variance one. Under a rare error with a large
 effect, differences are mostly 0, sometimes 1 and hardly ever -1: the denominator of the statistic
 then rises with its numerator, and the statistic varies less. It also counts m' pairs in every
-transect, although m' is a mean. `power` and `transects_needed` correct for both. What annotators'
-noise does to an effect, and how to undo it, is part of the plan.
+transect, although m' is a mean. `power` and `transects_needed` correct for both. `noisy_design` and
+`rogan_gladen` say how noisy labels change an effect, and how to correct a rate for them.
 """
 
 from bisect import bisect_left
@@ -40,16 +40,21 @@ from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
 from faceaudit.effects.matched import mcnemar
 from faceaudit.utils.arguments import check_range, check_whole
+from faceaudit.utils.errors import InputError
 
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
-# Largest latent correlation: beyond it, the integrals over the transects would be inaccurate.
-MOST_SHARED = 0.995
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(60)
+NODE_WEIGHTS = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+LARGEST_LATENT_CORRELATION = 0.995
+"""Beyond it, the integrals over the transects would be inaccurate."""
+MOST_TRANSECTS = 10**7
+"""Where the search for the number of transects ends."""
+PRINTED_LEVEL = 0.05
+"""Level of the test in `printed_power`."""
 
 
 @dataclass(frozen=True)
 class Design:
-    """What an audit is planned for: an effect, and how the errors of pairs hang together.
+    """What an audit is planned for: an effect, and how the errors of pairs correlate.
 
     Args:
         difference: risk at the higher level minus at the lower, as a fraction.
@@ -80,7 +85,12 @@ class Design:
     def __post_init__(self) -> None:
         check_range("base_rate", self.base_rate, 0, 1, "()")
         if not 0 < self.base_rate + self.difference < 1:
-            raise ValueError(f"difference is {self.difference}: base_rate + difference is no rate")
+            raise InputError(
+                f"difference is {self.difference}: base_rate + difference is no rate",
+                field="difference",
+                found=self.difference,
+                expected="base_rate + difference between 0 and 1",
+            )
         check_range("retention", self.retention, 0, 1, "(]")
         check_whole("pairs", self.pairs, 1)
         check_range("within", self.within, 0, 1, "[)")
@@ -108,16 +118,15 @@ class Design:
         return self.discordant - self.difference**2
 
 
-MOST_TRANSECTS = 10**7
-
-
-def printed_power(transects: float, design: Design, alpha: float = 0.05) -> float:
+def printed_power(transects: float, design: Design) -> float:
     """Power by the closed formula that `printed_transects` solves for the transects.
+
+    The test is two-sided at the level `PRINTED_LEVEL`, of which the formula counts the likelier
+    side.
 
     Args:
         transects: number of them, fractions allowed.
         design: with a `pair_correlation` of None taken as 0.
-        alpha: level of the two-sided test, of which the formula counts the likelier side.
 
     Returns:
         The power, from 0 to 1.
@@ -132,7 +141,7 @@ def printed_power(transects: float, design: Design, alpha: float = 0.05) -> floa
         0.8
     """
     difference, deviation = _per_transect(design)
-    return float(normal_power(difference, transects, alpha / 2, "larger", deviation))
+    return float(normal_power(difference, transects, PRINTED_LEVEL / 2, "larger", deviation))
 
 
 def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -> float:
@@ -140,12 +149,12 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
 
     S = (z_α/2 + z_β)² (ψ − Δ²) [1 + (m' − 1) ρ_d] / (m' Δ²) with m' = pairs · retention² and the
     share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Once m' < 1 the bracket falls below
-    one: the printed formula then takes dependent pairs for an advantage.
+    one, as if dependent pairs were an advantage.
 
     Args:
         design: with a `pair_correlation` of None taken as 0.
         alpha: level of the two-sided test.
-        power: wanted, between 0 and 1.
+        power: to be reached, between 0 and 1.
 
     Returns:
         The number of transects.
@@ -190,10 +199,16 @@ def power(transects: float, design: Design, alpha: float = 0.05) -> float:
         0.8
     """
     if not 2 <= transects < np.inf:
-        raise ValueError(f"transects is {transects}, a number of at least 2 was expected")
+        raise InputError(
+            f"transects is {transects}, a number of at least 2 was expected",
+            field="transects",
+            found=transects,
+            expected="a number of at least 2",
+        )
     if design.pairs == 1:
         check_whole("transects", transects, 2)
-    return _power(transects, design, check_range("alpha", alpha, 0, 1, "()"))
+    check_range("alpha", alpha, 0, 1, "()")
+    return _power(transects, design, alpha)
 
 
 def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) -> int:
@@ -202,7 +217,7 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
     Args:
         design: what is planned for.
         alpha: level of the test.
-        power: wanted, between 0 and 1.
+        power: to be reached, between 0 and 1.
 
     Returns:
         The number of transects. With one pair per transect, the power rises in a saw-tooth,
@@ -219,16 +234,21 @@ def transects_needed(design: Design, alpha: float = 0.05, power: float = 0.8) ->
     """
     check_range("power", power, 0, 1, "()")
     check_range("alpha", alpha, 0, 1, "()")
-    _per_transect(design)  # refuses a difference of 0
+    _require_difference(design)
     sizes = range(2, MOST_TRANSECTS)
     reaches = bisect_left(sizes, True, key=lambda size: _power(size, design, alpha) >= power)
     if reaches == len(sizes):
-        raise ValueError(f"difference {design.difference}: over {MOST_TRANSECTS} transects")
+        raise InputError(
+            f"difference {design.difference}: over {MOST_TRANSECTS} transects",
+            field="difference",
+            found=design.difference,
+            expected=f"one that {MOST_TRANSECTS} transects detect",
+        )
     return sizes[reaches]
 
 
 def attenuation(reliability: float, prevalence: float = 0.5) -> float:
-    """Share of an attribute's effect that remains when images are split by a noisy score.
+    """Share of an attribute's effect that is visible when images are split by a noisy score.
 
     True and observed score are taken as bivariate normal with correlation √reliability and both
     are cut at the same quantile. Images on the wrong side dilute the difference of the two sides by
@@ -266,8 +286,8 @@ def label_noise(rater_error: float, raters: int) -> float:
     """Chance that the majority of raters mislabels an image; a tie is decided by a coin.
 
     Args:
-        rater_error: chance that one rater does, in [0, 0.5), independently of the others: raters
-            who share their errors gain less.
+        rater_error: chance that a single rater does, in [0, 0.5), independently of the others.
+            Where raters err together, a majority of them gains less.
         raters: their number.
 
     Returns:
@@ -283,36 +303,36 @@ def label_noise(rater_error: float, raters: int) -> float:
 
 
 def noisy_design(design: Design, noise: float) -> Design:
-    """A design as it is seen with label noise ε.
+    """A design with the rates that are observed under label noise ε.
 
-    A wrong label turns an error of the model into a right answer and the reverse: a rate p is seen
-    as p(1 − ε) + (1 − p)ε, and differences shrink by 1 − 2ε. Covariances, within a pair and of the
-    differences of two pairs, shrink by (1 − 2ε)². Noise must not depend on the image.
+    A wrong label turns an error of the model into a right answer and the reverse: a rate p is
+    observed as p(1 − ε) + (1 − p)ε, and differences shrink by 1 − 2ε. Covariances, within a pair
+    and of the differences of two pairs, shrink by (1 − 2ε)². Noise must not depend on the image.
 
     Args:
         design: without noise; a `pair_correlation` of None stays None.
         noise: chance that a label is wrong, in [0, 0.5).
 
     Returns:
-        The design with the difference, rate and correlations that will be seen.
+        The design with the difference, rate and correlations that will be observed.
 
     Raises:
         ValueError: noise outside its range.
 
     Example:
         >>> from faceaudit.effects import planning
-        >>> seen = planning.noisy_design(planning.Design(difference=0.02, base_rate=0.05), 0.1)
-        >>> round(seen.base_rate, 3), round(seen.difference, 3)
+        >>> noisy = planning.noisy_design(planning.Design(difference=0.02, base_rate=0.05), 0.1)
+        >>> round(noisy.base_rate, 3), round(noisy.difference, 3)
         (0.14, 0.016)
     """
     check_range("noise", noise, 0, 0.5, "[)")
     true = np.array(design.risks)
-    seen = true + noise - 2 * noise * true
-    deviations = np.sqrt((true * (1 - true)).prod() / (seen * (1 - seen)).prod())
+    observed = true + noise - 2 * noise * true
+    deviations = np.sqrt((true * (1 - true)).prod() / (observed * (1 - observed)).prod())
     noisy = replace(
         design,
-        difference=float(seen[1] - seen[0]),
-        base_rate=float(seen[0]),
+        difference=float(observed[1] - observed[0]),
+        base_rate=float(observed[0]),
         within=float(design.within * (1 - 2 * noise) ** 2 * deviations),
     )
     if design.pair_correlation is None:
@@ -322,13 +342,13 @@ def noisy_design(design: Design, noise: float) -> Design:
 
 
 def rogan_gladen(rate: float, noise: float) -> float:
-    """Error rate behind the rate seen with label noise, kept in [0, 1].
+    """Error rate corrected for label noise, clipped to [0, 1].
 
     Rogan & Gladen, American Journal of Epidemiology 107 (1978) 71-76, for a sensitivity and
     specificity of 1 − noise. Differences of rates are divided by 1 − 2 noise.
 
     Args:
-        rate: error rate that was seen, in [0, 1].
+        rate: observed error rate, in [0, 1].
         noise: chance that a label is wrong, in [0, 0.5), whether the model is right or not.
 
     Returns:
@@ -348,10 +368,10 @@ def rogan_gladen(rate: float, noise: float) -> float:
 
 
 def shared_pair_correlation(design: Design) -> float:
-    """The least ρ_d: what `within` alone implies when transects share one effect, latently.
+    """The least ρ_d: that of transects with one effect in common, on the latent scale.
 
     Args:
-        design: of which the two risks and `within` count.
+        design: only its two risks and `within` are used.
 
     Returns:
         Correlation of the differences of two pairs of one transect.
@@ -375,38 +395,60 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
         p0, p1 = design.risks
         cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
         if cells.min() < -1e-12:  # nearer to 0 it is rounding
-            raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
-        weights, (worse, better) = np.ones(1), cells.clip(0)[:, None]
+            raise _impossible_within(design)
+        weights = np.ones(1)
+        worse, better = cells.clip(0)[:, None]
     else:
         weights, low, high = _conditional_risks(design)
-        worse, better = high * (1 - low), low * (1 - high)
-    types, chances = [], []
+        worse = high * (1 - low)
+        better = low * (1 - high)
+    types = []
+    chances = []
     for n in range(design.pairs + 1):
-        for up, down in ((i, j) for i in range(n + 1) for j in range(n + 1 - i)):
-            ways = comb(n, up) * comb(n - up, down)
-            equal = (1 - worse - better) ** (n - up - down)
-            left = binom.pmf(n, design.pairs, design.retention**2)
-            types.append((n, up, down))
-            chances.append(left * ways * (weights @ (worse**up * better**down * equal)))
+        survival = binom.pmf(n, design.pairs, design.retention**2)
+        for n_worse in range(n + 1):
+            for n_better in range(n + 1 - n_worse):
+                orders = comb(n, n_worse) * comb(n - n_worse, n_better)
+                equal = (1 - worse - better) ** (n - n_worse - n_better)
+                chance = weights @ (worse**n_worse * better**n_better * equal)
+                types.append((n, n_worse, n_better))
+                chances.append(survival * orders * chance)
     return np.array(types), np.array(chances) / np.sum(chances)
 
 
+def _impossible_within(design: Design) -> InputError:
+    """The error of a correlation that errors with the design's two rates cannot have."""
+    return InputError(
+        f"within is {design.within}: no errors with such rates correlate so",
+        field="within",
+        found=design.within,
+        expected="a correlation that errors with these rates can have",
+    )
+
+
 def _across(design: Design) -> float:
-    """Correlation of the normal variables of two images that differ in the attribute."""
+    """Correlation of the normal variables of two images that differ in the attribute.
+
+    Raises:
+        InputError: no correlation gives errors that correlate by `within`.
+    """
     p0, p1 = design.risks
 
     def excess(across: float) -> float:
         weights, low, high = _with_one_effect(design, across)
         return weights @ (low * high) - p0 * p1 - design.covariance
 
-    if excess(MOST_SHARED) < 0:
-        raise ValueError(f"within is {design.within}: no errors with such rates correlate so")
-    return brentq(excess, 0.0, MOST_SHARED) if design.within > 0 else 0.0
+    if excess(LARGEST_LATENT_CORRELATION) < 0:
+        raise _impossible_within(design)
+    if design.within == 0:
+        return 0.0
+    return brentq(excess, 0.0, LARGEST_LATENT_CORRELATION)
 
 
 def _with_one_effect(design: Design, across: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weights and the two risks (Q,) of transects whose images all correlate by `across`."""
-    return WEIGHTS, *(_conditional(p, across, NODES) for p in design.risks)
+    p0, p1 = design.risks
+    return NODE_WEIGHTS, _conditional(p0, across, NODES), _conditional(p1, across, NODES)
 
 
 def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -414,11 +456,14 @@ def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
     Normal variables of one transect correlate by `across` when they differ in the attribute and by
     `same` when they do not.
+
+    Raises:
+        InputError: a `pair_correlation` that no such transects have.
     """
     across = _across(design)
     if design.pair_correlation is None:
         return _with_one_effect(design, across)
-    weights = np.outer(WEIGHTS, WEIGHTS).ravel()
+    weights = np.outer(NODE_WEIGHTS, NODE_WEIGHTS).ravel()
     first, second = (axis.ravel() for axis in np.meshgrid(NODES, NODES, indexing="ij"))
 
     def risks(same: float) -> tuple[np.ndarray, np.ndarray]:
@@ -430,16 +475,26 @@ def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarr
     def surplus(same: float) -> float:
         return _pair_correlation(weights, *risks(same)) - design.pair_correlation
 
-    least, most = (surplus(same) + design.pair_correlation for same in (across, MOST_SHARED))
+    least = surplus(across) + design.pair_correlation
+    most = surplus(LARGEST_LATENT_CORRELATION) + design.pair_correlation
     if not least - 1e-9 <= design.pair_correlation <= most:
-        raise ValueError(
-            f"pair_correlation is {design.pair_correlation}: here it is {least:.4f} to {most:.4f}"
+        raise InputError(
+            f"pair_correlation is {design.pair_correlation}: here it is {least:.4f} to {most:.4f}",
+            field="pair_correlation",
+            found=design.pair_correlation,
+            expected=f"{least:.4f} to {most:.4f}",
         )
-    same = brentq(surplus, across, MOST_SHARED) if design.pair_correlation > least else across
+    same = across
+    if design.pair_correlation > least:
+        same = brentq(surplus, across, LARGEST_LATENT_CORRELATION)
     return weights, *risks(same)
 
 
 def _conditional(p: float, correlation: float, node: np.ndarray) -> np.ndarray:
+    """Risks (Q,) given the shared variable, of images with the mean risk p.
+
+    Normal variables of two images correlate by `correlation` through the shared one, `node` (Q,).
+    """
     return ndtr((ndtri(p) - np.sqrt(correlation) * node) / np.sqrt(1 - correlation))
 
 
@@ -452,19 +507,33 @@ def _pair_correlation(weights: np.ndarray, low: np.ndarray, high: np.ndarray) ->
 
 def _per_transect(design: Design) -> tuple[float, float]:
     """Size of the difference, and standard deviation of a transect's, by the closed formula."""
-    if design.difference == 0:
-        raise ValueError("difference is 0: no number of transects detects it")
-    pairs = design.pairs * design.retention**2  # left on average: a pair needs both its images
+    _require_difference(design)
+    pairs = design.pairs * design.retention**2  # on average: a pair needs both of its images
     bracket = 1 + (pairs - 1) * (design.pair_correlation or 0)
     return abs(design.difference), np.sqrt(design.variance * bracket / pairs)
 
 
+def _require_difference(design: Design) -> None:
+    """Raise InputError where the planned difference is 0."""
+    if design.difference == 0:
+        raise InputError(
+            "difference is 0: no number of transects detects it",
+            field="difference",
+            found=design.difference,
+            expected="a number other than 0",
+        )
+
+
 def _power(transects: float, design: Design, alpha: float) -> float:
-    method = _summed_power if design.pairs == 1 else _moments_power
-    return method(transects, *transect_types(design), alpha)
+    """As `power`, for arguments that have been checked."""
+    types, chances = transect_types(design)
+    if design.pairs == 1:
+        return _summed_power(transects, types, chances, alpha)
+    return _moments_power(transects, types, chances, alpha)
 
 
 def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
+    """Power of the score test with a design effect, from the moments of the transects' sums."""
     n, worse, better = types.T
     mean = chance @ (worse - better) / (chance @ n)
     discordant = chance @ (worse + better) / (chance @ n)
@@ -484,11 +553,13 @@ def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alph
 
 def _summed_power(transects: int, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
     """Power of McNemar's mid-p test: a binomial number of discordant pairs, then of worse ones."""
-    up, down = (chance @ types[:, column] for column in (1, 2))
-    discordant = np.arange(*binom.interval(1 - 1e-10, transects, up + down) + np.array([0, 1]))
+    worse = chance @ types[:, 1]
+    better = chance @ types[:, 2]
+    fewest, most = binom.interval(1 - 1e-10, transects, worse + better)
+    discordant = np.arange(fewest, most + 1)
     # Largest count of the rarer kind with which the two-sided test rejects; -1 where none does.
-    most = binom.ppf(alpha / 2, discordant, 0.5)
-    most -= mcnemar(most, discordant - most) >= alpha
-    share = up / (up + down)
-    rejects = binom.cdf(most, discordant, share) + binom.cdf(most, discordant, 1 - share)
-    return float(binom.pmf(discordant, transects, up + down) @ rejects)
+    rarer = binom.ppf(alpha / 2, discordant, 0.5)
+    rarer -= mcnemar(rarer, discordant - rarer) >= alpha
+    share = worse / (worse + better)
+    rejects = binom.cdf(rarer, discordant, share) + binom.cdf(rarer, discordant, 1 - share)
+    return float(binom.pmf(discordant, transects, worse + better) @ rejects)

@@ -7,6 +7,7 @@ reports effects by cell.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from faceaudit.effects.risks import (
     pattern_counts,
 )
 from faceaudit.utils.arguments import as_finite, as_rates, refuse, require_columns, require_present
+from faceaudit.utils.errors import InputError
 
 PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
     "hair_length": (STRATA["hair_length"][0], ("Short hair", "Long hair")),
@@ -36,9 +38,12 @@ PAPER_LEVELS: dict[str, tuple[tuple[float, ...], tuple[str, ...]]] = {
 """Attribute → cuts of its score, and names of the levels (Fig 15). Chapter 09 gives the reasons."""
 PAPER_AGES = AGE_GROUPS[2:]
 """Levels of age; the young are pruned before (transects, section 5.4)."""
-LOST = 0.05
-"""Beyond this share of lost resamples, the others give no interval."""
-AT_ONCE = 250  # resamples held at a time; results do not depend on it
+MOST_LOST = 0.05
+"""Where a larger share of the resamples is lost, the others give no interval."""
+RESAMPLES_AT_ONCE = 250
+"""Resamples held in memory at a time; results do not depend on it."""
+LINEAR_COLUMNS = ["estimate", "low", "high", "p"]
+"""Columns of `linear_effects` that are NaN where nothing is estimable."""
 
 
 def linear_effects(
@@ -80,39 +85,83 @@ def linear_effects(
         >>> effects.linear_effects(frame, "error", ["dark"])["estimate"].round(3).tolist()
         [0.5]
     """
-    needed = [outcome, *treatments] + [cluster] * (cluster is not None)
-    known = frame[complete_rows(frame, needed, adjust)]
-    arms, levels = zip(*(code_levels(known[column]) for column in treatments), strict=True)
-    for column, present in zip(treatments, levels, strict=True):
-        if len(present) > 2:
-            raise ValueError(f"column {column!r} has the levels {present}: keep two of them")
-    codes = (code_levels(known[column])[0] for column in adjust)
-    dummies = [code == k for code in codes for k in range(1, code.max(initial=0) + 1)]
-    X = np.column_stack([np.ones(len(known)), *dummies, *arms]).astype(float)
+    required = [outcome, *treatments]
+    if cluster is not None:
+        required.append(cluster)
+    known = frame[complete_rows(frame, required, adjust)]
+    arms = []
+    constant = []
+    for column in treatments:
+        arm, levels = code_levels(known[column])
+        if len(levels) > 2:
+            raise InputError(
+                f"column {column!r} has the levels {levels}: keep two of them",
+                field=column,
+                found=levels,
+                expected="two levels",
+            )
+        arms.append(arm)
+        constant.append(len(levels) < 2)
+    X = np.column_stack([np.ones(len(known)), *_dummies(known, adjust), *arms]).astype(float)
     error = as_rates(known[outcome])
     groups = as_codes(None if cluster is None else known[cluster], len(known))
-    alike = "one cluster" if len(set(groups)) < 2 else "all err alike" if np.ptp(error) == 0 else ""
-    values, keep = np.full((4, X.shape[1]), np.nan), independent_columns(X)
+    clusters = len(set(groups))
+    obstacle = ""
+    if clusters < 2:
+        obstacle = "one cluster"
+    elif np.ptp(error) == 0:
+        obstacle = "all err alike"
+    values = np.full((len(LINEAR_COLUMNS), X.shape[1]), np.nan)
     exact = np.zeros(X.shape[1], bool)
-    if not alike:
-        form = {"cov_type": "cluster", "cov_kwds": {"groups": groups}, "use_t": True}
-        with np.errstate(divide="ignore", invalid="ignore"):  # of a standard error of zero
-            fit = OLS(error, X[:, keep]).fit("qr", **form)
-            values[:, keep] = fit.params, *fit.conf_int().T, fit.pvalues
-            # Errors of this length have no larger slope; a tiny part of it is rounding.
-            largest = np.linalg.norm(error) * np.sqrt(np.diag(fit.normalized_cov_params))
-            exact[keep] = ~(fit.bse > RANK_TOLERANCE * largest)
-    table = pd.DataFrame(values.T[-len(arms) :], columns=["estimate", "low", "high", "p"])
-    table = table.assign(n=len(known), clusters=len(set(groups)))
-    told = [independent_columns(np.roll(X, k, axis=1))[-1] for k in range(len(arms))][::-1]
-    constant = [len(present) < 2 for present in levels]
+    if not obstacle:
+        independent = independent_columns(X)
+        values[:, independent], exact[independent] = _clustered_slopes(
+            X[:, independent], error, groups
+        )
+    table = pd.DataFrame(values.T[-len(arms) :], columns=LINEAR_COLUMNS)
+    table = table.assign(n=len(known), clusters=clusters)
     table["reason"] = np.select(
-        [np.full(len(arms), alike != ""), constant, ~np.array(told), exact[-len(arms) :]],
-        [alike, "constant treatment", "confounded with the covariates", "no residual variance"],
+        [np.full(len(arms), obstacle != ""), constant, _confounded(X, arms), exact[-len(arms) :]],
+        [obstacle, "constant treatment", "confounded with the covariates", "no residual variance"],
         "",
     )
-    table.loc[table["reason"] != "", ["estimate", "low", "high", "p"]] = np.nan
+    table.loc[table["reason"] != "", LINEAR_COLUMNS] = np.nan
     return table.set_index(pd.Index(treatments, name="treatment"))
+
+
+def _dummies(frame: pd.DataFrame, columns: Sequence[str]) -> list[np.ndarray]:
+    """Indicators (n,) of every level of categorical columns but their first ones."""
+    dummies = []
+    for column in columns:
+        code, _ = code_levels(frame[column])
+        dummies += [code == level for level in range(1, code.max(initial=0) + 1)]
+    return dummies
+
+
+def _clustered_slopes(
+    X: np.ndarray, error: np.ndarray, groups: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least squares with the clusters' sandwich, of independent columns (n, k).
+
+    Returns:
+        Estimate, low, high and p of every column (4, k); and whether its standard error is zero but
+        for rounding, (k,).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a standard error of zero
+        fit = OLS(error, X).fit("qr", cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+        low, high = fit.conf_int().T
+        values = np.array([fit.params, low, high, fit.pvalues])
+        # Errors of this length have no larger slope; a tiny part of it is rounding.
+        largest = np.linalg.norm(error) * np.sqrt(np.diag(fit.normalized_cov_params))
+        exact = ~(fit.bse > RANK_TOLERANCE * largest)
+    return values, exact
+
+
+def _confounded(X: np.ndarray, arms: list[np.ndarray]) -> np.ndarray:
+    """Whether the treatments, the last columns of X, are combinations of all other columns."""
+    # Columns are tested against those before them, so that each treatment comes last in turn.
+    last = [independent_columns(np.roll(X, k, axis=1))[-1] for k in range(len(arms))]
+    return ~np.array(last[::-1])
 
 
 def paper_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -163,12 +212,11 @@ def interaction_columns(X: pd.DataFrame, names: Sequence[str], with_="gender") -
         >>> interaction_columns(paper_columns(scores), ["skin_colour"]).shape
         (3, 21)
     """
-    products = {
-        (f"{name} x {with_}", f"{level}, {other}"): X[name, level] * X[with_, other]
-        for name in names
-        for level in X[name].columns
-        for other in X[with_].columns
-    }
+    products = {}
+    for name in names:
+        for level, other in product(X[name].columns, X[with_].columns):
+            key = (f"{name} x {with_}", f"{level}, {other}")
+            products[key] = X[name, level] * X[with_, other]
     appended = pd.DataFrame(products, index=X.index)
     return pd.concat([X, appended.rename_axis(columns=X.columns.names)], axis=1)
 
@@ -199,7 +247,7 @@ def paper_logit(X: ArrayLike, error: ArrayLike, C: float = 1.0) -> np.ndarray:
     """
     patterns, pattern, error = distinct_rows(X, error)
     counts = pattern_counts(pattern, error, np.zeros_like(pattern))
-    return _fit(patterns, counts.toarray(), C)[0]
+    return _fit_varying_columns(patterns, counts.toarray(), C)[0]
 
 
 @dataclass(frozen=True)
@@ -236,7 +284,7 @@ class LogitDraws:
 def bootstrap_paper_logit(
     X: ArrayLike, error: ArrayLike, n_boot: int, seed: int, cluster: ArrayLike | None = None
 ) -> LogitDraws:
-    """`paper_logit` of many resamples: of images, as the paper probably has them, or of clusters.
+    """`paper_logit` of many resamples: of images, as the paper probably drew them, or of clusters.
 
     The penalty is the paper's. Where errors are rare, the spread of the resamples is too small
     and some of them are lost: `firth_log_odds_ratios` gives intervals to rely on.
@@ -262,10 +310,12 @@ def bootstrap_paper_logit(
     patterns, pattern, error = distinct_rows(X, error)
     codes = as_codes(cluster, len(error))
     counts = pattern_counts(pattern, error, codes)
-    coefficients, resamples = [], as_resamples(n_boot)
-    for start in range(0, n_boot, AT_ONCE):
-        drawn = resampled_sums(counts, resamples[start : start + AT_ONCE], seed)
-        coefficients.append(_fit(patterns, drawn))
+    resamples = as_resamples(n_boot)
+    coefficients = []
+    for start in range(0, n_boot, RESAMPLES_AT_ONCE):
+        part = resamples[start : start + RESAMPLES_AT_ONCE]
+        resampled = resampled_sums(counts, part, seed)
+        coefficients.append(_fit_varying_columns(patterns, resampled))
     return LogitDraws(np.concatenate(coefficients), counts.shape[0])
 
 
@@ -334,7 +384,9 @@ def summarize_draws(draws: pd.DataFrame) -> pd.DataFrame:
 
 def _reason_lost(lost: int, resamples: int) -> str:
     """Why resamples of which some are lost give no interval, else empty."""
-    return f"{lost / resamples:.0%} of the resamples have no fit" if lost > LOST * resamples else ""
+    if lost > MOST_LOST * resamples:
+        return f"{lost / resamples:.0%} of the resamples have no fit"
+    return ""
 
 
 def log_odds_ratios(draws: pd.DataFrame, attribute: str, low: str, high: str) -> pd.DataFrame:
@@ -376,8 +428,11 @@ def distinct_rows(X: ArrayLike, error: ArrayLike) -> tuple[np.ndarray, np.ndarra
     return patterns, pattern, as_rates(error)
 
 
-def _fit(patterns: np.ndarray, counts: np.ndarray, C: float = 1.0) -> np.ndarray:
-    """Fit the columns that vary; the penalty would read a constant one as no effect."""
+def _fit_varying_columns(patterns: np.ndarray, counts: np.ndarray, C: float = 1.0) -> np.ndarray:
+    """Penalised logits (B, 1 + p) of resampled counts (B, 2 P), NaN for constant columns.
+
+    The penalty would give a constant column the coefficient 0, as if it had no effect.
+    """
     varies = np.ptp(patterns, axis=0) > 0
     trials, errors = np.split(counts, 2, axis=1)
     coefficients = np.full((len(counts), 1 + patterns.shape[1]), np.nan)

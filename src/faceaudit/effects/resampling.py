@@ -9,9 +9,10 @@ from scipy.sparse import issparse
 
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_whole
+from faceaudit.utils.errors import InputError
 
-_WEIGHTS = 2**23
-"""Weights held at a time: 64 MiB, the thousand resamples of eight thousand transects."""
+_WEIGHTS_AT_ONCE = 2**23
+"""Weights held at a time: 64 MiB, such as a thousand resamples of eight thousand transects."""
 
 
 def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -34,13 +35,17 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """
     clusters = pd.Series(clusters)
     if missing := clusters.index[clusters.isna()].tolist():
-        raise ValueError(f"row {missing[0]!r} has no cluster identifier")
+        raise InputError(
+            f"row {missing[0]!r} has no cluster identifier",
+            field=f"row {missing[0]!r}",
+            expected="a cluster identifier",
+        )
     codes, identifiers = pd.factorize(clusters.to_numpy(), sort=True)
     return codes, identifiers
 
 
 def as_codes(cluster: ArrayLike | None, n: int) -> np.ndarray:
-    """`cluster_codes` of n rows, int (n,); where there is no `cluster`, every row is its own.
+    """`cluster_codes` of n rows, int (n,); without `cluster`, every row is a cluster of its own.
 
     Args:
         cluster: (n,) identifiers, or None.
@@ -64,13 +69,13 @@ def as_resamples(n_boot: int, least: int = 1) -> range:
 
     Args:
         n_boot: how many.
-        least: fewer make no interval.
+        least: the fewest that are accepted.
 
     Returns:
         A range of length `n_boot`.
 
     Raises:
-        ValueError: `n_boot` is no whole number, or smaller.
+        ValueError: `n_boot` is no whole number, or smaller than `least`.
 
     Example:
         >>> list(as_resamples(3))
@@ -90,7 +95,7 @@ def draw_weights(
         resamples: numbers of the resamples; each row depends only on the seed, the stage and its
             number.
         seed: of the run.
-        stage: what is drawn.
+        stage: keys the draws, together with the seed.
 
     Returns:
         (len(resamples), G) float64; every row sums to G.
@@ -103,7 +108,12 @@ def draw_weights(
         [3.0, 3.0]
     """
     if n_clusters < 2:
-        raise ValueError(f"a bootstrap needs at least two clusters, not {n_clusters}")
+        raise InputError(
+            f"a bootstrap needs at least two clusters, not {n_clusters}",
+            field="clusters",
+            found=n_clusters,
+            expected="at least two",
+        )
     weights = np.empty((len(resamples), n_clusters))
     for row, random in zip(weights, seeding.rngs(seed, stage, resamples), strict=True):
         draw = random.integers(n_clusters, size=n_clusters)
@@ -116,7 +126,7 @@ def resampled_sums(
 ) -> np.ndarray:
     """Sum the rows of a table with a row per cluster, in each of the given resamples.
 
-    `draw_weights(...) @ values`, of which no more weights than `_WEIGHTS` are held at a time.
+    Equal to `draw_weights(...) @ values`, but holds at most `_WEIGHTS_AT_ONCE` weights at a time.
 
     Args:
         values: (G, k), an array, a frame or a sparse array; G at least 2.
@@ -133,7 +143,7 @@ def resampled_sums(
         [[2.0, 20.0], [2.0, 20.0]]
     """
     values = values if issparse(values) else np.asarray(values, dtype=np.float64)
-    size = max(1, _WEIGHTS // values.shape[0])
+    size = max(1, _WEIGHTS_AT_ONCE // values.shape[0])
     starts = range(0, max(len(resamples), 1), size)
     parts = (resamples[start : start + size] for start in starts)
     return np.concatenate(

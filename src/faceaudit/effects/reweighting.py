@@ -3,8 +3,8 @@
 The transects paper (Balakrishnan et al. 2020) claims that effects found by experiment predict
 disparate impact elsewhere and does not show it. The prediction is R(P) = Σ P(x) ê(x) over the
 strata x: direct standardisation. It holds when the strata take in everything that differs between
-the experiment and the population and matters for errors. What is the same everywhere but a shift of
-all log odds, such as easier photographs, a calibrated intercept takes up.
+the experiment and the population and matters for errors. A calibrated intercept accounts for a
+shift of all log odds, as of easier photographs.
 
 The weights P(x) of a group are known; the rates ê come from an experiment, whose clusters are the
 units of inference. A labelled sample of the population may shift all log odds of ê; its faces are
@@ -38,10 +38,14 @@ from faceaudit.effects.risks import (
 )
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils.arguments import as_binary
+from faceaudit.utils.errors import InputError
 
-FARTHEST = 40.0  # log odds beyond which a rate is 0 or 1 in double precision
-NONE_DIFFERS = 1e-12  # Below which R (1 - R) is rounding: a group has no error, or errors only.
-ADDED = 2.0  # errors, and as many successes, that a stratum might have had besides
+LARGEST_LOG_ODDS = 40.0
+"""Beyond it a rate is 0 or 1 in double precision."""
+NEGLIGIBLE_VARIANCE = 1e-12
+"""Where R (1 - R) is below it, it is rounding: a group has no error, or errors only."""
+ADDED_ERRORS = 2.0
+"""Errors, and as many successes, that are added to every stratum to bound the effective size."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +68,14 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Level:
-    """Rates of the strata (S,), after a shift of all log odds that labelled faces ask for.
+    """Rates of the strata, after a shift of all log odds that fits labelled faces.
 
-    A rate changes by `gain` (S,) when the experiment's own does by one. `mix` (S,) are the labelled
-    faces' shares of the strata, `residual` (m,) their errors beyond the rates.
+    Attributes:
+        shift: of the log odds.
+        rates: shifted rates (S,).
+        gain: derivatives (S,) of the shifted rates with respect to the experiment's.
+        mix: the labelled faces' shares of the strata (S,).
+        residual: errors of the labelled faces minus the rates (m,).
     """
 
     shift: float
@@ -79,19 +87,25 @@ class Level:
 
 @dataclass(frozen=True)
 class Standardised:
-    """Risks of K groups and the sizes of their effective samples (K,), with what they come from.
+    """Risks of K groups, and the parts of their variance.
 
-    `own` and `added` (K, K) are the covariances that clusters and labelled faces bring. `reach`
-    (K, S) are the weights with which the strata's rates vary, `part` (G, S) the share of a
-    stratum's images that a cluster has, `n` (S,) these images and `labelled` the number of faces.
+    Attributes:
+        risk: (K,).
+        size: of their effective samples (K,).
+        cluster_covariance: the covariances of the risks (K, K) that come from the clusters.
+        face_covariance: those that come from the labelled faces (K, K).
+        stratum_weights: with which the errors of the strata enter the risks (K, S).
+        cluster_shares: of every stratum's images (G, S).
+        n: images of the strata (S,).
+        labelled: number of labelled faces.
     """
 
     risk: np.ndarray
     size: np.ndarray
-    own: np.ndarray
-    added: np.ndarray
-    reach: np.ndarray
-    part: np.ndarray
+    cluster_covariance: np.ndarray
+    face_covariance: np.ndarray
+    stratum_weights: np.ndarray
+    cluster_shares: np.ndarray
     n: np.ndarray
     labelled: int
 
@@ -131,8 +145,8 @@ def transport(
         `group` minus `reference`), with the columns
 
         - estimate, low, high: over the strata that the experiment has, with a 95 % interval.
-          Without any error among a group's images, or with errors only, transects show nothing of
-          how alike their images are, and each counts as one image;
+          Without any error among a group's images, or with errors only, the data do not show how
+          alike the images of a transect are, and each transect counts as one image;
         - n: images of the experiment in its strata;
         - missing: share of the group whose strata the experiment lacks (in a difference, the larger
           of the two); lower, upper: bounds of the estimate when those err never or always;
@@ -146,48 +160,64 @@ def transport(
 
     Example:
         >>> from faceaudit import effects
-        >>> here = pd.DataFrame({"hair": ["short", "long"] * 4, "error": [1, 0, 0, 0] * 2})
-        >>> there = pd.DataFrame({"hair": ["short", "short", "short", "long"]})
-        >>> faces = here.assign(face=range(8))
-        >>> table = effects.transport(faces, "error", ["hair"], there, "face")
+        >>> frame = pd.DataFrame({"hair": ["short", "long"] * 4, "error": [1, 0, 0, 0] * 2})
+        >>> frame["face"] = range(8)
+        >>> population = pd.DataFrame({"hair": ["short", "short", "short", "long"]})
+        >>> table = effects.transport(frame, "error", ["hair"], population, "face")
         >>> table[["estimate", "low", "high"]].round(3).values.tolist()
         [[0.375, 0.073, 0.821]]
     """
-    strata, by = list(strata), list(by)
+    strata = list(strata)
+    by = list(by)
     if not strata or not set(by) <= set(strata):
-        raise ValueError(f"by is {by}: columns among the strata {strata} were expected")
+        raise InputError(
+            f"by is {by}: columns among the strata {strata} were expected",
+            field="by",
+            found=by,
+            expected=f"columns among the strata {strata}",
+        )
     complete_rows(frame, [outcome, cluster], strata)
     complete_rows(target, strata, strata)
     cells = pd.MultiIndex.from_frame(frame[strata].drop_duplicates()).sort_values()
     stratum = cells.get_indexer(pd.MultiIndex.from_frame(frame[strata]))
     clusters, identifiers = cluster_codes(frame[cluster])
     if len(identifiers) < 2:
-        raise ValueError(f"an interval needs at least two clusters, not {len(identifiers)}")
+        raise InputError(
+            f"an interval needs at least two clusters, not {len(identifiers)}",
+            field=cluster,
+            found=len(identifiers),
+            expected="at least two clusters",
+        )
     counts = pattern_counts(stratum, as_binary(frame[outcome]), clusters)
-    experiment = Experiment(*np.hsplit(counts.toarray(), 2))
-    level = own_level(experiment.rates)
+    images, errors = np.hsplit(counts.toarray(), 2)
+    experiment = Experiment(images, errors)
+    level = unshifted_level(experiment.rates)
     if labelled is not None:
         level = _labelled_level(experiment.rates, labelled, outcome, strata, cells)
-    parts = {"all": target}
+    groups = {"all": target}
     if by:
-        parts |= {", ".join(map(str, key)): part for key, part in target.groupby(by)}
-    # As objects, since categories that do not occur have no share.
-    rows = (part[strata].astype(object) for part in parts.values())
-    mixes = [part.value_counts(normalize=True) for part in rows]
+        groups |= {", ".join(map(str, key)): faces for key, faces in target.groupby(by)}
+    mixes = [_stratum_shares(faces, strata) for faces in groups.values()]
     shares = np.array([mix.reindex(cells, fill_value=0) for mix in mixes])
     covered = shares.sum(axis=1, keepdims=True)
-    found = standardise(shares / np.where(covered > 0, covered, np.nan), experiment, level)
+    risks = standardise(shares / np.where(covered > 0, covered, np.nan), experiment, level)
 
-    rows = pd.DataFrame({"kind": "rate", "group": list(parts), "reference": ""})
-    rows["estimate"] = found.risk
-    rows["low"], rows["high"] = rate_intervals(found)
+    rows = pd.DataFrame({"kind": "rate", "group": list(groups), "reference": ""})
+    rows["estimate"] = risks.risk
+    rows["low"], rows["high"] = rate_intervals(risks)
     rows["n"] = ((shares > 0) @ experiment.n).astype(np.int64)
-    rows = pd.concat([rows, pd.DataFrame(_unseen(mix, cells) for mix in mixes)], axis=1)
+    rows = pd.concat([rows, pd.DataFrame(_missing_strata(mix, cells) for mix in mixes)], axis=1)
     rows["lower"] = (1 - rows["missing"]) * rows["estimate"].fillna(0)
     rows["upper"] = rows["lower"] + rows["missing"]
-    table = pd.concat([rows, _differences(rows, found)], ignore_index=True)
+    table = pd.concat([rows, _group_differences(rows, risks)], ignore_index=True)
     table.attrs["intercept"] = level.shift
     return table
+
+
+def _stratum_shares(faces: pd.DataFrame, strata: list[str]) -> pd.Series:
+    """Share of the faces in every stratum that occurs."""
+    # As objects, since categories that do not occur have no share.
+    return faces[strata].astype(object).value_counts(normalize=True)
 
 
 def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
@@ -212,13 +242,24 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
         >>> round(calibrate_intercept([0.1, 0.5], [100, 100], 80), 2)
         0.56
     """
-    rates, n = np.asarray(rates, dtype=np.float64), np.asarray(n, dtype=np.float64)
-    least, most = n[rates == 1].sum(), n[rates > 0].sum()
+    rates = np.asarray(rates, dtype=np.float64)
+    n = np.asarray(n, dtype=np.float64)
+    least = n[rates == 1].sum()
+    most = n[rates > 0].sum()
     if not least < errors < most:
-        raise ValueError(f"errors is {errors}: a shift gives {least:g} to {most:g}, these excluded")
+        raise InputError(
+            f"errors is {errors}: a shift gives {least:g} to {most:g}, these excluded",
+            field="errors",
+            found=errors,
+            expected=f"{least:g} to {most:g}, these excluded",
+        )
     with np.errstate(divide="ignore"):
-        odds = logit(rates)
-    return brentq(lambda shift: n @ expit(odds + shift) - errors, -FARTHEST, FARTHEST)
+        log_odds = logit(rates)
+
+    def excess(shift: float) -> float:
+        return n @ expit(log_odds + shift) - errors
+
+    return brentq(excess, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
 def ratio_interval(
@@ -242,7 +283,8 @@ def ratio_interval(
         >>> round(float(low), 2), round(float(high), 2)
         (0.27, 0.92)
     """
-    (a, low_a, high_a), (b, low_b, high_b) = top, bottom
+    a, low_a, high_a = top
+    b, low_b, high_b = bottom
     square = b**2 - ((high_b - low_b) / 2) ** 2
     if not square > 0:
         return -np.inf, np.inf
@@ -254,13 +296,13 @@ def ratio_interval(
 def share_of_gap(
     effect: Sequence[float], gap: Sequence[float], little: float, most: float
 ) -> dict[str, float | str]:
-    """What an effect is of a counted gap between two groups, by the rule of chapter 11.
+    """Share of an observed gap between two groups that an effect explains, as in chapter 11.
 
     Args:
         effect: estimate, low and high of the effect.
         gap: those of the gap, from other faces.
-        little: share below which the gap is hardly the effect's.
-        most: share above which it is nearly all the effect's.
+        little: share below which the effect explains little of the gap.
+        most: share above which it explains most of the gap.
 
     Returns:
         share, share_low and share_high (Fieller's interval, see `ratio_interval`; infinite where
@@ -271,10 +313,15 @@ def share_of_gap(
         >>> share_of_gap((0.005, -0.01, 0.014), (0.1, 0.08, 0.12), 0.2, 0.8)["word"]
         'little'
     """
-    effect, gap = tuple(effect), tuple(gap)
-    low, high = ratio_interval(effect, gap)
-    states = {"little": high < little, "most": low > most, "partly": low > 0 and high < 1}
-    word = next((name for name, holds in states.items() if holds), "undecided")
+    low, high = ratio_interval(tuple(effect), tuple(gap))
+    if high < little:
+        word = "little"
+    elif low > most:
+        word = "most"
+    elif low > 0 and high < 1:
+        word = "partly"
+    else:
+        word = "undecided"
     share = effect[0] / gap[0] if gap[0] else np.nan
     return {"share": share, "share_low": low, "share_high": high, "word": word}
 
@@ -282,47 +329,74 @@ def share_of_gap(
 def _labelled_level(
     rates: np.ndarray, labelled: pd.DataFrame, outcome: str, strata: list[str], cells: pd.MultiIndex
 ) -> Level:
+    """The experiment's rates (S,), shifted so that the labelled faces' errors come out right."""
     complete_rows(labelled, [outcome], strata)
     stratum = cells.get_indexer(pd.MultiIndex.from_frame(labelled[strata]))
     known = stratum >= 0
     if known.sum() < 2:
-        raise ValueError("labelled has fewer than two faces in the strata of the experiment")
-    error, stratum = as_binary(labelled[outcome])[known], stratum[known]
+        raise InputError(
+            "labelled has fewer than two faces in the strata of the experiment",
+            field="labelled",
+            found=int(known.sum()),
+            expected="at least two faces in the strata of the experiment",
+        )
+    error = as_binary(labelled[outcome])[known]
+    stratum = stratum[known]
     n = np.bincount(stratum, minlength=len(cells))
     return shifted_level(rates, calibrate_intercept(rates, n, error.sum()), stratum, error)
 
 
-def _unseen(mix: pd.Series, cells: pd.MultiIndex) -> dict[str, object]:
+def _missing_strata(mix: pd.Series, cells: pd.MultiIndex) -> dict[str, object]:
     """Share of a group whose strata the experiment lacks, and their names."""
-    lacking = mix[~mix.index.isin(cells)].sort_index()
-    names = "; ".join("/".join(map(str, cell)) for cell in lacking.index)
+    missing = mix[~mix.index.isin(cells)].sort_index()
+    names = "; ".join("/".join(map(str, cell)) for cell in missing.index)
     reason = f"not in the experiment: {names}" if names else ""
-    return {"missing": float(lacking.sum()), "reason": reason}
+    return {"missing": float(missing.sum()), "reason": reason}
 
 
-def _differences(rows: pd.DataFrame, found: Standardised) -> pd.DataFrame:
-    """Rows of the differences between each two groups, the first one being all."""
-    first, second = np.array([*combinations(range(1, len(rows)), 2)], int).reshape(-1, 2).T
-    one, two = (rows.iloc[side].reset_index(drop=True) for side in (first, second))
+def _group_differences(rows: pd.DataFrame, risks: Standardised) -> pd.DataFrame:
+    """Rows of the differences between each two groups, from the rows of their rates.
+
+    The first row is that of all groups together, and is not compared.
+    """
+    pairs = np.array(list(combinations(range(1, len(rows)), 2)), int).reshape(-1, 2)
+    first, second = pairs.T
+    group = rows.iloc[first].reset_index(drop=True)
+    reference = rows.iloc[second].reset_index(drop=True)
     reasons = (rows["group"] + " " + rows["reason"]).where(rows["reason"] != "", "")
-    reasons = zip(reasons[first], reasons[second], strict=True)
-    table = one.assign(kind="difference", reference=two["group"])
-    table["estimate"] -= two["estimate"]
-    table["low"], table["high"] = difference_intervals(found, first, second)
-    table["n"] += two["n"]
-    table["missing"] = np.maximum(one["missing"], two["missing"])
-    table["reason"] = ["; ".join(filter(None, both)) for both in reasons]
-    table["lower"], table["upper"] = one["lower"] - two["upper"], one["upper"] - two["lower"]
+    table = group.assign(kind="difference", reference=reference["group"])
+    table["estimate"] -= reference["estimate"]
+    table["low"], table["high"] = difference_intervals(risks, first, second)
+    table["n"] += reference["n"]
+    table["missing"] = np.maximum(group["missing"], reference["missing"])
+    table["reason"] = [
+        "; ".join(filter(None, pair)) for pair in zip(reasons[first], reasons[second], strict=True)
+    ]
+    table["lower"] = group["lower"] - reference["upper"]
+    table["upper"] = group["upper"] - reference["lower"]
     return table
 
 
-def own_level(rates: np.ndarray) -> Level:
-    """The experiment's own rates (S,), which no labelled face shifts."""
-    return Level(0.0, rates, np.ones(rates.shape), np.zeros(rates.shape), np.empty(0))
+def unshifted_level(rates: np.ndarray) -> Level:
+    """The experiment's rates (S,) as they are, without labelled faces."""
+    return Level(
+        shift=0.0,
+        rates=rates,
+        gain=np.ones(rates.shape),
+        mix=np.zeros(rates.shape),
+        residual=np.empty(0),
+    )
 
 
 def shifted_level(rates: np.ndarray, shift: float, stratum: np.ndarray, error: np.ndarray) -> Level:
-    """Rates (S,) with their log odds shifted, for labelled faces (m,) in strata of these codes."""
+    """The experiment's rates with their log odds shifted.
+
+    Args:
+        rates: of the strata (S,).
+        shift: of the log odds, as of `calibrate_intercept`.
+        stratum: codes of the labelled faces' strata (m,).
+        error: their errors, 0 or 1 (m,).
+    """
     shifted = _shifted(rates, shift)
     gain = np.exp(shift) / (1 - rates + np.exp(shift) * rates) ** 2
     mix = np.bincount(stratum, minlength=len(rates)) / len(stratum)
@@ -332,83 +406,128 @@ def shifted_level(rates: np.ndarray, shift: float, stratum: np.ndarray, error: n
 def standardise(mix: np.ndarray, experiment: Experiment, level: Level) -> Standardised:
     """Risks of groups with the shares `mix` (K, S) of the strata, NaN for a group without any."""
     slope = level.rates * (1 - level.rates)
-    leaning = level.mix @ slope
-    # How far a group's risk moves when the labelled sample's does by one.
-    follows = mix @ slope / leaning if leaning > 0 else np.zeros(len(mix))
-    reach = (mix - follows[:, None] * level.mix) * np.sqrt(level.gain)
-    beyond = experiment.errors - experiment.rates * experiment.images
-    moved = beyond / experiment.n * np.sqrt(level.gain)
+    labelled_slope = level.mix @ slope
+    # Change of a group's risk when the risk of the labelled sample changes by one.
+    ratio = mix @ slope / labelled_slope if labelled_slope > 0 else np.zeros(len(mix))
+    stratum_weights = (mix - ratio[:, None] * level.mix) * np.sqrt(level.gain)
+    residual = experiment.errors - experiment.rates * experiment.images
+    rate_influence = residual / experiment.n * np.sqrt(level.gain)
     clusters = ((experiment.images @ (mix > 0).T) > 0).sum(axis=0)
     # Corrected for few clusters: with equal ones, variances are those of the one-sample t test.
-    influence = moved @ reach.T * np.sqrt(clusters / np.maximum(clusters - 1, 1))
-    own = influence.T @ influence
+    correction = np.sqrt(clusters / np.maximum(clusters - 1, 1))
+    influence = rate_influence @ stratum_weights.T * correction
+    cluster_covariance = influence.T @ influence
     faces = len(level.residual)
-    by_faces = level.residual[:, None] * follows / np.sqrt(faces * (faces - 1))
-    added = by_faces.T @ by_faces
+    face_influence = level.residual[:, None] * ratio / np.sqrt(faces * (faces - 1))
+    face_covariance = face_influence.T @ face_influence
 
     risk = mix @ level.rates
-    binomial, variance = risk * (1 - risk), np.diag(own)
-    part = experiment.images / experiment.n
-    apart = (reach**2 * _likely_variance(mix, experiment, level) / experiment.n).sum(axis=1)
-    alike = ((part @ reach.T) ** 2).sum(axis=0)
-    # Clusters that do not differ show nothing of how alike their images are.
-    least = np.where(variance <= NONE_DIFFERS * apart, alike, apart)
-    np.fill_diagonal(own, np.maximum(variance, binomial * least))
-    varies = binomial > NONE_DIFFERS
-    size = 1 / np.where(varies, np.diag(own + added) / np.where(varies, binomial, 1), least)
+    binomial = risk * (1 - risk)
+    variance = np.diag(cluster_covariance)
+    cluster_shares = experiment.images / experiment.n
+    likely_variance = _likely_variance(mix, experiment, level)
+    # Over the binomial variance: the least variance of images that are independent, and that of
+    # clusters whose images are all alike.
+    independent = (stratum_weights**2 * likely_variance / experiment.n).sum(axis=1)
+    alike = ((cluster_shares @ stratum_weights.T) ** 2).sum(axis=0)
+    # Clusters that do not differ do not show how alike their images are.
+    least = np.where(variance <= NEGLIGIBLE_VARIANCE * independent, alike, independent)
+    np.fill_diagonal(cluster_covariance, np.maximum(variance, binomial * least))
+    varies = binomial > NEGLIGIBLE_VARIANCE
+    total_variance = np.diag(cluster_covariance + face_covariance)
+    size = 1 / np.where(varies, total_variance / np.where(varies, binomial, 1), least)
     size = np.where(np.isnan(risk), np.nan, size)
-    return Standardised(risk, size, own, added, reach, part, experiment.n, faces)
+    return Standardised(
+        risk=risk,
+        size=size,
+        cluster_covariance=cluster_covariance,
+        face_covariance=face_covariance,
+        stratum_weights=stratum_weights,
+        cluster_shares=cluster_shares,
+        n=experiment.n,
+        labelled=faces,
+    )
 
 
-def rate_intervals(found: Standardised) -> tuple[np.ndarray, np.ndarray]:
+def rate_intervals(risks: Standardised) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper ends of the risks' 95 % intervals (K,)."""
-    df = _degrees(found, found.reach, np.diag(found.own), np.diag(found.added))
-    return score_interval(found.risk, found.size, stdtrit(df, 0.975))
+    df = _degrees(
+        risks,
+        risks.stratum_weights,
+        np.diag(risks.cluster_covariance),
+        np.diag(risks.face_covariance),
+    )
+    return score_interval(risks.risk, risks.size, stdtrit(df, 0.975))
 
 
 def difference_intervals(
-    found: Standardised, first: np.ndarray, second: np.ndarray
+    risks: Standardised, first: np.ndarray, second: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Ends of the intervals of risk[first] - risk[second], from those of both (P,)."""
     pair = [second, first]
-    own, added = found.own[first, second], found.added[first, second]
+    cluster_covariance = risks.cluster_covariance[first, second]
+    face_covariance = risks.face_covariance[first, second]
     # Newcombe's correction of a positive correlation, without which a width could be zero.
-    own = own - np.clip(own, 0, 0.5 / found.size[pair].prod(axis=0))
-    variances = [np.diag(matrix)[pair] for matrix in (found.own, found.added)]
-    scale = np.sqrt(sum(variances).prod(axis=0))
-    correlation = np.divide(own + added, scale, out=np.zeros(scale.shape), where=scale > 0)
-    reach = found.reach[first] - found.reach[second]
-    left = [both.sum(axis=0) - 2 * cov for both, cov in zip(variances, (own, added), strict=True)]
-    quantile = stdtrit(_degrees(found, reach, *left), 0.975)
-    risk, size = found.risk[pair].T, found.size[pair].T
-    return hybrid_score_interval(risk, size, correlation.clip(-1, 1), quantile)
+    cluster_covariance = cluster_covariance - np.clip(
+        cluster_covariance, 0, 0.5 / risks.size[pair].prod(axis=0)
+    )
+    cluster_variances = np.diag(risks.cluster_covariance)[pair]
+    face_variances = np.diag(risks.face_covariance)[pair]
+    scale = np.sqrt((cluster_variances + face_variances).prod(axis=0))
+    covariance = cluster_covariance + face_covariance
+    correlation = np.divide(covariance, scale, out=np.zeros(scale.shape), where=scale > 0)
+    df = _degrees(
+        risks,
+        risks.stratum_weights[first] - risks.stratum_weights[second],
+        cluster_variances.sum(axis=0) - 2 * cluster_covariance,
+        face_variances.sum(axis=0) - 2 * face_covariance,
+    )
+    risk = risks.risk[pair].T
+    size = risks.size[pair].T
+    return hybrid_score_interval(risk, size, correlation.clip(-1, 1), stdtrit(df, 0.975))
 
 
 def _shifted(rates: np.ndarray, shift: float) -> np.ndarray:
+    """Rates (S,) with `shift` added to their log odds."""
     return np.exp(shift) * rates / (1 - rates + np.exp(shift) * rates)
 
 
 def _likely_variance(mix: np.ndarray, experiment: Experiment, level: Level) -> np.ndarray:
     """Variance of an image of a stratum over that of one of the group (K, S), 1 if all err alike.
 
-    Both at rates that few errors cannot make zero.
+    Errors and successes are added to both rates, so that neither is zero where errors are few.
     """
-    rates = (experiment.errors.sum(axis=0) + ADDED) / (experiment.n + 2 * ADDED)
+    errors = experiment.errors.sum(axis=0) + ADDED_ERRORS
+    rates = errors / (experiment.n + 2 * ADDED_ERRORS)
     rates = _shifted(rates, level.shift)
     risk = mix @ rates
     return rates * (1 - rates) / (risk * (1 - risk))[:, None]
 
 
 def _degrees(
-    found: Standardised, reach: np.ndarray, own: np.ndarray, added: np.ndarray
+    risks: Standardised,
+    stratum_weights: np.ndarray,
+    cluster_variance: np.ndarray,
+    face_variance: np.ndarray,
 ) -> np.ndarray:
     """Satterthwaite's degrees of freedom of estimates (R,) with variances from two sources.
 
-    Those of the clusters are for images that vary alike, `reach` (R, S) being their weights.
+    Args:
+        risks: from which the estimates come.
+        stratum_weights: with which the errors of the strata enter the estimates (R, S).
+        cluster_variance: of the estimates (R,), from the clusters. Its degrees of freedom are those
+            of images that vary alike.
+        face_variance: of the estimates (R,), from the labelled faces.
     """
-    share = found.part @ (reach**2 / found.n).T
-    total, squares = share.sum(axis=0), (share**2).sum(axis=0)
+    share = risks.cluster_shares @ (stratum_weights**2 / risks.n).T
+    total = share.sum(axis=0)
+    squares = (share**2).sum(axis=0)
     effective = np.divide(total**2, squares, out=np.ones(total.shape), where=squares > 0)
     clusters = np.maximum(effective - 1, 1)
-    both = own**2 / clusters + added**2 / (found.labelled - 1)
-    return np.divide((own + added) ** 2, both, out=clusters, where=both > 0)
+    squared_by_df = cluster_variance**2 / clusters + face_variance**2 / (risks.labelled - 1)
+    return np.divide(
+        (cluster_variance + face_variance) ** 2,
+        squared_by_df,
+        out=clusters,
+        where=squared_by_df > 0,
+    )

@@ -1,14 +1,15 @@
 """Risk differences by g-computation, clustered, with intervals that hold when errors are rare.
 
-A risk is what the rate of errors would be if all images of a cell had one level of the treatment
-(Hernán & Robins, Causal Inference: What If, chapter 13). Its uncertainty is that of its influence
-function summed over the images of a cluster, so that images of a transect need not be independent,
-whether the treatment varies within transects (manipulated) or between them (of the seed).
+A risk is the rate of errors that a cell would have if all of its images had one level of the
+treatment (Hernán & Robins, Causal Inference: What If, chapter 13). Its uncertainty is that of its
+influence function summed over the images of a cluster, so that images of a transect need not be
+independent, whether the treatment varies within transects (manipulated) or between them (of the
+seed).
 
-Covariates that are levels of attributes leave few distinct patterns, so the trials and errors of
-every pattern are all a logit needs. One product of weights and counts gives them for every
-resample, and one batched Newton iteration fits all of them (transects, section 5.5, bootstraps the
-same logit 1,000 times).
+Covariates that are levels of attributes leave few distinct patterns, so a logit needs only the
+numbers of trials and errors of every pattern. One product of weights and counts gives them for
+every resample, and one batched Newton iteration fits all of them (transects, section 5.5,
+bootstraps the same logit 1,000 times).
 """
 
 from collections.abc import Sequence
@@ -23,15 +24,22 @@ from scipy.special import expit, logit, stdtr, stdtrit
 from faceaudit.effects.resampling import as_codes
 from faceaudit.effects.verdicts import holm, mde, verdict
 from faceaudit.utils.arguments import as_rates, require_columns, require_present, require_rows
+from faceaudit.utils.errors import InputError
 
-RANK_TOLERANCE = 1e-9  # A column is a combination of others when less than this part of it is left.
-# Largest change of a linear predictor in the last Newton step; the error left is its square.
-TOLERANCE = 1e-8
-MAX_STEPS = 2000  # Firth's steps converge slowly where a single image is all there is of a level.
-# A linear predictor that Newton takes beyond this, without a penalty, has no finite limit.
+RANK_TOLERANCE = 1e-9
+"""A column is a combination of others when less than this part of it remains without them."""
+NEWTON_TOLERANCE = 1e-8
+"""Largest change of a linear predictor in the last Newton step; the error is then its square."""
+MAX_STEPS = 2000
+"""Most Newton steps; Firth's converge slowly where a level has a single image."""
 SEPARATED = 30.0
-LARGEST_QUANTILE = 40.0  # Where p-values are told apart from zero no more.
-SECTIONS, ROUNDS = 32, 10  # Into how many parts that range is cut, and how often: to 2^-50 of it.
+"""A linear predictor that Newton takes beyond this, without a penalty, has no finite limit."""
+LARGEST_QUANTILE = 40.0
+"""Beyond this quantile, p-values cannot be distinguished from zero."""
+SECTIONS = 32
+"""Parts into which every round of the search for a quantile cuts its range."""
+SEARCH_ROUNDS = 10
+"""Rounds of that search, which narrow the range to 2^-50 of it."""
 
 
 def risk_differences(
@@ -91,9 +99,10 @@ def risk_differences(
         0.5
     """
     cells, index = read_cells(frame, outcome, treatment, by, cluster, adjust)
-    risks = [(adjusted_risks if adjust else crude_risks)(cell) for cell in cells]
-    table = pd.DataFrame(_differences(cells, risks, tolerance), index=index)
-    table.attrs["firth"] = any(found.firth for found in risks)
+    estimate = adjusted_risks if adjust else crude_risks
+    risks = [estimate(cell) for cell in cells]
+    table = pd.DataFrame(_difference_columns(cells, risks, tolerance), index=index)
+    table.attrs["firth"] = any(cell_risks.firth for cell_risks in risks)
     return table
 
 
@@ -135,13 +144,17 @@ def direct_effects(
         ['total', 'direct', 'total - direct']
     """
     cells, index = read_cells(frame, outcome, treatment, by, cluster, mediators)
-    total, direct = [*map(crude_risks, cells)], [*map(adjusted_risks, cells)]
-    tables = [_differences(cells, risks, tolerance) for risks in (total, direct)]
-    tables.append(_eliminated(cells, total, direct, tolerance))
-    keys = {"keys": ["total", "direct", "total - direct"], "names": ["effect"]}
-    table = pd.concat([pd.DataFrame(one, index=index) for one in tables], **keys)
+    total = [crude_risks(cell) for cell in cells]
+    direct = [adjusted_risks(cell) for cell in cells]
+    columns = {
+        "total": _difference_columns(cells, total, tolerance),
+        "direct": _difference_columns(cells, direct, tolerance),
+        "total - direct": _eliminated_columns(cells, total, direct, tolerance),
+    }
+    tables = {effect: pd.DataFrame(table, index=index) for effect, table in columns.items()}
+    table = pd.concat(tables, names=["effect"])
     table = table.reorder_levels([*index.names, "effect"]).loc[list(index)]
-    table.attrs["firth"] = any(found.firth for found in direct)
+    table.attrs["firth"] = any(cell_risks.firth for cell_risks in direct)
     return table
 
 
@@ -199,17 +212,20 @@ def hybrid_score_interval(
         (0.09, 0.306)
     """
     lower, upper = score_interval(risk, size, np.asarray(quantile)[..., None])
-    below, above = risk - lower, upper - risk
+    below = risk - lower
+    above = upper - risk
     estimate = risk[..., 1] - risk[..., 0]
-    low = estimate - _joined(below[..., 1], above[..., 0], correlation)
-    high = estimate + _joined(above[..., 1], below[..., 0], correlation)
+    low = estimate - _joint_margin(below[..., 1], above[..., 0], correlation)
+    high = estimate + _joint_margin(above[..., 1], below[..., 0], correlation)
     return low, high
 
 
 def hybrid_score_p(
     risk: np.ndarray, size: np.ndarray, correlation: np.ndarray, df: np.ndarray
 ) -> np.ndarray:
-    """Two-sided p at whose quantile `hybrid_score_interval` ends in zero, by section.
+    """Two-sided p at whose quantile `hybrid_score_interval` ends in zero.
+
+    The quantile is found by section: each round cuts its range into `SECTIONS` parts.
 
     Args:
         risk: (C, 2), in [0, 1].
@@ -223,8 +239,9 @@ def hybrid_score_p(
     Example:
         >>> import numpy as np
         >>> from faceaudit.effects.risks import hybrid_score_p
-        >>> sizes, none, many = np.array([[100.0, 100.0]]), np.array([0.0]), np.array([np.inf])
-        >>> hybrid_score_p(np.array([[0.1, 0.3]]), sizes, none, many).round(4).item()
+        >>> risk = np.array([[0.1, 0.3]])
+        >>> size = np.array([[100.0, 100.0]])
+        >>> hybrid_score_p(risk, size, np.array([0.0]), np.array([np.inf])).round(4).item()
         0.0005
     """
     # With the arms in order of their risks, the lower end is the one that reaches zero.
@@ -232,30 +249,39 @@ def hybrid_score_p(
     cells = np.arange(len(risk))
     risk, size = (np.take_along_axis(values, order, 1) for values in (risk, size))
     estimate = risk[:, 1] - risk[:, 0]
-    inside, width = np.zeros(len(risk)), LARGEST_QUANTILE / SECTIONS
-    for _ in range(ROUNDS):
+    inside = np.zeros(len(risk))
+    width = LARGEST_QUANTILE / SECTIONS
+    for _ in range(SEARCH_ROUNDS):
         # Many quantiles at once: with few cells, the calls cost more than the arithmetic.
         quantiles = inside + width * np.arange(SECTIONS + 1)[:, None]
         lower, upper = score_interval(risk, size, quantiles[1:-1, :, None])
-        below, above = risk[:, 1] - lower[..., 1], upper[..., 0] - risk[:, 0]
-        holds = estimate <= _joined(below, above, correlation)
+        below = risk[:, 1] - lower[..., 1]
+        above = upper[..., 0] - risk[:, 0]
+        holds = estimate <= _joint_margin(below, above, correlation)
         first = np.where(holds.any(axis=0), holds.argmax(axis=0), SECTIONS - 1)
-        inside, width = quantiles[first, cells], width / SECTIONS
+        inside = quantiles[first, cells]
+        width = width / SECTIONS
     outside = inside + width * SECTIONS
     return np.where(np.isnan(size).any(axis=1), np.nan, 2 * stdtr(df, -outside))
 
 
-def _joined(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+def _joint_margin(first: np.ndarray, second: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    """Margin (...) of a difference, from the margins of two correlated risks (...)."""
     return np.sqrt((first**2 + second**2 - 2 * correlation * first * second).clip(0))
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Images of one cell: error (n,), arm (n,) of 0 and 1, cluster (n,) of 0 ... G - 1.
+    """Images of one cell.
 
-    `covariates` are codes (n,) of the levels that occur, in their order. `dropped` counts the rows
-    that lack an outcome, a treatment or a cluster. `levels` are the names of the two arms, "" for a
-    level that nobody has; `unit` says what the clusters are.
+    Attributes:
+        error: outcomes (n,).
+        arm: level of the treatment (n,), 0 or 1.
+        cluster: code of the cluster (n,), 0 ... G - 1.
+        covariates: for each one, codes (n,) of the levels that occur, in their order.
+        dropped: number of rows that lack an outcome, a treatment or a cluster.
+        levels: names of the two arms, "" for a level that no image has.
+        unit: what the clusters are, "image" or "cluster".
     """
 
     error: np.ndarray
@@ -281,11 +307,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Risks:
-    """Risks (2,), NaN without an image; influence of the clusters on them (G, 2).
+    """Risks of the two arms of a cell.
 
-    `share` (G,) is proportional to the variance that every cluster would add to a difference if
-    all images varied alike. `obstacle` says why there is no estimate, else it is empty. `adjusted`
-    says whether a regression predicted the risks.
+    Attributes:
+        risk: (2,), NaN for an arm without an image.
+        influence: of the clusters on the risks (G, 2).
+        share: (G,), proportional to the variance that every cluster would add to a difference if
+            all images varied alike.
+        obstacle: why there is no estimate, else empty.
+        firth: whether Firth's penalty was needed.
+        adjusted: whether a regression predicted the risks.
     """
 
     risk: np.ndarray
@@ -306,12 +337,17 @@ def read_cells(
 ) -> tuple[list[Cell], pd.Index]:
     """The cells of `by` and their index; arguments and errors as of `risk_differences`."""
     by = [by] if isinstance(by, str) else list(by or [])
-    needed = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
-    complete = complete_rows(frame, needed, [*by, *adjust])
+    required = [outcome, treatment] if cluster is None else [outcome, treatment, cluster]
+    complete = complete_rows(frame, required, [*by, *adjust])
     error = as_rates(frame[outcome])[complete]
     arm, present = code_levels(frame[treatment])
     if len(present) > 2:
-        raise ValueError(f"column {treatment!r} has the levels {present}: keep two of them")
+        raise InputError(
+            f"column {treatment!r} has the levels {present}: keep two of them",
+            field=treatment,
+            found=present,
+            expected="two levels",
+        )
     levels = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
     # Columns are read once for all cells, of which there may be thousands in repeated audits.
@@ -319,12 +355,18 @@ def read_cells(
     covariates = [code_levels(frame[column])[0][complete] for column in adjust]
     dropped = np.bincount(place[~complete], minlength=len(index))
     arm = arm[complete]
-    of_all = tuple(levels[:2]), "image" if cluster is None else "cluster"
     cells = []
-    for rows, lacking in zip(rows_by_code(place[complete], len(index)), dropped, strict=True):
-        own = [numbered(code[rows]) for code in covariates]
-        cluster_of = numbered(clusters[rows])
-        cells.append(Cell(error[rows], arm[rows], cluster_of, own, int(lacking), *of_all))
+    for number, rows in enumerate(rows_by_code(place[complete], len(index))):
+        cell = Cell(
+            error=error[rows],
+            arm=arm[rows],
+            cluster=numbered(clusters[rows]),
+            covariates=[numbered(code[rows]) for code in covariates],
+            dropped=int(dropped[number]),
+            levels=tuple(levels[:2]),
+            unit="image" if cluster is None else "cluster",
+        )
+        cells.append(cell)
     return cells, index
 
 
@@ -332,14 +374,15 @@ def crude_risks(cell: Cell) -> Risks:
     """The rates of errors of the two arms."""
     errors = np.bincount(cell.arm, cell.error, minlength=2)
     risk = np.divide(errors, cell.n, out=np.full(2, np.nan), where=cell.n > 0)
-    return _with_influence(cell, risk, np.tile(risk, (len(cell.arm), 1)), _own_slopes(cell))
+    return _with_influence(cell, risk, np.tile(risk, (len(cell.arm), 1)), _rate_slopes(cell))
 
 
 def adjusted_risks(cell: Cell) -> Risks:
     """Risks predicted by a logit of the arm and the covariates, averaged over the cell's images.
 
-    An arm in which all or none err keeps its rate, which is what maximum likelihood tends to.
-    Firth's penalty, which draws risks towards a half, is for what is infinite for other reasons.
+    An arm in which all or none err keeps its rate, which is the limit of maximum likelihood.
+    Firth's penalty, which draws risks towards a half, is used only where another coefficient would
+    be infinite.
     """
     crude = replace(crude_risks(cell), adjusted=True)
     mixed = (crude.risk > 0) & (crude.risk < 1)
@@ -347,7 +390,8 @@ def adjusted_risks(cell: Cell) -> Risks:
         return crude
     # Images with equal levels share their row of the regression, and few rows occur.
     first, pattern = collapse([cell.arm, *cell.covariates])
-    arms, n = cell.arm[first], np.bincount(pattern)
+    arms = cell.arm[first]
+    n = np.bincount(pattern)
     indicators = [code[first] == k for code in cell.covariates for k in range(1, code.max() + 1)]
     covariates = np.column_stack([*indicators, arms])[:, :-1]
     # Intercept, the arm where both are modelled, and the covariates, of all images in one arm.
@@ -356,24 +400,27 @@ def adjusted_risks(cell: Cell) -> Risks:
     X = np.where(arms[:, None] == 1, by_arm[1], by_arm[0])
     fitted = mixed[arms]
     keep = independent_columns(X[fitted])
-    if not all(_told_by_others(X[fitted], by_arm[arm], keep) for arm in np.flatnonzero(mixed)):
+    if not all(_is_determined(X[fitted], by_arm[arm], keep) for arm in np.flatnonzero(mixed)):
         return replace(crude, obstacle="confounded with the covariates")
-    X, by_arm = X[:, keep], [design[:, keep] for design in by_arm]
+    X = X[:, keep]
+    by_arm = [design[:, keep] for design in by_arm]
     errors = np.bincount(pattern, cell.error)
-    coefficients, firth = _fit(X[fitted], n[fitted], errors[fitted], mixed.sum())
+    coefficients, firth = _fit_cell(X[fitted], n[fitted], errors[fitted], mixed.sum())
     if not np.isfinite(coefficients).all():
         return replace(crude, obstacle="the regression does not converge", firth=firth)
 
-    predicted, slopes = np.tile(crude.risk, (len(X), 1)), _own_slopes(cell)[first]
-    own = expit(X[fitted] @ coefficients)
-    information = (X[fitted].T * (n[fitted] * own * (1 - own))) @ X[fitted]
+    predicted = np.tile(crude.risk, (len(X), 1))
+    slopes = _rate_slopes(cell)[first]
+    fitted_risk = expit(X[fitted] @ coefficients)
+    information = (X[fitted].T * (n[fitted] * fitted_risk * (1 - fitted_risk))) @ X[fitted]
     for arm in np.flatnonzero(mixed):
-        risk = predicted[:, arm] = expit(by_arm[arm] @ coefficients)
+        risk = expit(by_arm[arm] @ coefficients)
+        predicted[:, arm] = risk
         gradient = (n * risk * (1 - risk)) @ by_arm[arm] / n.sum()
         slopes[fitted, arm] = X[fitted] @ np.linalg.solve(information, gradient)
     average = np.where(mixed, n @ predicted / n.sum(), crude.risk)
-    found = _with_influence(cell, average, predicted[pattern], slopes[pattern])
-    return replace(found, firth=firth, adjusted=True)
+    risks = _with_influence(cell, average, predicted[pattern], slopes[pattern])
+    return replace(risks, firth=firth, adjusted=True)
 
 
 def corrected_influence(cell: Cell, risks: Risks) -> tuple[np.ndarray, float]:
@@ -384,12 +431,13 @@ def corrected_influence(cell: Cell, risks: Risks) -> tuple[np.ndarray, float]:
     """
     arms = cell.present.sum(axis=0)
     correction = np.sqrt(np.where(arms > 1, arms, np.nan) / np.maximum(arms - 1, 1))
-    total, squares = risks.share.sum(), (risks.share**2).sum()
+    total = risks.share.sum()
+    squares = (risks.share**2).sum()
     effective = total**2 / squares if squares > 0 else 1.0
     return risks.influence * correction, max(effective - 1, 1.0)
 
 
-def _own_slopes(cell: Cell) -> np.ndarray:
+def _rate_slopes(cell: Cell) -> np.ndarray:
     """Influence of an image's error on the rates of both arms (n, 2)."""
     return (cell.arm[:, None] == [0, 1]) / np.maximum(cell.n, 1)
 
@@ -403,30 +451,31 @@ def _with_influence(
     covariates of its images, over which the risks are averaged.
     """
     residual = cell.error - predicted[np.arange(len(predicted)), cell.arm]
-    moved = (predicted - average) / max(len(predicted), 1) + slopes * residual[:, None]
+    of_image = (predicted - average) / max(len(predicted), 1) + slopes * residual[:, None]
     clusters = len(cell.present)
-    influence = [np.bincount(cell.cluster, moved[:, arm], minlength=clusters) for arm in (0, 1)]
+    influence = [np.bincount(cell.cluster, of_image[:, arm], minlength=clusters) for arm in (0, 1)]
     contrast = (slopes[:, 1] - slopes[:, 0]) ** 2
     share = np.bincount(cell.cluster, contrast, minlength=clusters)
     return Risks(average, np.column_stack(influence), share)
 
 
-def _told_by_others(fitted: np.ndarray, design: np.ndarray, keep: np.ndarray) -> bool:
-    """Whether the fit determines all predictors of a design, although it leaves columns out."""
+def _is_determined(fitted: np.ndarray, design: np.ndarray, keep: np.ndarray) -> bool:
+    """Whether a fit of the columns `keep` alone determines all linear predictors of a design."""
     relation = np.linalg.lstsq(fitted[:, keep], fitted[:, ~keep])[0]
     gap = np.abs(design[:, ~keep] - design[:, keep] @ relation)
     return gap.max(initial=0.0) < np.sqrt(RANK_TOLERANCE)
 
 
-def _fit(
+def _fit_cell(
     X: np.ndarray, trials: np.ndarray, errors: np.ndarray, arms: int
 ) -> tuple[np.ndarray, bool]:
-    """Coefficients of a logit, intercept first, then the arm if there are two; whether by Firth.
+    """Coefficients of a cell's logit, and whether Firth's penalty was needed.
 
-    Without a penalty, unless one of them is infinite, as in most of the observational audits of
-    chapter 11. After Firth's fit, the intercepts of the arms are estimated again without the
-    penalty, so that the mean predicted risk of every arm is its rate of errors, as it is of maximum
-    likelihood (Puhr, Heinze, Nold, Lusa & Geroldinger, Statistics in Medicine 36 (2017) 2302-2317).
+    The intercept is first, then the arm if there are two. The fit has no penalty, unless a
+    coefficient is infinite, as in most of the observational audits of chapter 11. After Firth's
+    fit, the intercepts of the arms are estimated again without the penalty, so that the mean
+    predicted risk of every arm is its rate of errors, as in maximum likelihood (Puhr, Heinze, Nold,
+    Lusa & Geroldinger, Statistics in Medicine 36 (2017) 2302-2317).
     """
     coefficients = fit_logits(X[:, 1:], trials[None], errors[None], C=np.inf)[0]
     if np.isfinite(coefficients).all():
@@ -436,40 +485,41 @@ def _fit(
     for _ in range(MAX_STEPS if np.isfinite(coefficients).all() else 0):
         risk = expit(X @ coefficients)
         steps = (errors - trials * risk) @ indicators / (trials * risk * (1 - risk) @ indicators)
-        if np.abs(steps).max() < TOLERANCE:
+        if np.abs(steps).max() < NEWTON_TOLERANCE:
             break
-        # As in Newton's steps for all coefficients: never too far.
+        # Shortened as in `_newton`, so that no step goes too far.
         steps = np.sign(steps) * np.log1p(np.abs(steps))
         coefficients[:arms] += np.diff(steps, prepend=0.0)
     return coefficients, True
 
 
-def _differences(
+def _difference_columns(
     cells: Sequence[Cell], risks: Sequence[Risks], tolerance: float
 ) -> dict[str, np.ndarray]:
     """Columns of `risk_differences`, (C,) each."""
     n = np.array([cell.n for cell in cells])
     arms = np.array([cell.present.sum(axis=0) for cell in cells])
-    risk = np.array([found.risk for found in risks])
-    influence, df = zip(*map(corrected_influence, cells, risks), strict=True)
-    variance = np.array([(moved**2).sum(axis=0) for moved in influence])
-    covariance = np.array([moved.prod(axis=1).sum() for moved in influence])
-    df, reason = np.array(df), np.array([*map(_reason, cells, risks)], dtype=object)
+    risk = np.array([cell_risks.risk for cell_risks in risks])
+    influences, df = zip(*map(corrected_influence, cells, risks), strict=True)
+    variance = np.array([(influence**2).sum(axis=0) for influence in influences])
+    covariance = np.array([influence.prod(axis=1).sum() for influence in influences])
+    df = np.array(df)
+    reason = np.array(list(map(_reason, cells, risks)), dtype=object)
     binomial = risk * (1 - risk)
     # Where clusters do not differ (no error, or as many in each), each counts as one image.
-    # Rounding must not tell apart the clusters of an arm in which all or none err.
+    # The tolerance keeps rounding from making clusters differ in an arm in which all or none err.
     equal = variance <= 1e-9 * np.maximum(binomial, 1e-9) / np.maximum(n, 1)
     size = np.where(equal, arms, binomial / np.where(equal, 1.0, variance))
     # Newcombe's correction of a positive correlation, without which a width could be zero.
     covariance -= np.clip(covariance, 0, 0.5 / np.where(arms > 0, size, 1.0).prod(axis=1))
-    independent = np.array([*map(_is_binomial, cells, risks)])
+    independent = np.array(list(map(_is_binomial, cells, risks)))
     size = np.where(independent[:, None], n, size)
     df = np.where(independent, np.inf, df)
     scale = np.sqrt(np.where(equal, np.inf, variance).prod(axis=1))
     correlation = np.divide(covariance, scale, out=np.zeros(scale.shape), where=scale > 0)
     correlation = correlation.clip(-1, 1)
 
-    obstacle = np.array([found.obstacle != "" for found in risks])
+    obstacle = np.array([cell_risks.obstacle != "" for cell_risks in risks])
     estimate = np.where((n == 0).any(axis=1) | obstacle, np.nan, risk[:, 1] - risk[:, 0])
     size = np.where((reason == "")[:, None], size, np.nan)
     quantile = stdtrit(df, 0.975)
@@ -503,7 +553,8 @@ def _is_binomial(cell: Cell, risks: Risks) -> bool:
 
 def _reason(cell: Cell, risks: Risks) -> str:
     """Why a cell has no interval, else empty."""
-    absent, single = cell.n == 0, cell.present.sum(axis=0) == 1
+    absent = cell.n == 0
+    single = cell.present.sum(axis=0) == 1
     if absent.all():
         return "every image lacks its outcome, treatment or cluster" if cell.dropped else "no image"
     if not all(cell.levels):
@@ -514,28 +565,40 @@ def _reason(cell: Cell, risks: Risks) -> str:
         return risks.obstacle
     if len(cell.present) == 1:
         return "one cluster"
-    return f"one {cell.unit} with {cell.levels[single.argmax()]}" if single.any() else ""
+    if single.any():
+        return f"one {cell.unit} with {cell.levels[single.argmax()]}"
+    return ""
 
 
-def _eliminated(
+def _eliminated_columns(
     cells: Sequence[Cell], total: Sequence[Risks], direct: Sequence[Risks], tolerance: float
 ) -> dict[str, np.ndarray]:
-    """Columns of `_differences` for the total minus the direct effect, by a Student interval."""
-    table = _differences(cells, direct, tolerance)
-    first, df = zip(*map(corrected_influence, cells, total), strict=True)
-    second, _ = zip(*map(corrected_influence, cells, direct), strict=True)
-    gaps = [np.diff(a - b, axis=1) for a, b in zip(first, second, strict=True)]
-    se, df = np.array([np.sqrt((gap**2).sum()) for gap in gaps]), np.array(df)
+    """Columns of `risk_differences` for total minus direct effect, with Student intervals."""
+    table = _difference_columns(cells, direct, tolerance)
+    of_total, df = zip(*map(corrected_influence, cells, total), strict=True)
+    of_direct, _ = zip(*map(corrected_influence, cells, direct), strict=True)
+    gaps = [np.diff(a - b, axis=1) for a, b in zip(of_total, of_direct, strict=True)]
+    se = np.array([np.sqrt((gap**2).sum()) for gap in gaps])
+    df = np.array(df)
     risk = np.array([a.risk - b.risk for a, b in zip(total, direct, strict=True)])
     same = (table["reason"] == "") & (se == 0)
     table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
     se = np.where(table["reason"] == "", se, np.nan)
     estimate = np.where(np.isnan(table["estimate"]), np.nan, risk[:, 1] - risk[:, 0])
-    signed = [(sign, level) for level in (0.975, 0.95) for sign in (-1, 1)]
-    limits = [estimate + sign * stdtrit(df, level) * se for sign, level in signed]
+    limits = []
+    for level in (0.975, 0.95):
+        limits.append(estimate - stdtrit(df, level) * se)
+        limits.append(estimate + stdtrit(df, level) * se)
     p = 2 * stdtr(df, -np.abs(estimate) / se)
-    changed = {"estimate": estimate, "low": limits[0], "high": limits[1], "p": p, "p_holm": holm(p)}
-    return table | changed | {"verdict": verdict(*limits, tolerance), "mde": mde(se, df=df)}
+    return table | {
+        "estimate": estimate,
+        "low": limits[0],
+        "high": limits[1],
+        "p": p,
+        "p_holm": holm(p),
+        "verdict": verdict(*limits, tolerance),
+        "mde": mde(se, df=df),
+    }
 
 
 def complete_rows(frame: pd.DataFrame, needed: Sequence[str], factors: Sequence[str]) -> np.ndarray:
@@ -567,12 +630,13 @@ def code_cells(frame: pd.DataFrame, by: Sequence[str]) -> tuple[np.ndarray, pd.I
 
     Without columns there is one cell, "all".
     """
-    cell, levels = np.zeros(len(frame), np.int64), {}
+    cell = np.zeros(len(frame), np.int64)
+    levels = {}
     for column in by:
         code, levels[column] = code_levels(frame[column])
         cell = cell * len(levels[column]) + code
     if len(by) > 1:
-        return cell, pd.MultiIndex.from_product([*levels.values()], names=by)
+        return cell, pd.MultiIndex.from_product(list(levels.values()), names=by)
     name = by[0] if by else "cell"
     return cell, pd.Index(levels.get(name, ["all"]), name=name)
 
@@ -583,13 +647,17 @@ def numbered(code: np.ndarray) -> np.ndarray:
 
 
 def rows_by_code(code: np.ndarray, size: int) -> list[np.ndarray]:
-    """Rows with each of the codes 0 ... size - 1, ascending: every row is looked at once."""
+    """Numbers of the rows with each of the codes 0 ... size - 1, ascending."""
     ends = np.cumsum(np.bincount(code, minlength=size))
     return np.split(np.argsort(code, kind="stable"), ends[:-1])
 
 
 def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """A row of every distinct combination of codes (P,), and the combination of every row (n,)."""
+    """Find the distinct combinations of several codes (n,).
+
+    Returns:
+        The first row of every combination (P,), and the number of every row's combination (n,).
+    """
     sizes = [int(code.max(initial=0)) + 1 for code in codes]
     key = np.ravel_multi_index(tuple(codes), sizes)
     _, first, key = np.unique(key, return_index=True, return_inverse=True)
@@ -598,15 +666,16 @@ def collapse(codes: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 def independent_columns(design: np.ndarray) -> np.ndarray:
     """Which columns (k,) of a design are no combination of those before them."""
-    rest, keep = design.astype(np.float64), np.zeros(design.shape[1], bool)
+    residual = design.astype(np.float64)
+    independent = np.zeros(design.shape[1], bool)
     size = np.maximum(np.linalg.norm(design, axis=0), np.finfo(float).tiny)
     for column in range(design.shape[1]):
-        length = np.linalg.norm(rest[:, column])
-        keep[column] = length > RANK_TOLERANCE * size[column]
-        if keep[column]:
-            axis = rest[:, column] / length
-            rest[:, column + 1 :] -= np.outer(axis, axis @ rest[:, column + 1 :])
-    return keep
+        length = np.linalg.norm(residual[:, column])
+        independent[column] = length > RANK_TOLERANCE * size[column]
+        if independent[column]:
+            axis = residual[:, column] / length
+            residual[:, column + 1 :] -= np.outer(axis, axis @ residual[:, column + 1 :])
+    return independent
 
 
 def pattern_counts(
@@ -627,18 +696,27 @@ def pattern_counts(
 def fit_logits(
     patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray, C: float = 1.0
 ) -> np.ndarray:
-    """L2 logit of every resample, as scikit-learn penalises: (B, 1 + p), intercept first and free.
+    """L2-penalised logit of every resample, with scikit-learn's penalty.
 
-    `patterns` (P, p) are covariates, `trials` and `errors` (B, P) their weighted counts. `C` of
-    infinity is no penalty, and needs columns that are independent. A row is NaN when its errors are
-    all 0 or all 1 (the intercept is infinite), when another coefficient is infinite for lack of a
-    penalty, or when Newton does not converge.
+    Args:
+        patterns: distinct rows of covariates (P, p).
+        trials: weighted numbers of rows with each pattern (B, P), one row per resample.
+        errors: weighted numbers of their errors (B, P).
+        C: inverse of the penalty's weight. Infinity is no penalty; the columns must then be
+            independent.
+
+    Returns:
+        Coefficients (B, 1 + p), first the intercept, which is not penalised. A row is NaN when its
+        errors are all 0 or all 1 (the intercept is infinite), when another coefficient is infinite
+        for lack of a penalty, or when Newton does not converge.
     """
     coefficients = np.full((len(trials), 1 + patterns.shape[1]), np.nan)
-    total, wrong = trials.sum(axis=1), errors.sum(axis=1)
-    mixed = (wrong > 0) & (wrong < total)
+    all_trials = trials.sum(axis=1)
+    all_errors = errors.sum(axis=1)
+    mixed = (all_errors > 0) & (all_errors < all_trials)
     if mixed.any():
-        trials, errors = trials[mixed], errors[mixed]
+        trials = trials[mixed]
+        errors = errors[mixed]
         # Starting from the fit of the mean counts saves the batch three of its eight steps.
         pooled = [counts.mean(axis=0, keepdims=True) for counts in (trials, errors)]
         start = np.zeros((1, coefficients.shape[1]))
@@ -650,7 +728,7 @@ def fit_logits(
 
 
 def firth_logits(patterns: np.ndarray, trials: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Logit with Jeffreys' penalty of every resample, arguments and result as in `fit_logits`.
+    """Logit with Jeffreys' penalty of every resample; arguments and shapes as in `fit_logits`.
 
     Finite for any outcomes, also where the likelihood has no maximum (Firth, Biometrika 80 (1993)
     27-38; Heinze & Schemper, Statistics in Medicine 21 (2002) 2409-2419). Columns must be
@@ -674,23 +752,27 @@ def _newton(
     """
     design = np.column_stack([np.ones(len(patterns)), patterns])
     size = design.shape[1]
-    left, right = np.tril_indices(size)
-    products = design[:, left] * design[:, right]
+    row, column = np.tril_indices(size)
+    products = design[:, row] * design[:, column]
     ridge = np.diag(np.append(0.0, np.full(size - 1, 1 / C)))
 
     def hessian(weights: np.ndarray) -> np.ndarray:
+        """Sum over patterns of the outer products of their rows, by weights (B, P)."""
+        sums = weights @ products
         matrices = np.empty((len(weights), size, size))
-        matrices[:, left, right] = matrices[:, right, left] = weights @ products
+        matrices[:, row, column] = sums
+        matrices[:, column, row] = sums
         return matrices
 
     beta = np.repeat(start, len(trials), axis=0)
     predictor = beta @ design.T
     reach = np.full(len(trials), np.inf)
     for _ in range(MAX_STEPS):
-        if (reach[np.isfinite(beta[:, 0])] < TOLERANCE).all():
+        if (reach[np.isfinite(beta[:, 0])] < NEWTON_TOLERANCE).all():
             break
         risk = expit(predictor)
-        residual, curvature = errors - trials * risk, trials * risk * (1 - risk)
+        residual = errors - trials * risk
+        curvature = trials * risk * (1 - risk)
         if firth:
             # Jeffreys' penalty is half an error and half a success per unit of leverage.
             solved = np.linalg.solve(hessian(curvature), design.T)
@@ -706,6 +788,7 @@ def _newton(
         predictor += length[:, None] * change
         if not (np.isfinite(C) or firth):
             infinite = np.abs(predictor * (trials > 0)).max(axis=1) > SEPARATED
-            beta[infinite], predictor[infinite] = np.nan, 0.0
-    beta[reach >= TOLERANCE] = np.nan
+            beta[infinite] = np.nan
+            predictor[infinite] = 0.0
+    beta[reach >= NEWTON_TOLERANCE] = np.nan
     return beta

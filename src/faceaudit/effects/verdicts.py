@@ -1,12 +1,13 @@
-"""From intervals to verdicts: several tests, a stated tolerance, and what a study could have seen.
+"""From intervals to verdicts: several tests, a stated tolerance, and minimum detectable effects.
 
-An interval that holds zero is no evidence of no effect. Three states say what is known about a
-stated tolerance: the effect exceeds it, it is within it, or the data cannot tell.
+An interval that holds zero is no evidence of no effect. A verdict compares the effect with a stated
+tolerance: the effect exceeds it, it is within it, or the interval is too wide to say.
 
-Curves over doses or thresholds, and tables of contrasts, invite a reader to look for the largest
-entry. `max_t_intervals` hold for all entries of such a family together, and `partial_pooling` draws
-the effects of several cells towards their mean as far as the cells seem to agree. E-values and Γ
-say how strong something that is not annotated would have to be to change what is concluded.
+Readers of a curve over doses or thresholds, or of a table of contrasts, look for the largest entry.
+The intervals of `max_t_intervals` hold for all entries of such a family together.
+`partial_pooling` draws the effects of several cells towards their mean, the more the less the cells
+differ. E-values and Γ say how strong an attribute that is not annotated would have to be to change
+the conclusion.
 """
 
 import numpy as np
@@ -23,9 +24,11 @@ from faceaudit.utils.arguments import as_finite, check_range, require_columns
 Z = norm.ppf(0.975)
 """Standard errors on either side of an estimate in a 95 % interval."""
 
-# What `verdict` says of an interval.
-EXCEEDS, WITHIN, INCONCLUSIVE = "exceeds", "within", "inconclusive"
-NOT_ESTIMABLE = "not estimable"  # What it says where there is no interval.
+# The verdicts.
+EXCEEDS = "exceeds"
+WITHIN = "within"
+INCONCLUSIVE = "inconclusive"
+NOT_ESTIMABLE = "not estimable"  # There is no interval.
 
 
 def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
@@ -57,7 +60,7 @@ def holm(p: ArrayLike, weights: ArrayLike = 1.0) -> np.ndarray:
 def verdict(
     low: ArrayLike, high: ArrayLike, low90: ArrayLike, high90: ArrayLike, tolerance: float
 ) -> np.ndarray | str:
-    """What 95 % and 90 % intervals say of effects against ±`tolerance`, strings of their shape.
+    """Compare effects with ±`tolerance`, by their 95 % and 90 % intervals.
 
     - "exceeds": the 95 % interval (low, high) lies wholly beyond one end of the tolerance;
     - "within": the 90 % interval lies wholly inside, which is the two one-sided tests of
@@ -161,13 +164,17 @@ def max_t_intervals(
     sums = resampled_sums(np.hstack([value, value**2]), resamples, seed, stage)
     mean, se = _regularised(sums[:, :m], sums[:, m:], n, unit)
     centre, error = _regularised(value.sum(axis=0), (value**2).sum(axis=0), n, unit)
-    # A column that never varies has no standard error, in no resample: it has nothing to deviate.
+    # A column that never varies has a standard error of zero, and does not deviate either.
     deviation = np.divide(np.abs(mean - centre), se, out=np.zeros_like(mean), where=se > 0)
     critical = np.quantile(deviation.max(axis=1), 0.95)
-    critical = float(max(critical, stdtrit(n - 1, 0.975)))  # one column's is the least
-    found = {"estimate": value.mean(axis=0), "se": error}
-    found |= {"low": centre - critical * error, "high": centre + critical * error}
-    intervals = pd.DataFrame(found, index=values.columns)
+    critical = float(max(critical, stdtrit(n - 1, 0.975)))  # at least that of a single column
+    columns = {
+        "estimate": value.mean(axis=0),
+        "se": error,
+        "low": centre - critical * error,
+        "high": centre + critical * error,
+    }
+    intervals = pd.DataFrame(columns, index=values.columns)
     intervals.attrs["critical"] = critical
     return intervals
 
@@ -175,7 +182,10 @@ def max_t_intervals(
 def _regularised(
     total: np.ndarray, squares: np.ndarray, n: int, unit: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means and standard errors (..., m) of sums over n transects, and two more at ±unit."""
+    """Means and standard errors (..., m) of n transects and two added ones, at ±unit.
+
+    `total` and `squares` (..., m) are the sums over the n transects of values and their squares.
+    """
     size = n + 2 * (unit > 0)
     mean = total / size
     variance = (squares + 2 * unit**2) / size - mean**2
@@ -184,12 +194,12 @@ def _regularised(
     return mean, np.sqrt(variance.clip(0) / size)
 
 
-# Values of τ / (τ + typical standard error), evenly spread between 0 and 1.
-GRID = np.arange(0.5, 200) / 200
+TAU_GRID = np.arange(0.5, 200) / 200
+"""Values of τ / (τ + typical standard error), evenly spread between 0 and 1."""
 
 
 def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> tuple:
-    """Effects of all cells, each drawn towards their mean as far as the cells seem to agree.
+    """Effects of all cells, each drawn towards their mean, the more the less the cells differ.
 
     Two levels: estimates y ~ N(θ, V) scatter around the effects θ of their cells, and these around
     a mean, θ ~ N(μ, τ²). How far cells differ, τ, is itself estimated, by the restricted likelihood
@@ -221,31 +231,35 @@ def partial_pooling(estimate: ArrayLike, covariance: ArrayLike) -> tuple:
         >>> partial_pooling(effect, np.diag(se**2))[0][0].round(1).item()
         11.4
     """
-    estimate, covariance = np.asarray(estimate, float), np.asarray(covariance, float)
-    # In the principal axes of V all conditional posteriors are sums over cells. Given τ, these axes
-    # carry y, a one for μ, and the shares `kept` of the noise that stay in the estimates.
+    estimate = np.asarray(estimate, float)
+    covariance = np.asarray(covariance, float)
+    # In the principal axes of V all conditional posteriors are sums over cells. `y` are the
+    # estimates and `ones` the vector of ones along these axes. Given τ, an estimate is drawn
+    # towards the mean by the share `shrinkage` of their distance.
     noise, axes = np.linalg.eigh(covariance)
     scale = np.sqrt(noise.mean(axis=-1, keepdims=True))
-    tau = scale * GRID / (1 - GRID)
+    tau = scale * TAU_GRID / (1 - TAU_GRID)
     precision = 1 / (noise[..., None, :] + tau[..., None] ** 2)  # (..., T, K)
-    kept = noise[..., None, :] * precision
+    shrinkage = noise[..., None, :] * precision
     y = np.einsum("...ij,...i->...j", axes, estimate)[..., None, :]
-    one = axes.sum(axis=-2)[..., None, :]
-    variance_of_mean = 1 / (precision * one**2).sum(axis=-1)
-    mean = variance_of_mean * (precision * one * y).sum(axis=-1)
-    rest = y - mean[..., None] * one
+    ones = axes.sum(axis=-2)[..., None, :]
+    variance_of_mean = 1 / (precision * ones**2).sum(axis=-1)
+    mean = variance_of_mean * (precision * ones * y).sum(axis=-1)
+    residual = y - mean[..., None] * ones
 
     likelihood = np.log(precision).sum(axis=-1) + np.log(variance_of_mean)
-    likelihood = (likelihood - (precision * rest**2).sum(axis=-1)) / 2
-    weight = np.exp(likelihood - likelihood.max(axis=-1, keepdims=True)) / (1 - GRID) ** 2
+    likelihood = (likelihood - (precision * residual**2).sum(axis=-1)) / 2
+    weight = np.exp(likelihood - likelihood.max(axis=-1, keepdims=True)) / (1 - TAU_GRID) ** 2
     weight /= weight.sum(axis=-1, keepdims=True)
 
-    drawn = estimate[..., None, :] - np.einsum("...ij,...tj->...ti", axes, kept * rest)
-    own = np.einsum("...ij,...tj->...ti", axes**2, noise[..., None, :] * (1 - kept))
-    of_mean = np.einsum("...ij,...tj->...ti", axes, kept * one) ** 2
-    variance = own + variance_of_mean[..., None] * of_mean
-    centre = np.einsum("...t,...ti->...i", weight, drawn)
-    spread = variance + (drawn - centre[..., None, :]) ** 2
+    shrunken = estimate[..., None, :] - np.einsum("...ij,...tj->...ti", axes, shrinkage * residual)
+    variance_given_mean = np.einsum(
+        "...ij,...tj->...ti", axes**2, noise[..., None, :] * (1 - shrinkage)
+    )
+    of_mean = np.einsum("...ij,...tj->...ti", axes, shrinkage * ones) ** 2
+    variance = variance_given_mean + variance_of_mean[..., None] * of_mean
+    centre = np.einsum("...t,...ti->...i", weight, shrunken)
+    spread = variance + (shrunken - centre[..., None, :]) ** 2
     middle = (weight.cumsum(axis=-1) < 0.5).sum(axis=-1, keepdims=True)
     between = np.take_along_axis(tau, middle, axis=-1)[..., 0]
     return centre, np.sqrt(np.einsum("...t,...ti->...i", weight, spread)), between
@@ -270,18 +284,19 @@ def cell_covariance(differences: ArrayLike, se: ArrayLike) -> np.ndarray:
         >>> cell_covariance(differences, [0.5, 0.5, 0.5]).round(2).tolist()
         [[0.25, 0.22, 0.0], [0.22, 0.25, 0.0], [0.0, 0.0, 0.25]]
     """
-    differences, se = np.asarray(differences, float), np.asarray(se, float)
-    seen = np.isfinite(differences)
-    pairs = np.maximum(seen.sum(axis=-2, keepdims=True), 1)
-    mean = np.where(seen, differences, 0.0).sum(axis=-2, keepdims=True) / pairs
-    moved = np.where(seen, differences - mean, 0.0) / pairs
-    covariance = np.swapaxes(moved, -1, -2) @ moved
-    own = np.eye(se.shape[-1], dtype=bool)
-    covariance[..., own] = np.maximum(covariance[..., own], se**2)
+    differences = np.asarray(differences, float)
+    se = np.asarray(se, float)
+    present = np.isfinite(differences)
+    pairs = np.maximum(present.sum(axis=-2, keepdims=True), 1)
+    mean = np.where(present, differences, 0.0).sum(axis=-2, keepdims=True) / pairs
+    contribution = np.where(present, differences - mean, 0.0) / pairs
+    covariance = np.swapaxes(contribution, -1, -2) @ contribution
+    diagonal = np.eye(se.shape[-1], dtype=bool)
+    covariance[..., diagonal] = np.maximum(covariance[..., diagonal], se**2)
     return covariance
 
 
-# --- what something hidden would have to do
+# --- sensitivity to attributes that are not annotated
 
 
 def e_value(rr: ArrayLike) -> np.ndarray | float:
@@ -325,8 +340,8 @@ def e_values(effects: pd.DataFrame, base_rate: ArrayLike) -> pd.DataFrame:
     Example:
         >>> import pandas as pd
         >>> from faceaudit import effects
-        >>> found = pd.DataFrame({"estimate": [0.05], "low": [0.02], "high": [0.08]})
-        >>> effects.e_values(found, 0.05)["e_value"].round(2).tolist()
+        >>> table = pd.DataFrame({"estimate": [0.05], "low": [0.02], "high": [0.08]})
+        >>> effects.e_values(table, 0.05)["e_value"].round(2).tolist()
         [3.41]
     """
     require_columns(effects, ["estimate", "low", "high"])
@@ -359,7 +374,7 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
         alpha: level of the two-sided test.
 
     Returns:
-        Γ (...); NaN where the test does not reject: there is nothing to be sensitive.
+        Γ (...); NaN where the test does not reject even at Γ = 1.
 
     Raises:
         ValueError: counts that are not whole numbers of at least 0, a level outside (0, 1).
@@ -369,17 +384,19 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
         >>> effects.rosenbaum_gamma([30, 10], [5, 10]).round(2).tolist()
         [2.46, nan]
     """
-    b, c = np.asarray(b, dtype=np.float64), np.asarray(c, dtype=np.float64)
+    b = np.asarray(b, dtype=np.float64)
+    c = np.asarray(c, dtype=np.float64)
     if not all(((count >= 0) & (count == np.floor(count))).all() for count in (b, c)):
         raise ValueError(f"b is {b}, c is {c}: whole numbers of at least 0 were expected")
     check_range("alpha", alpha, 0, 1, "()")
-    n, commoner = (b + c).astype(np.int64), np.maximum(b, c)
+    n = (b + c).astype(np.int64)
+    commoner = np.maximum(b, c)
 
     def excess(chance: np.ndarray, commoner: np.ndarray, n: np.ndarray) -> np.ndarray:
         return bdtrc(commoner - 1, n, chance) + bdtrc(commoner, n, chance) - alpha
 
-    found = find_root(excess, (0.5, 1.0), args=(commoner, n))
-    return np.where(found.success, found.x / (1 - found.x), np.nan)[()]
+    root = find_root(excess, (0.5, 1.0), args=(commoner, n))
+    return np.where(root.success, root.x / (1 - root.x), np.nan)[()]
 
 
 def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: ArrayLike) -> np.ndarray:
@@ -409,10 +426,10 @@ def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: ArrayLike)
 def beyond_by_interval(
     table: pd.DataFrame, tolerance: float, df: ArrayLike, level: float = 0.05
 ) -> np.ndarray:
-    """Two-sided p of an effect no larger than the tolerance, from an interval's near side.
+    """Two-sided p of the hypothesis that an effect is no larger than the tolerance.
 
-    The side of the interval towards the tolerance implies a standard error; p is below the level
-    exactly where the interval lies beyond the tolerance.
+    The standard error follows from the part of the interval between the estimate and the end that
+    is nearer to zero. p is below the level exactly where the interval lies beyond the tolerance.
 
     Args:
         table: columns estimate, low and high.
@@ -434,9 +451,16 @@ def beyond_by_interval(
 
 
 def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.DataFrame:
-    """The table with p_beyond_holm, and verdicts that follow from it and from "within" before.
+    """Add Holm's adjustment of p_beyond, and derive the verdicts from it.
 
-    `weights` are the comparisons' shares of the level, of `faceaudit.effects.holm`.
+    Args:
+        table: columns p_beyond (see `beyond_by_interval`) and verdict.
+        level: of the tests together.
+        weights: the comparisons' shares of the level, as of `faceaudit.effects.holm`.
+
+    Returns:
+        The table with p_beyond_holm and new verdicts. A row that was "within" before stays so
+        unless its adjusted p is below the level.
     """
     adjusted = effects.holm(table["p_beyond"], weights)
     states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]

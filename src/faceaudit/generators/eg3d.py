@@ -1,13 +1,13 @@
 """EG3D, for inference (Chan et al. 2022): a face as three planes, seen by any camera.
 
-A StyleGAN2 network makes three planes of features from a style code. A point in space looks itself
-up in all three; a small network turns the mean of what it finds into density and colour. Along each
-ray these add up to a small image, which two more blocks enlarge. So the pose is a factor of its own
-that changes nothing else: vary the camera, and keep the code.
+A StyleGAN2 network makes three planes of features from a style code. A point in space is projected
+on all three; a small network turns the mean of their features into density and colour. Along each
+ray these add up to a small image, which two more blocks enlarge. So the pose is a separate factor:
+with another camera and the same code, nothing else changes.
 
 The published renderer draws the depths of its samples at random. Here they are fixed, each in the
-middle of its step, so that two images differ by what was varied alone. The planes are looked up at
-(x, y), (x, z) and (z, x), as the published networks were trained.
+middle of its step, so that two images differ only by the factor that was varied. The planes are
+read at (x, y), (x, z) and (z, x), as the published networks were trained.
 """
 
 import math
@@ -21,32 +21,47 @@ from torch import Tensor, nn
 
 from faceaudit.generators import stylegan2
 from faceaudit.generators.stylegan2 import Dense, enlarge, within
+from faceaudit.utils.errors import InputError
 
-BACKBONE, FEATURES, HIDDEN = 256, 32, 64
-"""Height of the planes, features of each, width of the small network."""
+PLANE_SIZE = 256
+"""Height and width of the planes."""
+FEATURES = 32
+"""Features of each plane."""
+HIDDEN = 64
+"""Width of the small network that turns features into density and colour."""
 SUPER_RESOLUTION = {512: ((256, 256), (128, 512)), 256: ((128, 128), (64, 256))}
 """Height of the images → channels and height of the two blocks that enlarge."""
 ENLARGED = 128
-"""Height of what those blocks take."""
-RAYS = 4096
-"""That are followed at a time."""
-PLANES = ((0, 1), (0, 2), (2, 0))
+"""Height and width of the input of those blocks."""
+RAYS_AT_ONCE = 4096
+"""Rays that are followed at a time."""
+PLANE_AXES = ((0, 1), (0, 2), (2, 0))
 """Coordinates along the width and the height of every plane."""
 FIELD_OF_VIEW = 18.837
-"""Of the published cameras, in degrees."""
+"""Field of view of the published cameras, in degrees."""
 RENDERING: dict[str, Any] = {
-    **{"ray_start": 2.25, "ray_end": 3.3, "depth_resolution": 48},
-    **{"depth_resolution_importance": 48, "box_warp": 1.0, "white_back": False},
-    **{"decoder_lr_mul": 1.0, "c_scale": 0.0, "c_gen_conditioning_zero": False},
-    **{"avg_camera_radius": 2.7, "avg_camera_pivot": (0.0, 0.0, 0.0), "sr_antialias": True},
-    **{"superresolution_noise_mode": "none", "clamp_mode": "softplus"},
-    **{"disparity_space_sampling": False, "density_noise": 0},
+    "ray_start": 2.25,
+    "ray_end": 3.3,
+    "depth_resolution": 48,
+    "depth_resolution_importance": 48,
+    "box_warp": 1.0,
+    "white_back": False,
+    "decoder_lr_mul": 1.0,
+    "c_scale": 0.0,
+    "c_gen_conditioning_zero": False,
+    "avg_camera_radius": 2.7,
+    "avg_camera_pivot": (0.0, 0.0, 0.0),
+    "sr_antialias": True,
+    "superresolution_noise_mode": "none",
+    "clamp_mode": "softplus",
+    "disparity_space_sampling": False,
+    "density_noise": 0,
 }
-"""How rays are followed where a file says nothing, under the names of the published files."""
+"""Default options of rendering, under the names of the published files."""
 
 
 @dataclass(frozen=True)
-class Config(stylegan2.Config):
+class EG3DConfig(stylegan2.StyleGAN2Config):
     """Sizes of an EG3D network, under the names of the published files.
 
     Attributes:
@@ -54,7 +69,7 @@ class Config(stylegan2.Config):
         channel_base, channel_max, conv_clamp: of the backbone.
         super_resolution_clamp: the largest absolute activation of the two last blocks.
         neural_resolution: height and width of the image of rays.
-        rendering: how rays are followed, see `RENDERING`.
+        rendering: options of rendering, see `RENDERING`.
     """
 
     conv_clamp: float | None = 256
@@ -73,30 +88,35 @@ class EG3D(nn.Module):
     Attributes:
         backbone: StyleGAN2 whose image is the three planes.
         z_dim, c_dim, w_dim, num_ws, resolution: lengths of codes, number of layers, pixels.
-        image_bytes: of the largest activation that one image takes.
+        image_bytes: size of the largest activation of one image.
 
     Raises:
         ValueError: a resolution or options of rendering that are not known here.
 
     Example:
-        >>> EG3D(Config(8, 0, 8, 128))
+        >>> EG3D(EG3DConfig(8, 0, 8, 128))
         Traceback (most recent call last):
-        ValueError: resolution is 128, one of 256, 512 was expected
+        faceaudit.utils.errors.InputError: resolution is 128, one of 256, 512 was expected
     """
 
-    kind, scene = "eg3d", ("yaw", "pitch")
+    kind = "eg3d"
+    scene = ("yaw", "pitch")
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: EG3DConfig) -> None:
         super().__init__()
-        self.config, self.options = config, _options(config)
-        self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
+        self.config = config
+        self.options = _rendering_options(config)
+        self.z_dim = config.z_dim
+        self.c_dim = config.c_dim
+        self.w_dim = config.w_dim
         self.resolution = config.resolution
-        planes = replace(config, resolution=BACKBONE, image_channels=len(PLANES) * FEATURES)
+        planes = replace(config, resolution=PLANE_SIZE, image_channels=len(PLANE_AXES) * FEATURES)
         self.backbone = stylegan2.StyleGAN2(planes)
         self.num_ws = self.backbone.num_ws
         self.decoder = Decoder(self.options["decoder_lr_mul"])
         enlarging = replace(config, conv_clamp=config.super_resolution_clamp)
-        self.superresolution, inputs = nn.Module(), FEATURES
+        self.superresolution = nn.Module()
+        inputs = FEATURES
         blocks = SUPER_RESOLUTION[config.resolution]
         for i, (outputs, size) in enumerate(blocks):
             block = stylegan2.Block(enlarging, inputs, outputs, size, up=size > ENLARGED)
@@ -108,18 +128,18 @@ class EG3D(nn.Module):
         """Normal codes (n, z_dim) and conditions (n or 1, c_dim) → (n, num_ws, w_dim).
 
         The condition is a camera, the rest as of `stylegan2.Mapping`. Keep it, and vary only the
-        camera of the view: with another condition it is another face.
+        camera of the view: another condition gives another face.
         """
         scale = 0.0 if self.options["c_gen_conditioning_zero"] else self.options["c_scale"]
         return self.backbone.mapping(z, None if c is None else c * scale, psi)
 
     def styles(self, ws: Tensor) -> dict[str, Tensor]:
         """Style codes (n, num_ws, w_dim) → styles of the backbone and of the last two blocks."""
-        found = {f"backbone.{name}": s for name, s in self.backbone.styles(ws).items()}
+        styles = {f"backbone.{name}": s for name, s in self.backbone.styles(ws).items()}
         for prefix, block in self.superresolution.named_children():
             for name, layer in block.named_children():
-                found[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
-        return found
+                styles[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
+        return styles
 
     @torch.no_grad()
     def render(self, styles: dict[str, Tensor], **angles: float) -> Tensor:
@@ -131,12 +151,11 @@ class EG3D(nn.Module):
         """
         camera = self.camera(**angles)
         planes = self.backbone.render(within(styles, "backbone."))
-        x = torch.stack([self._rays(of_face, camera) for of_face in planes])
+        x = torch.stack([self._render_features(face_planes, camera) for face_planes in planes])
         image = x[:, :3].contiguous()
         if self.config.neural_resolution != ENLARGED:
-            shape = {"size": (ENLARGED, ENLARGED), "mode": "bilinear", "align_corners": False}
-            shape |= {"antialias": self.options["sr_antialias"]}
-            x, image = (functional.interpolate(each, **shape) for each in (x, image))
+            x = self._resize(x)
+            image = self._resize(image)
         x = x.contiguous(memory_format=torch.channels_last)
         noisy = self.options["superresolution_noise_mode"] == "const"
         for name, block in self.superresolution.named_children():
@@ -158,51 +177,72 @@ class EG3D(nn.Module):
                 no upright.
         """
         if not math.isfinite(yaw) or not -90 < pitch < 90:
-            raise ValueError(f"yaw {yaw} and pitch {pitch}: degrees were expected, pitch within 90")
-        side, rise = math.radians(yaw), math.radians(pitch)
-        place = [math.sin(side) * math.cos(rise), math.sin(rise), math.cos(side) * math.cos(rise)]
-        origin = self.options["avg_camera_radius"] * torch.tensor(place, dtype=torch.float64)
+            raise InputError(
+                f"yaw {yaw} and pitch {pitch}: degrees were expected, pitch within 90",
+                field="yaw and pitch",
+                found=(yaw, pitch),
+                expected="degrees, pitch within 90",
+            )
+        side = math.radians(yaw)
+        rise = math.radians(pitch)
+        towards = [math.sin(side) * math.cos(rise), math.sin(rise), math.cos(side) * math.cos(rise)]
+        origin = self.options["avg_camera_radius"] * torch.tensor(towards, dtype=torch.float64)
         ahead = torch.tensor(self.options["avg_camera_pivot"], dtype=torch.float64) - origin
         ahead = ahead / ahead.norm()
         right = torch.linalg.cross(ahead, torch.tensor([0.0, 1.0, 0.0], dtype=torch.float64))
         right = right / right.norm()
         world = torch.eye(4, dtype=torch.float64)
         world[:3] = torch.stack([right, torch.linalg.cross(ahead, right), ahead, origin], 1)
-        # The published focal length: sides are measured along the diagonal, with √2 as 1.414.
+        # The published focal length, which takes the angle along the diagonal, with √2 as 1.414.
         focal = 1 / (math.tan(FIELD_OF_VIEW * 3.14159 / 360) * 1.414)
         pinhole = torch.tensor([focal, 0, 0.5, 0, focal, 0.5, 0, 0, 1], dtype=torch.float64)
         return torch.cat([world.flatten(), pinhole]).float().to(self.backbone.mapping.w_avg.device)
 
-    def _rays(self, planes: Tensor, camera: Tensor) -> Tensor:
-        """What the rays find in the planes of one face, (32, height, width)."""
+    def _resize(self, x: Tensor) -> Tensor:
+        """Images or features (n, k, h, w) at the input size of the blocks that enlarge."""
+        return functional.interpolate(
+            x,
+            size=(ENLARGED, ENLARGED),
+            mode="bilinear",
+            align_corners=False,
+            antialias=self.options["sr_antialias"],
+        )
+
+    def _render_features(self, planes: Tensor, camera: Tensor) -> Tensor:
+        """Image of features of one face, (32, height, width), from its planes."""
         size = self.config.neural_resolution
-        planes = planes.reshape(len(PLANES), FEATURES, *planes.shape[1:])
+        planes = planes.reshape(len(PLANE_AXES), FEATURES, *planes.shape[1:])
         planes = planes.contiguous(memory_format=torch.channels_last)
         origin, directions = _directions(camera, size)
-        features = torch.cat([self._march(planes, origin, some) for some in directions.split(RAYS)])
+        batches = directions.split(RAYS_AT_ONCE)
+        features = torch.cat([self._march(planes, origin, batch) for batch in batches])
         return features.t().reshape(FEATURES, size, size)
 
     def _march(self, planes: Tensor, origin: Tensor, directions: Tensor) -> Tensor:
         """Rays (r, 3) → features (r, 32) in [-1, 1]."""
         options = self.options
 
-        def look(depths: Tensor) -> tuple[Tensor, Tensor]:
+        def sample(depths: Tensor) -> tuple[Tensor, Tensor]:
+            """Densities (r, k) and colours (r, k, 32) at depths (r, k) of the rays."""
             points = origin + depths[..., None] * directions[:, None]
-            found = _looked_up(planes, points.reshape(-1, 3) * (2 / options["box_warp"]))
-            density, colours = self.decoder(found)
+            features = _sample_planes(planes, points.reshape(-1, 3) * (2 / options["box_warp"]))
+            density, colours = self.decoder(features)
             return density.reshape(depths.shape), colours.reshape(*depths.shape, FEATURES)
 
-        start, end, coarse = options["ray_start"], options["ray_end"], options["depth_resolution"]
+        start = options["ray_start"]
+        end = options["ray_end"]
+        coarse = options["depth_resolution"]
         half = (end - start) / (coarse - 1) / 2  # each sample lies in the middle of its step
         marks = torch.linspace(start, end, coarse, device=directions.device)
         depths = (marks + half).repeat(len(directions), 1)
-        density, colours = look(depths)
-        if finer := options["depth_resolution_importance"]:
-            more = _importance(depths, _weights(depths, density), finer)
-            both = [look(more), (density, colours)]
-            depths, order = torch.cat([more, depths], 1).sort(1)
-            density = torch.cat([one for one, _ in both], 1).gather(1, order)
-            colours = torch.cat([one for _, one in both], 1)
+        density, colours = sample(depths)
+        finer = options["depth_resolution_importance"]
+        if finer:
+            finer_depths = _importance(depths, _weights(depths, density), finer)
+            finer_density, finer_colours = sample(finer_depths)
+            depths, order = torch.cat([finer_depths, depths], 1).sort(1)
+            density = torch.cat([finer_density, density], 1).gather(1, order)
+            colours = torch.cat([finer_colours, colours], 1)
             colours = colours.gather(1, order[..., None].expand(-1, -1, FEATURES))
         weights = _weights(depths, density)
         features = (weights[:, None] @ _middles(colours))[:, 0]
@@ -216,7 +256,8 @@ class Decoder(nn.Module):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        first, last = Dense(FEATURES, HIDDEN, rate), Dense(HIDDEN, 1 + FEATURES, rate)
+        first = Dense(FEATURES, HIDDEN, rate)
+        last = Dense(HIDDEN, 1 + FEATURES, rate)
         self.net = nn.Sequential(first, nn.Softplus(), last)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -225,32 +266,50 @@ class Decoder(nn.Module):
         return x[:, 0], torch.sigmoid(x[:, 1:]) * 1.002 - 0.001
 
 
-def _options(config: Config) -> dict[str, Any]:
-    """How rays are followed; what is not done here is refused."""
+def _rendering_options(config: EG3DConfig) -> dict[str, Any]:
+    """Options of rendering, with defaults.
+
+    Raises:
+        InputError: a resolution or an option that this package does not support.
+    """
     if config.resolution not in SUPER_RESOLUTION:
         known = ", ".join(map(str, sorted(SUPER_RESOLUTION)))
-        raise ValueError(f"resolution is {config.resolution}, one of {known} was expected")
+        raise InputError(
+            f"resolution is {config.resolution}, one of {known} was expected",
+            field="resolution",
+            found=config.resolution,
+            expected=f"one of {known}",
+        )
     options = RENDERING | {k: v for k, v in config.rendering.items() if k in RENDERING}
     for name in ("clamp_mode", "disparity_space_sampling", "density_noise"):
-        if options[name] != (wanted := RENDERING[name]):
-            raise ValueError(f"rendering: {name} is {options[name]!r}, {wanted!r} was expected")
+        supported = RENDERING[name]
+        if options[name] != supported:
+            raise InputError(
+                f"rendering: {name} is {options[name]!r}, {supported!r} was expected",
+                field=f"rendering: {name}",
+                found=options[name],
+                expected=repr(supported),
+            )
     return options
 
 
 def _directions(camera: Tensor, size: int) -> tuple[Tensor, Tensor]:
-    """Where the camera is, (3,), and the unit directions of its rays row by row, (size², 3)."""
-    world, pinhole = camera[:16].reshape(4, 4), camera[16:].reshape(3, 3)
-    at = (torch.arange(size, device=camera.device) + 0.5) / size
-    y, x = (each.flatten() for each in torch.meshgrid(at, at, indexing="ij"))
+    """Position of the camera, (3,), and the unit directions of its rays row by row, (size², 3)."""
+    world = camera[:16].reshape(4, 4)
+    pinhole = camera[16:].reshape(3, 3)
+    centres = (torch.arange(size, device=camera.device) + 0.5) / size
+    y, x = torch.meshgrid(centres, centres, indexing="ij")
+    y = y.flatten()
+    x = x.flatten()
     down = (y - pinhole[1, 2]) / pinhole[1, 1]
     across = (x - pinhole[0, 2] - pinhole[0, 1] * down) / pinhole[0, 0]
     ahead = torch.stack([across, down, torch.ones_like(x)], 1)
     return world[:3, 3], functional.normalize(ahead @ world[:3, :3].t(), dim=1)
 
 
-def _looked_up(planes: Tensor, points: Tensor) -> Tensor:
-    """Bilinear mean over the planes at points (m, 3) in [-1, 1], zero outside: (m, features)."""
-    places = torch.stack([points[:, axes] for axes in PLANES])[:, None]
+def _sample_planes(planes: Tensor, points: Tensor) -> Tensor:
+    """Features (m, 32) at points (m, 3) in [-1, 1]: the mean over the planes, zero outside."""
+    places = torch.stack([points[:, axes] for axes in PLANE_AXES])[:, None]
     return functional.grid_sample(planes, places, align_corners=False)[:, :, 0].mean(0).t()
 
 
@@ -260,7 +319,7 @@ def _middles(x: Tensor) -> Tensor:
 
 
 def _weights(depths: Tensor, density: Tensor) -> Tensor:
-    """How much each step of a ray (r, k) is seen, (r, k - 1)."""
+    """Weight of each step of the rays in their colours, (r, k - 1), from samples (r, k)."""
     density = functional.softplus(_middles(density) - 1)
     clear = torch.exp(-density * depths.diff(dim=1))
     passed = torch.cumprod(clear + 1e-10, 1)
@@ -268,7 +327,10 @@ def _weights(depths: Tensor, density: Tensor) -> Tensor:
 
 
 def _importance(depths: Tensor, weights: Tensor, count: int) -> Tensor:
-    """More depths where more is seen, (r, count), at the quantiles (i + ½) / count."""
+    """Further depths (r, count) where the weights (r, k - 1) are large.
+
+    They are the quantiles (i + ½) / count of the distribution that the smoothed weights define.
+    """
     smooth = functional.max_pool1d(weights[:, None], 2, 1, padding=1)
     smooth = functional.avg_pool1d(smooth, 2, 1)[:, 0] + 0.01
     share = smooth[:, 1:-1] + 1e-5
@@ -276,10 +338,13 @@ def _importance(depths: Tensor, weights: Tensor, count: int) -> Tensor:
     reached = functional.pad(share.cumsum(1), (1, 0))
     u = (torch.arange(count, device=depths.device) + 0.5) / count
     above = torch.searchsorted(reached, u.repeat(len(depths), 1), right=True)
-    below, above = (above - 1).clamp(min=0), above.clamp(max=share.shape[1])
+    below = (above - 1).clamp(min=0)
+    above = above.clamp(max=share.shape[1])
     bins = _middles(depths)
-    low, high = reached.gather(1, below), reached.gather(1, above)
+    low = reached.gather(1, below)
+    high = reached.gather(1, above)
     width = high - low
     width = torch.where(width < 1e-5, 1.0, width)
-    near, far = bins.gather(1, below), bins.gather(1, above)
+    near = bins.gather(1, below)
+    far = bins.gather(1, above)
     return near + (u - low) / width * (far - near)

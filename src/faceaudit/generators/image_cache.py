@@ -1,12 +1,12 @@
-"""What is asked of a face generator, and its images on disk, made in chunks.
+"""The protocol of face generators, and sets of their images on disk, made in chunks.
 
 A set of images is a uint8 array (n, 3, height, width) in an `.npy` file and a small
 `.progress.json` beside it: the key of its content and the chunks of rows that are finished, each
 with a checksum. A run that was interrupted makes only the chunks that are missing or damaged, and a
 set with another key is made anew.
 
-Who makes the chunks, `faceaudit.utils.parallel.shared_out` says: results are handed over, and one
-process keeps them.
+`faceaudit.utils.parallel.shared_out` distributes the chunks among threads or workers; this process
+alone writes the images.
 """
 
 import hashlib
@@ -28,12 +28,13 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from faceaudit.utils import files, pictures
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.parallel import shared_out, threads
 
 _CHUNK_PIXELS = 2**20
-"""16 images at 256 pixels, one at 1024: a minute's work on one core at most."""
+"""Pixels of a chunk: 16 images at 256 pixels, one at 1024; at most a minute on one core."""
 _GPU_PIXELS = 2**26
-"""A GPU makes so many in a moment."""
+"""Pixels of a chunk on a GPU, which makes them in seconds."""
 
 
 @runtime_checkable
@@ -80,10 +81,10 @@ def synthesize_to_store(
     Args:
         generator: whose `synthesize` makes an image of each code. Its class, `size` and `card`
             (the hash of its weights, its truncation) are in the key of the set.
-        codes: (n, …), one code an image, and one at least.
+        codes: (n, …), one code per image, and at least one.
         path: the `.npy` file.
-        chunk: images made at a time, by default what suits their size; it is in the key, since a
-            network's last bits depend on the batch.
+        chunk: images made at a time, by default according to their size; it is in the key, since
+            the last bits of a network's output depend on the batch.
         scene: scene parameters, as `synthesize` takes them.
 
     Returns:
@@ -102,8 +103,10 @@ def synthesize_to_store(
     on_cpu = generator.device.type == "cpu"
     pixels = _CHUNK_PIXELS if on_cpu else _GPU_PIXELS
     chunk = chunk or max(1, pixels // math.prod(shape[1:]))
-    makers = [generator, *([generator.network] if hasattr(generator, "network") else [])]
-    modules = sorted({type(maker).__module__ for maker in makers})
+    modules = {type(generator).__module__}
+    if hasattr(generator, "network"):
+        modules.add(type(generator.network).__module__)
+    modules = sorted(modules)
     key = content_key(
         codes,
         generator=type(generator).__qualname__,
@@ -114,24 +117,30 @@ def synthesize_to_store(
         code=code_of(modules),
     )
     # A GPU makes one chunk while another is copied and written.
-    here = threads() if on_cpu else 2
-    share = partial(shared_out, here, partial(require_same_code, modules))
-    return fill(path, codes, make, shape, key=key, chunk=chunk, share=share)
+    workers = threads() if on_cpu else 2
+    share = partial(shared_out, workers, partial(require_same_code, modules))
+    return fill_image_store(path, codes, make, shape, key=key, chunk=chunk, share=share)
 
 
 @torch.no_grad()
 def _images(codes: np.ndarray, *, generator: Generator, scene: dict[str, float]) -> np.ndarray:
     """Images of a chunk of codes, uint8."""
-    # A copy, which torch aligns: products of matrices hang on where they lie by their last bits.
+    # A copy, which torch aligns: the last bits of matrix products depend on the memory address.
     aligned = torch.tensor(codes, device=generator.device)
-    made = generator.synthesize(aligned, **scene)
-    if not torch.isfinite(made).all():
-        raise ValueError("the generator gave images with values that are not numbers")
-    return made.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()
+    images = generator.synthesize(aligned, **scene)
+    if not torch.isfinite(images).all():
+        raise InputError(
+            "the generator gave images with values that are not numbers",
+            field="generator",
+            found="values that are not numbers",
+            expected="images of finite numbers",
+        )
+    return images.clamp(0, 1).mul(255).round().to(torch.uint8).cpu().numpy()
 
 
-# (work, what a chunk is called with by its number, how many chunks) → (number, result) …
-Share = Callable[[Callable, Callable[[int], Any], int], Iterator[tuple[int, Any]]]
+ChunkRunner = Callable[[Callable, Callable[[int], Any], int], Iterator[tuple[int, Any]]]
+"""Runs the work on all chunks: (work, number of a chunk → its argument, how many chunks) → pairs of
+the number and the result of every chunk, in any order."""
 
 
 def in_turn(work: Callable, chunk: Callable, count: int) -> Iterator[tuple[int, Any]]:
@@ -139,7 +148,7 @@ def in_turn(work: Callable, chunk: Callable, count: int) -> Iterator[tuple[int, 
     return ((number, work(chunk(number))) for number in range(count))
 
 
-def fill(
+def fill_image_store(
     path: str | Path,
     rows: np.ndarray,
     make: Callable[[np.ndarray], np.ndarray],
@@ -147,7 +156,7 @@ def fill(
     *,
     key: str,
     chunk: int,
-    share: Share = in_turn,
+    share: ChunkRunner = in_turn,
 ) -> np.ndarray:
     """Make one image per row and keep them; what an earlier run finished is not made again.
 
@@ -159,34 +168,40 @@ def fill(
         image_shape: (3, height, width).
         key: identifies the content, see `content_key`; images under another key are discarded.
         chunk: rows made at a time.
-        share: who makes the chunks, such as `faceaudit.utils.parallel.shared_out`; this process
-            alone writes.
+        share: runs `make` on the chunks, such as `faceaudit.utils.parallel.shared_out`; this
+            process alone writes.
 
     Returns:
         uint8 (n, 3, height, width), a read-only memory map.
     """
-    path, shape = Path(path), (len(rows), *image_shape)
-    finished = _finished(path, shape, key)
+    path = Path(path)
+    shape = (len(rows), *image_shape)
+    finished = _finished_chunks(path, shape, key)
     if finished is None:
         finished = {}
-        path.unlink(missing_ok=True)  # who still reads the old array keeps it
-        _record(path, key, finished)
+        path.unlink(missing_ok=True)  # a process that still reads the old array is not disturbed
+        _write_progress(path, key, finished)
         open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
-    missing = list(_missing(len(rows), finished, chunk))
-    for number, images in share(make, lambda number: rows[slice(*missing[number])], len(missing)):
+    missing = list(_missing_chunks(len(rows), finished, chunk))
+
+    def rows_of_chunk(number: int) -> np.ndarray:
+        start, stop = missing[number]
+        return rows[start:stop]
+
+    for number, images in share(make, rows_of_chunk, len(missing)):
         start, stop = missing[number]
         expected = (stop - start, *image_shape)
         if images.shape != expected or images.dtype != np.uint8:
             raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
         images = np.ascontiguousarray(images)
-        _write(path, start * math.prod(image_shape), images)
+        _write_images(path, start * math.prod(image_shape), images)
         finished[start, stop] = zlib.crc32(images)
-        _record(path, key, finished)
+        _write_progress(path, key, finished)
     return np.load(path, mmap_mode="r")
 
 
 def content_key(rows: np.ndarray, **settings: Any) -> str:
-    """Hash of the rows that images are made from and of all settings that shape them."""
+    """Hash of the rows that images are made from and of all settings on which they depend."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(f"{rows.dtype.str} {rows.shape}".encode())
     digest.update(json.dumps(settings, sort_keys=True).encode())
@@ -201,10 +216,11 @@ def as_float32(rows: ArrayLike) -> np.ndarray:
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
-def _write(path: Path, first: int, images: np.ndarray) -> None:
-    """Write images from a byte of the array on, to the disk: progress claims only what is there.
+def _write_images(path: Path, first: int, images: np.ndarray) -> None:
+    """Write images at byte `first` of the array, and wait until they are on the disk.
 
-    Not through a memory map: where the disk is full, that ends the interpreter instead of raising.
+    The progress file then lists only chunks that are on the disk. A memory map is not used: where
+    the disk is full, it ends the interpreter instead of raising.
     """
     header = np.load(path, mmap_mode="r").offset
     with path.open("r+b") as stream:
@@ -214,19 +230,25 @@ def _write(path: Path, first: int, images: np.ndarray) -> None:
         os.fsync(stream.fileno())
 
 
-def _progress(path: Path) -> Path:
+def _progress_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.progress.json")
 
 
-def _record(path: Path, key: str, finished: dict[tuple[int, int], int]) -> None:
-    chunks = [[*rows, checksum] for rows, checksum in sorted(finished.items())]
-    files.write_json(_progress(path), {"key": key, "chunks": chunks})
+def _write_progress(path: Path, key: str, finished: dict[tuple[int, int], int]) -> None:
+    """Write the key and the finished chunks: first row, end and checksum of each."""
+    chunks = [[start, stop, checksum] for (start, stop), checksum in sorted(finished.items())]
+    files.write_json(_progress_path(path), {"key": key, "chunks": chunks})
 
 
-def _finished(path: Path, shape: tuple[int, ...], key: str) -> dict[tuple[int, int], int] | None:
-    """Finished rows, from and up to → checksum; None if there is no usable set of this key."""
+def _finished_chunks(
+    path: Path, shape: tuple[int, ...], key: str
+) -> dict[tuple[int, int], int] | None:
+    """First row and end of every undamaged chunk → its checksum.
+
+    None if there is no usable set with this shape and key.
+    """
     try:
-        progress = json.loads(_progress(path).read_text(encoding="utf-8"))
+        progress = json.loads(_progress_path(path).read_text(encoding="utf-8"))
         chunks = {(start, stop): checksum for start, stop, checksum in progress["chunks"]}
         store = np.load(path, mmap_mode="r")
         usable = key == progress["key"] and store.shape == shape and store.dtype == np.uint8
@@ -237,27 +259,30 @@ def _finished(path: Path, shape: tuple[int, ...], key: str) -> dict[tuple[int, i
     return {rows: crc for rows, crc in chunks.items() if zlib.crc32(store[slice(*rows)]) == crc}
 
 
-def _missing(rows: int, finished: Iterable[tuple], chunk: int) -> Iterator[tuple[int, int]]:
-    """Chunks of at most `chunk` rows that lie between those that are finished."""
+def _missing_chunks(
+    rows: int, finished: Iterable[tuple[int, int]], chunk: int
+) -> Iterator[tuple[int, int]]:
+    """First row and end of chunks, of at most `chunk` rows, between the finished ones."""
     first = 0
     for start, stop in [*sorted(finished), (rows, rows)]:
-        yield from ((at, min(at + chunk, start)) for at in range(first, start, chunk))
+        for first_row in range(first, start, chunk):
+            yield first_row, min(first_row + chunk, start)
         first = max(first, stop)
 
 
 def code_of(modules: Iterable[str]) -> str:
     """One SHA-256 over the code that makes images, and over the versions of torch and numpy.
 
-    The modules of this package count, the one that reads pictures from files, and those that are
-    given. What these import from elsewhere does not count.
+    The code is that of the modules of this package, of the one that reads pictures from files, and
+    of `modules`. Code that these import from elsewhere is not in the hash.
 
     Args:
         modules: full names of the modules that define a generator.
     """
-    files = sorted(Path(__file__).parent.glob("*.py"))
-    files += [Path(inspect.getfile(import_module(name))) for name in [pictures.__name__, *modules]]
+    paths = sorted(Path(__file__).parent.glob("*.py"))
+    paths += [Path(inspect.getfile(import_module(name))) for name in [pictures.__name__, *modules]]
     code = [metadata.version("torch"), metadata.version("numpy")]
-    code += [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    code += [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
     return hashlib.sha256("\n".join(code).encode()).hexdigest()
 
 
@@ -271,10 +296,13 @@ def require_same_code(modules: Sequence[str], client: Any) -> None:
     Raises:
         ValueError: a worker has other code of these modules, or another torch or numpy.
     """
-    here = code_of(modules)
-    for worker, there in client.run(code_of, modules).items():
-        if there != here:
-            raise ValueError(
+    local_code = code_of(modules)
+    for worker, worker_code in client.run(code_of, modules).items():
+        if worker_code != local_code:
+            raise InputError(
                 f"{worker} has another version of {' or '.join(modules)}, of faceaudit, of torch "
-                "or of numpy: install the same"
+                "or of numpy: install the same",
+                field=str(worker),
+                found=worker_code,
+                expected=local_code,
             )

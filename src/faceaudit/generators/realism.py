@@ -1,8 +1,7 @@
-"""Checks that a learned generator needs before its images are believed.
+"""Checks of a learned generator's images.
 
-Did it copy its training photographs? Do the codes of an experiment leave the range that it was
-sampled in? Does an edit make faces look fake, or not be found as faces, at one level more than at
-the other?
+Did it copy its training photographs? How many of its images look real, and how many of the real
+ones could it have made?
 """
 
 import warnings
@@ -14,11 +13,12 @@ from scipy.spatial.distance import cdist
 from scipy.stats import hypergeom
 
 from faceaudit.utils.arguments import as_finite, check_range
+from faceaudit.utils.errors import InputError
 
-_ROWS = 512
+_ROWS_AT_ONCE = 512
 """Rows whose distances from all others are held at a time."""
-_ALARM = 0.01
-"""A warning is given that would be given no more often for a generator that copies nothing."""
+_WARNING_LEVEL = 0.01
+"""Level of the test behind the warning: its chance for a generator that copies no photograph."""
 
 
 def memorised(
@@ -26,22 +26,25 @@ def memorised(
 ) -> pd.DataFrame:
     """Find made images that lie nearer to a training image than photographs lie to each other.
 
-    The yardstick are real images that the generator was not trained on: how near do they come to a
-    training image? A made image is flagged if it comes nearer than all but `share` of them. As many
-    made images as that may be flagged by chance; if there are clearly more, a warning says so. The
-    test counts how made and held-out images mix when they are ordered by their distances, so that
-    few held-out images, which tell little about where a `share` of them lies, raise no false alarm.
-    The idea is that of Meehan, Chaudhuri and Dasgupta (2020), who compare the same two sets of
-    distances by ranks; here single images are named, so that they can be looked at.
+    Real images that the generator was not trained on give the usual distances to the nearest
+    training image. A made image is flagged if its distance is smaller than that of all but `share`
+    of these. By chance the same share of the made images may be flagged; if there are clearly more,
+    a warning says so. The test counts how made and held-out images mix when they are ordered by
+    their distances, so that it also holds for few held-out images, whose quantile at `share` is
+    uncertain. The idea is that of Meehan, Chaudhuri and Dasgupta (2020), who compare the same two
+    sets of distances by ranks; here single images are named, so that they can be looked at.
 
     Args:
-        made: features of made images, (n, D); of a network that tells people apart.
+        made: features of made images, (n, D); of a network that recognises people.
         training: features of the training images, (t, D).
         held_out: features of real images that are not among them, (h, D).
         share: of the held-out images that would be flagged.
 
     Returns:
-        One row a made image: `nearest` (row of the training image), `distance`, `flagged`.
+        One row per made image: `nearest` (row of the training image), `distance`, `flagged`.
+
+    Warns:
+        UserWarning: more images are flagged than by chance.
 
     Raises:
         ValueError: sets of different width, empty or not finite; fewer held-out images than the
@@ -52,23 +55,30 @@ def memorised(
         >>> from faceaudit.generators import realism
         >>> photographs = np.random.default_rng(0).standard_normal((400, 4))
         >>> made = np.array([[9.0, 9, 9, 9], photographs[7] + 1e-3])
-        >>> found = realism.memorised(made, photographs[:200], photographs[200:])
-        >>> found["nearest"][1].item(), found["flagged"].tolist()
+        >>> table = realism.memorised(made, photographs[:200], photographs[200:])
+        >>> table["nearest"][1].item(), table["flagged"].tolist()
         (7, [False, True])
     """
     check_range("share", share, 0, 0.5, "()")
-    sets = {"made": made, "training": training, "held_out": held_out}.items()
-    made, training, held_out = (as_finite(rows, name, ndim=2) for name, rows in sets)
+    made = as_finite(made, "made", ndim=2)
+    training = as_finite(training, "training", ndim=2)
+    held_out = as_finite(held_out, "held_out", ndim=2)
     if len(held_out) * share < 1:
-        raise ValueError(f"{len(held_out)} held-out images, {1 / share:g} or more are needed")
+        raise InputError(
+            f"{len(held_out)} held-out images, {1 / share:g} or more are needed",
+            field="held_out",
+            found=len(held_out),
+            expected=f"{1 / share:g} or more images",
+        )
     nearest, distance = _nearest(made, training)
     _, usual = _nearest(held_out, training)
     flagged = distance < np.quantile(usual, share)
-    # Nearer than the k-th held-out image come so many made ones if no more than k - 1 of the first
-    # flagged + k - 1 of all images are held-out; if they lie alike, all orders are as probable.
-    k = int(np.ceil((len(usual) - 1) * share)) + 1  # the next one from the threshold on
-    drawn = int(flagged.sum()) + k - 1
-    if hypergeom.cdf(k - 1, len(made) + len(usual), len(usual), drawn) < _ALARM:
+    # At least as many made images as were flagged are nearer than the k-th held-out image, exactly
+    # if at most k - 1 of the first flagged + k - 1 of all images are held-out. If both kinds have
+    # the same distribution, all orders are equally likely.
+    k = int(np.ceil((len(usual) - 1) * share)) + 1  # the first held-out image above the threshold
+    first = int(flagged.sum()) + k - 1
+    if hypergeom.cdf(k - 1, len(made) + len(usual), len(usual), first) < _WARNING_LEVEL:
         warnings.warn(
             f"{flagged.sum()} of {len(flagged)} made images are nearer to a training image than "
             f"{1 - share:.0%} of other photographs are: the generator may have memorised them",
@@ -87,6 +97,9 @@ def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple
         real, made: features (n, D) and (m, D), more than `neighbours` rows each.
         neighbours: k (Kynkäänniemi et al.: 3).
 
+    Returns:
+        Precision and recall: the share of the made images and that of the real ones.
+
     Raises:
         ValueError: sets of different width, or not finite.
 
@@ -97,19 +110,24 @@ def precision_recall(real: ArrayLike, made: ArrayLike, neighbours: int) -> tuple
         >>> realism.precision_recall(line, line[:5] + 0.5, neighbours=1)
         (1.0, 0.6)
     """
-    real, made = as_finite(real, "real", ndim=2), as_finite(made, "made", ndim=2)
+    real = as_finite(real, "real", ndim=2)
+    made = as_finite(made, "made", ndim=2)
     return _share_within(made, real, neighbours), _share_within(real, made, neighbours)
 
 
-def _share_within(asked: np.ndarray, balls: np.ndarray, neighbours: int) -> float:
+def _share_within(points: np.ndarray, centres: np.ndarray, neighbours: int) -> float:
+    """Share of points in the balls around centres that reach the centres' k-th neighbours."""
     # A point is its own nearest neighbour.
-    radii = np.sort(cdist(balls, balls))[:, neighbours]
-    return float((cdist(asked, balls) <= radii).any(axis=1).mean())
+    radii = np.sort(cdist(centres, centres))[:, neighbours]
+    return float((cdist(points, centres) <= radii).any(axis=1).mean())
 
 
 def _nearest(rows: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the others is the nearest, and how far it is, (n,) each."""
-    starts = range(0, len(rows), _ROWS)
-    apart = (cdist(rows[start : start + _ROWS], others) for start in starts)
-    found = [(part.argmin(1), part.min(1)) for part in apart]
-    return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+    """The nearest of the others for every row, and its distance, (n,) each."""
+    nearest = []
+    distances = []
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        distance = cdist(rows[start : start + _ROWS_AT_ONCE], others)
+        nearest.append(distance.argmin(1))
+        distances.append(distance.min(1))
+    return np.concatenate(nearest), np.concatenate(distances)

@@ -11,10 +11,9 @@ and a factor that follows from it brings every output channel back to unit varia
 Here s and d scale the activations, which is the same as scaling the weights. Channels lie last in
 memory. Names of weights are those of the published files, so that such a file fills a network.
 
-`StyleGenerator` puts a network, this one or EG3D, behind the book's protocol. What it makes of one
-normal code depends on decisions that a user takes: how far codes are drawn towards the mean
-(truncation), and how precisely it computes. They are part of what an audit is about, so they are
-arguments, and the card has them.
+`StyleGenerator` makes a network, this one or EG3D, a `faceaudit.generators.Generator`. Its images
+depend on two choices of the user: how far codes are drawn towards the mean (truncation), and the
+precision of the computation. Both are arguments, and the card records them.
 """
 
 import math
@@ -28,17 +27,21 @@ from torch import Tensor, nn
 
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_range, require_members, resolve_device
+from faceaudit.utils.errors import InputError
 
-SLOPE, GAIN = 0.2, math.sqrt(2)
-"""Of all leaky rectifiers: their slope, and the factor that keeps the variance."""
+RECTIFIER_SLOPE = 0.2
+"""Slope of all leaky rectifiers."""
+RECTIFIER_GAIN = math.sqrt(2)
+"""Factor after a leaky rectifier that keeps the variance."""
 EPSILON = 1e-8
+"""Added to sums of squares before their root is divided by."""
 PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 CHUNK_BYTES = 2**27
-"""Of the largest activation: one image of 1024 pixels at a time, eight of 256."""
+"""Bytes of the largest activation on a CPU: one image of 1024 pixels at a time, eight of 256."""
 
 
 @dataclass(frozen=True)
-class Config:
+class StyleGAN2Config:
     """Sizes of a StyleGAN2 network, under the names of the published files.
 
     Attributes:
@@ -49,9 +52,9 @@ class Config:
         image_channels: 3 for RGB, 1 for grey.
         channel_base: channels of a layer times its resolution.
         channel_max: the most channels of a layer.
-        conv_clamp: the largest absolute activation; None for any.
+        conv_clamp: the largest absolute activation; None for no limit.
         mapping_layers: layers of the mapping network.
-        lr_multiplier: what its weights were trained with.
+        lr_multiplier: factor of the learning rate with which the mapping network was trained.
     """
 
     z_dim: int
@@ -71,7 +74,7 @@ class Config:
 
     @property
     def resolutions(self) -> list[int]:
-        """Of the blocks: 4, 8, … up to that of the images."""
+        """Resolutions of the blocks: 4, 8, … up to that of the images."""
         return [2**k for k in range(2, self.resolution.bit_length())]
 
 
@@ -85,35 +88,50 @@ class StyleGAN2(nn.Module):
         mapping: normal codes z (n, z_dim) to style codes (n, num_ws, w_dim), see `Mapping`.
         synthesis: style codes to raw images (n, 3, resolution, resolution), about in [-1, 1].
         z_dim, c_dim, w_dim, num_ws, resolution: lengths of codes, number of layers, pixels.
-        image_bytes: of the largest activation that one image takes.
+        image_bytes: size of the largest activation of one image.
 
     Example:
-        >>> network = StyleGAN2(Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64))
+        >>> config = StyleGAN2Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
+        >>> network = StyleGAN2(config)
         >>> ws = network.mapping(torch.ones(2, 8))
         >>> tuple(ws.shape), tuple(network.synthesis(ws).shape)
         ((2, 6, 8), (2, 3, 16, 16))
     """
 
-    kind, scene = "stylegan2", ()
+    kind = "stylegan2"
+    scene = ()
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: StyleGAN2Config) -> None:
         super().__init__()
-        self.config, self.resolution = config, config.resolution
-        self.z_dim, self.c_dim, self.w_dim = config.z_dim, config.c_dim, config.w_dim
+        self.config = config
+        self.resolution = config.resolution
+        self.z_dim = config.z_dim
+        self.c_dim = config.c_dim
+        self.w_dim = config.w_dim
         self.num_ws = 2 * len(config.resolutions)
         self.mapping = Mapping(config, self.num_ws)
         self.synthesis = Synthesis(config)
         self.image_bytes = max(4 * config.channels(size) * size**2 for size in config.resolutions)
-        self.styles, self.render = self.synthesis.styles, self.synthesis.render
+        self.styles = self.synthesis.styles
+        self.render = self.synthesis.render
 
 
 class Dense(nn.Module):
-    """A linear layer whose weights are scaled when it is used: x Wᵀ·rate/√inputs + rate·b."""
+    """A linear layer with scaled weights: x Wᵀ·rate/√inputs + rate·b.
+
+    Args:
+        inputs: length of x.
+        outputs: length of the result.
+        rate: factor of the learning rate with which it was trained.
+        centre: value of the bias before it is read from a file.
+    """
 
     def __init__(self, inputs: int, outputs: int, rate: float = 1.0, centre: float = 0.0) -> None:
         super().__init__()
-        self.weight, self.bias = weights(outputs, inputs), weights(outputs, value=centre)
-        self.rate, self.gain = rate, rate / math.sqrt(inputs)
+        self.weight = weights(outputs, inputs)
+        self.bias = weights(outputs, value=centre)
+        self.rate = rate
+        self.gain = rate / math.sqrt(inputs)
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.addmm(self.bias, x, self.weight.t(), beta=self.rate, alpha=self.gain)
@@ -122,10 +140,13 @@ class Dense(nn.Module):
 class Mapping(nn.Module):
     """Normal codes z (n, z_dim) → style codes (n, num_ws, w_dim), one for each layer."""
 
-    def __init__(self, config: Config, num_ws: int) -> None:
+    def __init__(self, config: StyleGAN2Config, num_ws: int) -> None:
         super().__init__()
-        self.z_dim, self.c_dim, self.num_ws = config.z_dim, config.c_dim, num_ws
-        self.layers, width = config.mapping_layers, config.w_dim
+        self.z_dim = config.z_dim
+        self.c_dim = config.c_dim
+        self.num_ws = num_ws
+        self.layers = config.mapping_layers
+        width = config.w_dim
         if self.c_dim:
             self.embed = Dense(self.c_dim, width)
         inputs = self.z_dim + width * bool(self.c_dim)
@@ -145,7 +166,10 @@ class Mapping(nn.Module):
         if self.c_dim:
             x = torch.cat([x, _normalised(self.embed(c)).expand(len(z), -1)], 1)
         for i in range(self.layers):
-            x = functional.leaky_relu(self.get_submodule(f"fc{i}")(x), SLOPE) * GAIN
+            x = (
+                functional.leaky_relu(self.get_submodule(f"fc{i}")(x), RECTIFIER_SLOPE)
+                * RECTIFIER_GAIN
+            )
         ws = x[:, None].repeat(1, self.num_ws, 1)
         if psi != 1:
             ws = self.w_avg.lerp(ws, psi)
@@ -155,9 +179,12 @@ class Mapping(nn.Module):
 class Convolution(nn.Module):
     """A modulated 3×3 convolution with noise, bias and leaky rectifier; `up` doubles the size."""
 
-    def __init__(self, config: Config, inputs: int, outputs: int, size: int, up: bool) -> None:
+    def __init__(
+        self, config: StyleGAN2Config, inputs: int, outputs: int, size: int, up: bool
+    ) -> None:
         super().__init__()
-        self.up, self.clamp = up, config.conv_clamp
+        self.up = up
+        self.clamp = config.conv_clamp
         self.affine = Dense(config.w_dim, inputs, centre=1.0)
         self.weight = _kernels(outputs, inputs, 3, up)
         self.bias = weights(outputs)
@@ -168,8 +195,8 @@ class Convolution(nn.Module):
         """Activations (n, inputs, h, w), styles (n, inputs) → (n, outputs, h, w) or twice that."""
         squares = self.weight.square().sum((2, 3)).t().contiguous()
         # The rectifier's gain is part of factor, bias and noise.
-        factor = GAIN * (style.square() @ squares + EPSILON).rsqrt()
-        bias = (GAIN * self.bias).to(x)
+        factor = RECTIFIER_GAIN * (style.square() @ squares + EPSILON).rsqrt()
+        bias = (RECTIFIER_GAIN * self.bias).to(x)
         x = x * _planes(style, x)
         weight = self.weight.to(x)
         if self.up:
@@ -178,37 +205,41 @@ class Convolution(nn.Module):
             x = functional.conv2d(x, weight, padding=1)
         x = x.mul_(_planes(factor, x)).add_(bias[:, None, None])
         if noisy:
-            x.add_((self.noise_const * (GAIN * self.noise_strength)).to(x))
-        functional.leaky_relu_(x, SLOPE)
+            x.add_((self.noise_const * (RECTIFIER_GAIN * self.noise_strength)).to(x))
+        functional.leaky_relu_(x, RECTIFIER_SLOPE)
         return x if self.clamp is None else x.clamp_(-self.clamp, self.clamp)
 
 
 class ToRGB(nn.Module):
     """Channels to colours: a modulated 1×1 convolution without demodulation."""
 
-    def __init__(self, config: Config, inputs: int) -> None:
+    def __init__(self, config: StyleGAN2Config, inputs: int) -> None:
         super().__init__()
-        self.clamp, self.gain = config.conv_clamp, 1 / math.sqrt(inputs)
+        self.clamp = config.conv_clamp
+        self.gain = 1 / math.sqrt(inputs)
         self.affine = Dense(config.w_dim, inputs, centre=1.0)
         self.weight = _kernels(config.image_channels, inputs, 1)
         self.bias = weights(config.image_channels)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """Activations (n, inputs, h, width), styles (n, inputs) → float32 (n, outputs, …)."""
-        if _on_gpu(x):  # it would start a convolution for each image
+        if _on_gpu(x):  # one convolution for all images, since each start costs time there
             x = x * _planes(self.gain * style, x)
             y = functional.conv2d(x, self.weight.to(x), self.bias.to(x)).float()
             return y if self.clamp is None else y.clamp_(-self.clamp, self.clamp)
-        own = self.weight * (self.gain * style)[:, None, :, None, None]
-        bias, pairs = self.bias.to(x), zip(x.split(1), own.to(x), strict=True)
-        y = torch.cat([functional.conv2d(one, weight, bias) for one, weight in pairs]).float()
+        image_weights = (self.weight * (self.gain * style)[:, None, :, None, None]).to(x)
+        bias = self.bias.to(x)
+        images = zip(x.split(1), image_weights, strict=True)
+        y = torch.cat([functional.conv2d(image, weight, bias) for image, weight in images]).float()
         return y if self.clamp is None else y.clamp_(-self.clamp, self.clamp)
 
 
 class Block(nn.Module):
     """The layers of one resolution; without inputs, it starts from a constant."""
 
-    def __init__(self, config: Config, inputs: int, outputs: int, size: int, up=True) -> None:
+    def __init__(
+        self, config: StyleGAN2Config, inputs: int, outputs: int, size: int, up=True
+    ) -> None:
         super().__init__()
         if inputs:
             self.conv0 = Convolution(config, inputs, outputs, size, up)
@@ -229,12 +260,13 @@ class Synthesis(nn.Module):
     """Style codes → raw images, about in [-1, 1].
 
     Attributes:
-        precision: what convolutions compute in; styles and colours are float32 always.
+        precision: type of the convolutions; styles and colours are always float32.
     """
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: StyleGAN2Config) -> None:
         super().__init__()
-        self.precision, inputs = torch.float32, 0
+        self.precision = torch.float32
+        inputs = 0
         for resolution in config.resolutions:
             outputs = config.channels(resolution)
             self.add_module(f"b{resolution}", Block(config, inputs, outputs, resolution))
@@ -243,15 +275,16 @@ class Synthesis(nn.Module):
     def styles(self, ws: Tensor) -> dict[str, Tensor]:
         """Style codes (n, num_ws, w_dim) → the styles of every layer, (n, its input channels).
 
-        This is the space S (Wu et al. 2021), those of colour before their 1/√channels.
+        This is the space S (Wu et al. 2021). Styles of colours lack their factor 1/√channels.
         """
-        found, place = {}, 0
+        styles = {}
+        place = 0
         for prefix, block in self.named_children():
             for name, layer in block.named_children():
                 # Colours share their code with the next block's first layer.
-                found[f"{prefix}.{name}"] = layer.affine(ws[:, place])
+                styles[f"{prefix}.{name}"] = layer.affine(ws[:, place])
                 place += name != "torgb"
-        return found
+        return styles
 
     def forward(self, ws: Tensor) -> Tensor:
         """Raw images, float32 (n, 3, resolution, resolution), of style codes (n, num_ws, w_dim).
@@ -264,7 +297,8 @@ class Synthesis(nn.Module):
     def render(self, styles: dict[str, Tensor]) -> Tensor:
         """Raw images of styles as `styles` gives them."""
         start = self.b4.const.to(self.precision).expand(len(styles["b4.conv1"]), -1, -1, -1)
-        x, image = start.contiguous(memory_format=torch.channels_last), None
+        x = start.contiguous(memory_format=torch.channels_last)
+        image = None
         for prefix, block in self.named_children():
             x, colours = block(x, within(styles, f"{prefix}."))
             image = colours if image is None else enlarge(image).add_(colours)
@@ -272,10 +306,10 @@ class Synthesis(nn.Module):
 
 
 def draw_network_weights(network: nn.Module, seed: int) -> nn.Module:
-    """The network with weights drawn at random, about as before a training.
+    """Draw a network's weights at random, about as before a training.
 
-    It stands in for a real one where only the way through it matters. Each weight depends on the
-    seed, its name and its shape alone.
+    Such a network serves to test code without a trained one. Each weight depends only on the seed,
+    its name and its shape.
 
     Args:
         network: StyleGAN2 or EG3D.
@@ -285,8 +319,8 @@ def draw_network_weights(network: nn.Module, seed: int) -> nn.Module:
         The same network.
 
     Example:
-        >>> config = Config(z_dim=8, c_dim=0, w_dim=8, resolution=8, channel_base=64)
-        >>> network = draw_weights(StyleGAN2(config), seed=1)
+        >>> config = StyleGAN2Config(z_dim=8, c_dim=0, w_dim=8, resolution=8, channel_base=64)
+        >>> network = draw_network_weights(StyleGAN2(config), seed=1)
         >>> bool(network.synthesis(network.mapping(torch.ones(1, 8))).std() > 0)
         True
     """
@@ -311,7 +345,7 @@ def enlarge(image: Tensor) -> Tensor:
 
 
 def within(styles: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """Those of a part of the network, by their names in it."""
+    """Styles of the part of the network with this prefix, under their names in that part."""
     return {k.removeprefix(prefix): s for k, s in styles.items() if k.startswith(prefix)}
 
 
@@ -357,7 +391,7 @@ def _smoothed(x: Tensor) -> Tensor:
 
 
 def _filter(like: Tensor) -> Tensor:
-    """[1, 3, 3, 1] ⊗ [1, 3, 3, 1] / 16, (1, 1, 4, 4), which halves a doubling's four-fold sum."""
+    """The filter [1, 3, 3, 1] ⊗ [1, 3, 3, 1] / 16, (1, 1, 4, 4), used when the size is doubled."""
     line = torch.tensor([1.0, 3.0, 3.0, 1.0]).to(like) / 4
     return torch.outer(line, line)[None, None]
 
@@ -368,24 +402,24 @@ class StyleGenerator:
     Args:
         network: StyleGAN2 or EG3D, with its weights.
         device: "cpu" or "cuda".
-        truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population.
-            None, here as for the next, is what the network's card says, or else 1.
-        precision: "float32", the default, or "bfloat16", which is faster and coarser (StyleGAN2
-            only).
+        truncation: psi; codes are w_avg + psi (w - w_avg). Less than 1 narrows the population. None
+            takes the value of the network's card, or 1 without one.
+        precision: "float32" or "bfloat16", which is faster and coarser (StyleGAN2 only). None takes
+            that of the network's card, or "float32" without one.
 
     Attributes:
         network: the same, on the device.
         latent_dim: length w_dim of a code.
         num_ws: layers that read a code.
         size: height and width of the images in pixels.
-        card: where the network comes from, and the arguments.
+        card: the source of the network, and the arguments.
 
     Raises:
         ValueError: an argument outside its range, or a conditional StyleGAN2.
 
     Example:
-        >>> config = Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
-        >>> network = draw_weights(StyleGAN2(config), seed=1)
+        >>> config = StyleGAN2Config(z_dim=8, c_dim=0, w_dim=8, resolution=16, channel_base=64)
+        >>> network = draw_network_weights(StyleGAN2(config), seed=1)
         >>> generator = StyleGenerator(network, truncation=0.7)
         >>> codes = generator.sample(2, seed=1)
         >>> tuple(codes.shape), tuple(generator.synthesize(codes).shape)
@@ -408,21 +442,29 @@ class StyleGenerator:
         self.device = resolve_device(device)
         self.network = network.to(self.device).eval().requires_grad_(False)
         self.truncation = truncation
-        self.latent_dim, self.num_ws = network.w_dim, network.num_ws
+        self.latent_dim = network.w_dim
+        self.num_ws = network.num_ws
         self.size = network.resolution
         if network.kind == "stylegan2":
             network.synthesis.precision = PRECISIONS[precision]
         if network.c_dim and network.kind == "stylegan2":
-            raise ValueError(
-                "a conditional network; it can be audited as kind: python, by your code"
+            raise InputError(
+                "a conditional network; it can be audited as kind: python, by your code",
+                field="network",
+                found="a conditional network",
+                expected="a network without conditions",
             )
-        # EG3D is told a camera from the front.
-        given = self._condition = network.camera()[None] if network.c_dim else None
-        told = {"psi": truncation, "noise": "const", "precision": precision, "kind": network.kind}
-        told["condition"] = None if given is None else given[0].tolist()
-        if self.device.type == "cuda":  # convolutions in float32 then keep ten bits of a factor
-            told["tf32"] = torch.backends.cudnn.allow_tf32
-        self.card: dict[str, Any] = card | told
+        # The condition of EG3D is a camera from the front.
+        self._condition = network.camera()[None] if network.c_dim else None
+        self.card: dict[str, Any] = card | {
+            "psi": truncation,
+            "noise": "const",
+            "precision": precision,
+            "kind": network.kind,
+            "condition": None if self._condition is None else self._condition[0].tolist(),
+        }
+        if self.device.type == "cuda":  # with tf32, factors have ten bits after the point
+            self.card["tf32"] = torch.backends.cudnn.allow_tf32
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Style codes, float32 (n, latent_dim); code i depends on the seed and i alone."""
@@ -444,7 +486,7 @@ class StyleGenerator:
         Args:
             w: (n, latent_dim) in W; or a code for every layer, W+, as (n, num_ws, latent_dim) or
                 flat as (n, num_ws * latent_dim).
-            scene: EG3D alone knows some: `yaw` and `pitch` of the camera, in degrees.
+            scene: for EG3D only, `yaw` and `pitch` of the camera, in degrees.
 
         Raises:
             ValueError: a scene parameter that the network does not know, or codes of another shape.
@@ -469,40 +511,59 @@ class StyleGenerator:
 
     def rounding(self, n: int = 8) -> dict[str, float]:
         """How far images of n codes are from those in float32: largest and mean, in grey levels."""
-        codes, layers = self.sample(n, seed=0), self.network.synthesis
-        found, precision = self.synthesize(codes), layers.precision
+        codes = self.sample(n, seed=0)
+        layers = self.network.synthesis
+        images = self.synthesize(codes)
+        precision = layers.precision
         try:
             layers.precision = torch.float32
-            away = 255 * (found - self.synthesize(codes)).abs()
+            distance = 255 * (images - self.synthesize(codes)).abs()
         finally:
             layers.precision = precision
-        return {"largest": float(away.max()), "mean": float(away.mean())}
+        return {"largest": float(distance.max()), "mean": float(distance.mean())}
 
     def _at_a_time(self) -> int:
         """Images whose largest activations fit into CHUNK_BYTES, or a sixteenth of a GPU's memory.
 
         A layer has a few copies of its activations at a time, and two threads make images.
         """
-        gpu = self.device.type == "cuda"
-        room = torch.cuda.mem_get_info(self.device)[0] // 16 if gpu else CHUNK_BYTES
-        return max(1, room // self.network.image_bytes)
+        memory = CHUNK_BYTES
+        if self.device.type == "cuda":
+            free, _ = torch.cuda.mem_get_info(self.device)
+            memory = free // 16
+        return max(1, memory // self.network.image_bytes)
 
     def _images(self, parts: Iterable[dict[str, Tensor]], scene: dict[str, float]) -> Tensor:
         """Images of styles in parts that fit into memory."""
-        if unknown := sorted({*scene} - {*self.network.scene}):
-            kind, there = self.network.kind, list(self.network.scene)
-            raise ValueError(f"{kind} has no scene parameters {unknown}; there are {there}")
-        raw = (self.network.render(styles, **scene) for styles in parts)
-        # A network of grey images gives three equal channels.
-        return torch.cat([((one + 1) / 2).clamp_(0, 1).expand(-1, 3, -1, -1) for one in raw])
+        known = list(self.network.scene)
+        unknown = sorted(set(scene) - set(known))
+        if unknown:
+            raise InputError(
+                f"{self.network.kind} has no scene parameters {unknown}; there are {known}",
+                field="scene",
+                found=unknown,
+                expected=str(known),
+            )
+        images = []
+        for styles in parts:
+            raw = self.network.render(styles, **scene)
+            # Images of a grey network get three equal channels.
+            images.append(((raw + 1) / 2).clamp_(0, 1).expand(-1, 3, -1, -1))
+        return torch.cat(images)
 
     def _codes(self, w: Tensor) -> Tensor:
         """Codes of any of the three shapes as (n, num_ws, latent_dim)."""
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
-        layers, length = self.num_ws, self.latent_dim
+        layers = self.num_ws
+        length = self.latent_dim
         if w.shape[1:] == (length,):
             return w[:, None].expand(-1, layers, -1)
         if w.shape[1:] in ((layers * length,), (layers, length)):
             return w.reshape(-1, layers, length)
         shapes = f"(n, {length}), (n, {layers}, {length}) or (n, {layers * length})"
-        raise ValueError(f"codes must be {shapes}, not {tuple(w.shape)}")
+        raise InputError(
+            f"codes must be {shapes}, not {tuple(w.shape)}",
+            field="w",
+            found=tuple(w.shape),
+            expected=shapes,
+        )

@@ -1,7 +1,7 @@
 """Weights of networks on disk, with a card beside them.
 
-Weights are safetensors, which execute no code on loading. The card (`.json`) says what they are and
-has their SHA-256, so that damage is noticed and so are files that do not belong together.
+Weights are safetensors, which execute no code on loading. The card (`.json`) describes them and has
+their SHA-256, so that a damaged file, or a card of other weights, is noticed.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ from typing import Any
 import safetensors.torch
 from torch import Tensor, nn
 
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import atomic
 
 Card = dict[str, Any]
@@ -23,43 +24,72 @@ Card = dict[str, Any]
 
 
 def write_weights(network: nn.Module, path: Path, card: Card) -> None:
-    """Write `path` (safetensors) and beside it the card, to which the hash is added."""
+    """Write a network's weights to `path` (safetensors), with the card and their hash beside it."""
     state = {name: value.contiguous().cpu() for name, value in network.state_dict().items()}
-    _write(safetensors.torch.save(state), Path(path), card)
+    _write_with_card(safetensors.torch.save(state), Path(path), card)
 
 
 def copy(source: Path, path: Path, /, **more: Any) -> None:
     """Copy weights with their card, to which `more` is added."""
     weights, card = read_weights(source, "network")
-    _write(weights, path, card | more)
+    _write_with_card(weights, path, card | more)
 
 
-def _write(weights: bytes, path: Path, card: Card) -> None:
+def _write_with_card(weights: bytes, path: Path, card: Card) -> None:
     card = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
-    for place, content in ((path, weights), (path.with_suffix(".json"), f"{card}\n".encode())):
-        with atomic(place) as temporary:
-            temporary.write_bytes(content)
+    with atomic(path) as temporary:
+        temporary.write_bytes(weights)
+    with atomic(path.with_suffix(".json")) as temporary:
+        temporary.write_bytes(f"{card}\n".encode())
 
 
 def read_weights(path: Path, kind: str) -> tuple[bytes, Card]:
-    """The bytes at `path` and the card; ValueError where one is missing, damaged or another's."""
+    """Read weights and their card.
+
+    Args:
+        path: the weights; the card is beside them.
+        kind: what the weights are of, for messages.
+
+    Returns:
+        The bytes at `path`, and the card.
+
+    Raises:
+        InputError: a file that is missing or cannot be read, or weights whose hash is not the
+            card's.
+    """
     try:
         weights = path.read_bytes()
         card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         expected = card["sha256"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        words = f"{path}: no readable {kind} with its .json beside it ({error})"
-        raise ValueError(words) from error
-    if hashlib.sha256(weights).hexdigest() != expected:
-        raise ValueError(f"{path}: its SHA-256 is not that of the .json: other weights, or damaged")
+        raise InputError(
+            f"{path}: no readable {kind} with its .json beside it ({error})",
+            field=str(path),
+            found=str(error),
+            expected=f"a {kind} with its .json beside it",
+        ) from error
+    digest = hashlib.sha256(weights).hexdigest()
+    if digest != expected:
+        raise InputError(
+            f"{path}: its SHA-256 is not that of the .json: other weights, or damaged",
+            field=str(path),
+            found=digest,
+            expected=str(expected),
+        )
     return weights, card
 
 
 def fill_network(network: nn.Module, state: Mapping[str, Tensor], path: Path, kind: str) -> None:
     """Give a network its weights; one that was made on the device "meta" comes to the CPU.
 
+    Args:
+        network: which gets the weights.
+        state: name → weight.
+        path: of the file, for messages.
+        kind: what the weights are of, for messages.
+
     Raises:
-        ValueError: a weight that is missing, unknown, of another shape or not finite; the message
+        InputError: a weight that is missing, unknown, of another shape or not finite; the message
             names file and weight.
     """
     if any(parameter.is_meta for parameter in network.parameters()):
@@ -67,7 +97,17 @@ def fill_network(network: nn.Module, state: Mapping[str, Tensor], path: Path, ki
     try:
         network.load_state_dict(state)
     except RuntimeError as error:
-        words = shorten(str(error), 300)
-        raise ValueError(f"{path}: no weights of a {kind}: {words}") from None
-    if broken := [name for name, value in state.items() if not value.isfinite().all()]:
-        raise ValueError(f"{path}: {broken[0]} holds values that are not finite")
+        mismatch = shorten(str(error), 300)
+        raise InputError(
+            f"{path}: no weights of a {kind}: {mismatch}",
+            field=str(path),
+            found=mismatch,
+            expected=f"weights of a {kind}",
+        ) from None
+    for name, value in state.items():
+        if not value.isfinite().all():
+            raise InputError(
+                f"{path}: {name} holds values that are not finite",
+                field=f"{path}: {name}",
+                expected="finite values",
+            )

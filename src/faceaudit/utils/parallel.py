@@ -51,7 +51,8 @@ def shared_out(
 ) -> Iterator[tuple[int, Any]]:
     """Share chunks among the workers of the scheduler that `SCHEDULER` names, or among threads.
 
-    With the first two arguments bound it is what `faceaudit.generators.image_cache.fill` asks for.
+    With the first two arguments bound it is what
+    `faceaudit.generators.image_cache.fill_image_store` asks for.
 
     Args:
         threads: how many chunks are made at a time where there is no scheduler.

@@ -3,7 +3,7 @@ from .bootstrap import disparities as disparities
 from .bootstrap import vertex_bootstrap as vertex_bootstrap
 from .curves import fixed_threshold as fixed_threshold
 from .curves import similarity as similarity
-from .prototypes import ATTRIBUTES as ATTRIBUTES
+from .prototypes import VARIED_ATTRIBUTES as VARIED_ATTRIBUTES
 from .prototypes import hcic as hcic
 from .prototypes import image_pairs as image_pairs
 from .prototypes import is_match as is_match

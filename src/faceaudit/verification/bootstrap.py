@@ -1,28 +1,30 @@
 """Intervals of FNMR and FMR by the vertex bootstrap, and differences of groups with verdicts.
 
 Identities are drawn with replacement, not pairs, and the same draws serve all groups. A pair of two
-identities weighs the product of how often each was drawn, as each copy of the one meets each copy
-of the other (Snijders & Borgatti, Connections 22 (1999) 161-170); a pair within one identity, as
-often as that was drawn: copies of an identity are the same person, and pairs of two copies, which
-the sample has not, are not made up from it.
+identities has as weight the product of how often each was drawn, as each copy of the one meets
+each copy of the other (Snijders & Borgatti, Connections 22 (1999) 161-170). A pair within one
+identity has as weight how often that identity was drawn: its copies are the same person, and the
+sample has no pairs of two copies.
 
-Four things make the plain percentiles of these draws fail, which the tests show:
+The plain percentiles of these draws fail for four reasons, which the tests show:
 
 - The product counts chance within a pair of identities three times (its variance is 3 where the
-  draws are Poisson), and only what different pairs share through an identity once. Where every
+  draws are Poisson), but the covariance of pairs that share one identity only once. Where every
   identity meets few others, as here, standard deviations of the FMR come out up to √3 too large.
-  The excess is known, twice the sum of squares of the pairs of identities (the term that a
-  dyadic-robust variance counts once: Aronow, Samii & Assenova, Political Analysis 23 (2015)
-  564-577), and is taken off.
+  The excess is known and subtracted. It is twice the sum of squares of the pairs of identities (the
+  term that a dyadic-robust variance counts once: Aronow, Samii & Assenova, Political Analysis 23
+  (2015) 564-577).
 - Residuals from an estimated mean are too small, by the share of pairs of pairs that have an
-  identity in common (about 4 / n among n identities): variances are divided by the rest.
+  identity in common (about 4 / n among n identities): variances are divided by one minus that
+  share.
 - Rare errors of few identities are often not drawn at all, so percentiles reach zero too early.
-  The standard deviation of the draws says as how many independent pairs the pairs count, and
-  Wilson's interval for so many, with Student quantiles, keeps its level down to no error at all.
-- A few errors do not tell how they cluster. Spread over pairs of identities by chance, they pass
-  for many independent pairs, most of all in samples whose rate is too low, so that intervals miss
-  the rate above. `settled_sizes` counts, for each limit, no more pairs than the curve shows where
-  errors are as frequent as the limit says.
+  The variance of the draws gives an effective size: the number of independent pairs with the same
+  variance. Wilson's interval for that size, with Student quantiles, keeps its level down to no
+  error at all.
+- A few errors do not show how they cluster. Where by chance they are spread over pairs of
+  identities, the effective size comes out too large, most of all in samples whose rate is too low,
+  so that intervals miss a rate above them. `settled_sizes` therefore limits the size at each end of
+  an interval to the size where errors are as frequent as at that end.
 
 Differences at a held FMR come from the same draws; those at one threshold need none, see
 `faceaudit.verification.differences`.
@@ -63,14 +65,14 @@ from faceaudit.verification.curves import (
 from faceaudit.verification.differences import OrderedPairs, difference_score, ordered_pairs
 
 TOO_FEW = "too few identities"
-ROUNDING = 1e-9
+VARIANCE_ROUNDING = 1e-9
 """Variances below this share of the binomial one are rounding."""
-CHUNK = 64
-"""Pairs whose weights in all resamples are held at a time; nothing depends on it."""
-STAGE = "verification"
-"""Keys the resamples."""
-SETTLING = 8
-"""Steps to the settled size, from the cautious side: 40 more narrow intervals by a few percent."""
+WEIGHTED_PAIRS_AT_ONCE = 64
+"""Pairs whose weights in all resamples are held at a time; results do not depend on it."""
+RESAMPLING_STAGE = "verification"
+"""Keys the resamples, together with the seed."""
+SIZE_ITERATIONS = 8
+"""Iterations of `settled_sizes`, from below: 40 more would narrow intervals by a few percent."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,8 @@ def vertex_bootstrap(
 ) -> Bands:
     """Intervals of the error rates of every group, which the paper's Fig 6 lacks.
 
-    Identities are resampled, and the resamples say as how many independent pairs the pairs count;
-    `faceaudit.verification.bootstrap` tells why percentiles are not used.
+    Identities are resampled. The variance over the resamples gives an effective number of pairs for
+    Wilson's interval; `faceaudit.verification.bootstrap` says why percentiles are not used.
 
     Args:
         similarity: of the pairs, (m,).
@@ -111,7 +113,7 @@ def vertex_bootstrap(
         group: of the pairs, (m,).
         vertices: identities of both images, (m, 2). The seeds of the prototypes: they tie the
             prototypes of all groups together.
-        fmr: rates at which the FNMR is wanted.
+        fmr: rates at which the FNMR is estimated.
         n_boot: resamples of the identities, the same for all groups.
         seed: of the resamples.
         thresholds: common to all groups, (k,); None: every distinct similarity of a group.
@@ -123,55 +125,76 @@ def vertex_bootstrap(
         ValueError: as `fixed_threshold`; a missing identity, fewer than two of them or two
             resamples.
     """
-    fmr, curves, at_fmr = np.array(fmr, np.float64), [], []
+    fmr = np.array(fmr, np.float64)
+    curves = []
+    at_fmr = []
     codes, weights = draw_vertices(vertices, n_boot, seed)
     for pairs in by_group(similarity, is_match, group):
-        accepted, rejected, draws = resample(pairs, codes, weights, fmr)
-        at = pairs.thresholds if thresholds is None else np.asarray(thresholds, np.float64)
-        curve = rate_table(pairs, np.array([np.nan]) if pairs.reason == NO_PAIRS else at)
-        ends = accepted.interval()[:, np.searchsorted(pairs.positive, curve["threshold"])]
+        positives, negatives, draws = resample_group(pairs, codes, weights, fmr)
+        group_thresholds = pairs.thresholds
+        if pairs.reason == NO_PAIRS:
+            group_thresholds = np.array([np.nan])
+        elif thresholds is not None:
+            group_thresholds = np.asarray(thresholds, np.float64)
+        curve = rate_table(pairs, group_thresholds)
+        # The share of positives below a threshold is the FNMR, that of negatives is 1 - FMR.
+        ends = positives.interval()[:, np.searchsorted(pairs.positive, curve["threshold"])]
         curve["fnmr_low"], curve["fnmr_high"] = ends
-        ends = rejected.interval()[:, np.searchsorted(pairs.negative, curve["threshold"])]
+        ends = negatives.interval()[:, np.searchsorted(pairs.negative, curve["threshold"])]
         curve["fmr_low"], curve["fmr_high"] = 1 - ends[::-1]
         held = held_rates(pairs, fmr)
         fnmr = held["fnmr"].to_numpy()
-        size = held_size(fnmr, draws, accepted)
-        held["low"], held["high"] = interval(fnmr, size, accepted.identities)
-        few = [kind.identities and np.isnan(kind.inflation) for kind in (accepted, rejected)]
-        for table, lacks in ((curve, any(few)), (held, few[0])):
-            if lacks:
-                table["reason"] = table["reason"].where(table["reason"] != "", TOO_FEW)
+        size = held_size(fnmr, draws, positives)
+        held["low"], held["high"] = interval(fnmr, size, positives.identities)
+        if positives.too_few or negatives.too_few:
+            curve["reason"] = curve["reason"].where(curve["reason"] != "", TOO_FEW)
+        if positives.too_few:
+            held["reason"] = held["reason"].where(held["reason"] != "", TOO_FEW)
         curves.append(curve)
         at_fmr.append(held)
     return Bands(pd.concat(curves, ignore_index=True), pd.concat(at_fmr, ignore_index=True))
 
 
 @dataclass(frozen=True)
-class Kind:
-    """Positives or negatives of one group by ascending similarity, as pairs of identities."""
+class SortedPairs:
+    """Positives or negatives of one group.
+
+    Attributes:
+        similarity: (n,), ascending.
+        first: codes of the first identity of every pair, (n,).
+        second: codes of the second identity, (n,).
+    """
 
     similarity: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
 
     def totals(self, weights: np.ndarray) -> np.ndarray:
         """Weight of all pairs in every resample, (B,), from weights of identities (G, B)."""
-        within = self.left == self.right
-        ones, size = np.ones(np.count_nonzero(~within)), len(weights)
-        between = csr_array((ones, (self.left[~within], self.right[~within])), shape=(size, size))
-        own = np.bincount(self.left[within], minlength=size)
-        return own @ weights + (weights * (between @ weights)).sum(axis=0)
+        within = self.first == self.second
+        ones = np.ones(np.count_nonzero(~within))
+        size = len(weights)
+        ends = (self.first[~within], self.second[~within])
+        between = csr_array((ones, ends), shape=(size, size))
+        within_counts = np.bincount(self.first[within], minlength=size)
+        return within_counts @ weights + (weights * (between @ weights)).sum(axis=0)
 
     def cumulative(self, weights: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Weight of the pairs up to each, as (first pair, (pairs, B)), `CHUNK` pairs at a time."""
+        """Cumulative weights of the pairs in every resample.
+
+        Yields:
+            Number of the first pair of a block, and the weight of all pairs up to each pair of the
+            block, (pairs, B); `WEIGHTED_PAIRS_AT_ONCE` pairs at a time.
+        """
         n_identities, n_boot = weights.shape
         # A pair within an identity takes its second weight from a row of ones.
         weights = np.vstack([weights, np.ones(n_boot)])
-        second = np.where(self.left == self.right, n_identities, self.right)
+        second = np.where(self.first == self.second, n_identities, self.second)
         carried = np.zeros(n_boot)
-        for start in range(0, len(self.left), CHUNK):
-            weight = weights[self.left[start : start + CHUNK]]
-            weight *= weights[second[start : start + CHUNK]]
+        for start in range(0, len(self.first), WEIGHTED_PAIRS_AT_ONCE):
+            block = slice(start, start + WEIGHTED_PAIRS_AT_ONCE)
+            weight = weights[self.first[block]]
+            weight *= weights[second[block]]
             # Row by row, which is faster than numpy's accumulate along the first axis.
             for row in weight:
                 row += carried
@@ -180,47 +203,75 @@ class Kind:
             yield start, weight
 
     def excess(self) -> np.ndarray:
-        """What the product weights add to the variance of the share of the first k pairs, (n,).
+        """Excess variance of the share of the first k pairs that the product weights cause, (n,).
 
         Twice the sum over pairs of identities of the squared sums of residuals, k = 1 ... n.
         """
-        n, (dyad, between) = len(self.left), dyads(self.left, self.right)
-        before, size = pd.Series(dyad).groupby(dyad).cumcount().to_numpy(), np.bincount(dyad)[dyad]
-        # A pair takes the count c of its dyad to c + 1: sums of c², c size and size² follow.
+        n = len(self.first)
+        dyad, between = dyads(self.first, self.second)
+        before = pd.Series(dyad).groupby(dyad).cumcount().to_numpy()
+        size = np.bincount(dyad)[dyad]
+        # A pair raises the count c of its dyad to c + 1: sums of c², c size and size² follow.
         squares = np.cumsum(between * (2 * before + 1))
         products = np.cumsum(between * size)
         share = np.arange(1, n + 1) / n
         return 2 * (squares - 2 * share * products + share**2 * products[-1]) / n**2
 
 
-def dyads(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number of the pair of identities behind every pair (m,), and whether these are two, (m,)."""
-    low, high = np.minimum(left, right), np.maximum(left, right)
+def dyads(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Number the dyads: two identities, in either order, or one identity with itself.
+
+    Args:
+        first: codes of the first identity of every pair, (m,).
+        second: codes of the second identity, (m,).
+
+    Returns:
+        The number of every pair's dyad (m,), and whether it is of two identities (m,).
+    """
+    low = np.minimum(first, second)
+    high = np.maximum(first, second)
     _, number = np.unique(low * (high.max(initial=0) + 1) + high, return_inverse=True)
     return number, low != high
 
 
-def inflation(left: np.ndarray, right: np.ndarray) -> float:
-    """What to multiply a variance by because its residuals are from an estimated mean.
+def inflation(first: np.ndarray, second: np.ndarray) -> float:
+    """Factor that corrects a variance for residuals from an estimated mean.
 
-    n / (n - 1) for n identities on their own; NaN where all pairs of pairs share an identity.
+    It is n / (n - 1) for n identities that each have pairs with themselves only, and NaN where all
+    pairs of pairs share an identity. Arguments are as of `dyads`.
     """
-    dyad, between = dyads(left, right)
-    held = np.bincount(np.concatenate([left, right[between]]))
-    apart = len(left) ** 2 - (held**2).sum() + (np.bincount(dyad[between]) ** 2).sum()
-    return len(left) ** 2 / apart if apart else np.nan
+    dyad, between = dyads(first, second)
+    pairs_of_identity = np.bincount(np.concatenate([first, second[between]]))
+    shared = np.bincount(dyad[between])
+    apart = len(first) ** 2 - (pairs_of_identity**2).sum() + (shared**2).sum()
+    return len(first) ** 2 / apart if apart else np.nan
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """What one passage through the pairs of a kind gives."""
+class ResampledShares:
+    """Shares of the least similar pairs of one kind and group, with their resamples.
 
-    share: np.ndarray  # of the first k = 0 ... n pairs, (n + 1,)
-    end_sizes: np.ndarray  # as how many independent pairs all count, for either end, (2, n + 1)
-    below: np.ndarray  # resampled share of the first `cuts` pairs, (cuts, B)
-    reached: np.ndarray  # how many pairs it takes to weigh at least `needs`, (needs, B)
+    Attributes:
+        share: of the first k = 0 ... n pairs, (n + 1,).
+        end_sizes: effective number of pairs at either end of the interval of each share,
+            (2, n + 1).
+        below: share of the first pairs in each resample, as many as were requested, (k, B).
+        reached: how many pairs it takes to reach the requested weights, (k, B).
+        identities: how many identities have a pair.
+        inflation: see `inflation`.
+    """
+
+    share: np.ndarray
+    end_sizes: np.ndarray
+    below: np.ndarray
+    reached: np.ndarray
     identities: int
     inflation: float
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there are pairs, but of too few identities for an interval."""
+        return self.identities > 0 and bool(np.isnan(self.inflation))
 
     def interval(self) -> np.ndarray:
         """95 % interval of every share, (2, n + 1)."""
@@ -239,110 +290,148 @@ def draw_vertices(vertices: ArrayLike, n_boot: int, seed: int) -> tuple[np.ndarr
     # One resample has no variance, and would make all identities err alike.
     resamples = as_resamples(n_boot, least=2)
     codes, identities = vertex_codes(vertices)
-    weights = draw_weights(len(identities), resamples, seed, STAGE)
+    weights = draw_weights(len(identities), resamples, seed, RESAMPLING_STAGE)
     return codes, np.ascontiguousarray(weights.T)
 
 
-def sweep(kind: Kind, weights: np.ndarray, cuts: np.ndarray, needs: np.ndarray) -> Sweep:
-    """One cumulative weighted sum over the pairs, for all resamples; NaN without a pair.
+def resample_shares(
+    pairs: SortedPairs, weights: np.ndarray, counts: np.ndarray, targets: np.ndarray
+) -> ResampledShares:
+    """Shares of the least similar pairs, by one cumulative weighted sum for all resamples.
 
-    `weights` (G, B) are those of the identities, `cuts` (cuts, B) numbers of pairs whose share is
-    wanted in each resample, and `needs` (needs, B) weights to be reached.
+    Args:
+        pairs: positives or negatives of one group.
+        weights: of the identities in every resample, (G, B).
+        counts: numbers of pairs whose share is needed in each resample, (k, B); k may be 0.
+        targets: weights to be reached in each resample, (k, B); k may be 0.
+
+    Returns:
+        The shares; without a pair, they and their sizes are NaN.
     """
-    n, total = len(kind.left), kind.totals(weights)
+    n = len(pairs.first)
+    total = pairs.totals(weights)
     if n == 0:
-        none = np.full((2, 1), np.nan)
-        below, reached = np.full(cuts.shape, np.nan), np.ones(needs.shape, int)
-        return Sweep(none[0], none, below, reached, 0, np.nan)
+        return ResampledShares(
+            share=np.full(1, np.nan),
+            end_sizes=np.full((2, 1), np.nan),
+            below=np.full(counts.shape, np.nan),
+            reached=np.ones(targets.shape, int),
+            identities=0,
+            inflation=np.nan,
+        )
     drawn = total > 0
     scale = np.divide(1, total, where=drawn, out=np.zeros_like(total))
-    share, variance = np.arange(n + 1) / n, np.zeros(n + 1)
-    at, reached = np.where(drawn, 0.0, np.nan) * np.ones(cuts.shape), np.ones(needs.shape, int)
-    for start, weight in kind.cumulative(weights):
+    share = np.arange(n + 1) / n
+    variance = np.zeros(n + 1)
+    below = np.where(drawn, 0.0, np.nan) * np.ones(counts.shape)
+    reached = np.ones(targets.shape, int)
+    for start, weight in pairs.cumulative(weights):
         stop = start + len(weight)
-        for need, count in zip(needs, reached, strict=True):
-            if (weight[-1] < need).all():  # most blocks lie wholly on one side, and need no count
-                count += len(weight)
-            elif (weight[0] < need).any():
-                count += np.count_nonzero(weight < need, axis=0)
+        for target, reached_row in zip(targets, reached, strict=True):
+            if (weight[-1] < target).all():  # most blocks lie on one side, and need no comparison
+                reached_row += len(weight)
+            elif (weight[0] < target).any():
+                reached_row += np.count_nonzero(weight < target, axis=0)
         weight *= scale
-        for cut, found in zip(cuts, at, strict=True):
-            here = np.flatnonzero((cut > start) & (cut <= stop) & drawn)
-            found[here] = weight[cut[here] - start - 1, here]
+        for count, below_row in zip(counts, below, strict=True):
+            in_block = np.flatnonzero((count > start) & (count <= stop) & drawn)
+            below_row[in_block] = weight[count[in_block] - start - 1, in_block]
         # Resamples without a pair hold zeros, and do not count.
         mean = weight.sum(axis=1) / drawn.sum()
         squares = np.einsum("kb,kb->k", weight, weight) / drawn.sum()
         variance[start + 1 : stop + 1] = squares - mean**2
-    excess = np.append(0.0, kind.excess())
+    excess = np.append(0.0, pairs.excess())
     variance = np.maximum(variance - excess, excess / 2)
-    identities, factor = np.union1d(kind.left, kind.right).size, inflation(kind.left, kind.right)
+    identities = np.union1d(pairs.first, pairs.second).size
+    factor = inflation(pairs.first, pairs.second)
     size = effective_size(share, variance * factor, identities)
-    cuts = np.flatnonzero(np.diff(kind.similarity, prepend=-np.inf, append=np.inf))
+    cuts = np.flatnonzero(np.diff(pairs.similarity, prepend=-np.inf, append=np.inf))
     end_sizes = settled_sizes(share, size, identities, cuts)
-    return Sweep(share, end_sizes, at, reached, identities, factor)
+    return ResampledShares(share, end_sizes, below, reached, identities, factor)
 
 
 def effective_size(share: np.ndarray, variance: np.ndarray, identities: int) -> np.ndarray:
-    """As how many independent pairs a share (...) with such a variance (...) counts.
+    """Number of independent pairs (...) whose share has the same variance (...).
 
-    Where all identities err alike, which no error at all is too, each counts as one pair. NaN
-    where the variance is.
+    Where all identities err alike, or no pair errs, each identity counts as one pair. NaN where the
+    variance is NaN.
     """
     binomial = share * (1 - share)
-    alike = (variance <= ROUNDING * binomial) | ((binomial == 0) & ~np.isnan(variance))
+    alike = (variance <= VARIANCE_ROUNDING * binomial) | ((binomial == 0) & ~np.isnan(variance))
     return np.where(alike, identities, binomial / np.where(alike, 1.0, variance))
 
 
 def settled_sizes(
     share: np.ndarray, size: np.ndarray, identities: int, cuts: np.ndarray
 ) -> np.ndarray:
-    """Effective sizes (2, n + 1), at most those at the rates that the interval of a share tries.
+    """Effective sizes for the lower and the upper end of the interval of every share, (2, n + 1).
 
-    Wilson's interval takes the variance at the rates that it tries, not at the observed one, and so
-    must the clustering of errors, which the curve shows at other rates too. The rows are for the
-    lower and the upper end of each interval. What is tried depends on the size: this starts from
-    one pair per identity and goes on until both agree. The size at the observed rate, with which
+    The end of Wilson's interval is the rate whose own variance just allows the observed share. So
+    the clustering of errors should be that at the end, too; the curve shows it, since it has shares
+    near that rate. The end depends on the size, and the size on the end: the iteration starts from
+    one pair per identity. Where the size at the observed rate is smaller, it is used instead: rare
+    look-alikes cluster most among the first errors. With the size at the observed rate alone,
     intervals of clustered samples cover too little (Franco, Little, Louis & Slud, Journal of Survey
-    Statistics and Methodology 7 (2019) 334-364, who steady it by a model), counts where it is
-    smaller: rare look-alikes cluster most among the first errors. Pairs between two of the `cuts`,
-    numbers of pairs below some threshold, are tied, and their order says nothing.
+    Statistics and Methodology 7 (2019) 334-364, who smooth it by a model).
+
+    Args:
+        share: of the first k = 0 ... n pairs, (n + 1,).
+        size: effective sizes at these shares, (n + 1,).
+        identities: number of identities.
+        cuts: numbers of pairs below some threshold, ascending. Pairs between two of them are tied,
+            and their order has no meaning.
     """
     quantile = stdtrit(identities - 1, 0.975)
     between = (cuts[1:] + cuts[:-1]) / 2
     settled = np.full((2, len(share)), float(identities))
-    for _ in range(SETTLING):
+    for _ in range(SIZE_ITERATIONS):
         low, high = score_interval(share, settled, quantile)
-        tried = np.stack([low[0], high[1]])
-        nearest = cuts[np.searchsorted(between, tried * (len(share) - 1))]
+        ends = np.stack([low[0], high[1]])
+        nearest = cuts[np.searchsorted(between, ends * (len(share) - 1))]
         settled = np.sqrt(settled * size[nearest])
     return np.minimum(size, settled)
 
 
-def resample(
+def resample_group(
     pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: np.ndarray
-) -> tuple[Sweep, Sweep, np.ndarray]:
-    """Rates of a group in every resample, at each held FMR (k,).
+) -> tuple[ResampledShares, ResampledShares, np.ndarray]:
+    """Rates of a group in every resample.
 
-    `codes` (m, 2) tell the identities of all pairs, `weights` (G, B) how often each is drawn. Of
-    the positives, of the negatives, and the FNMR of every resample at its own threshold for each
-    FMR, (k, B); NaN what the group lacks pairs for.
+    Args:
+        pairs: of the group.
+        codes: of the identities of the pairs of all groups, (m, 2).
+        weights: how often each identity is drawn, (G, B).
+        fmr: rates at which the FMR of every resample is held, (k,).
+
+    Returns:
+        Shares of the positives and of the negatives, and the FNMR of every resample at its own
+        threshold for each FMR, (k, B), NaN where the resample lacks pairs.
     """
-    positives = Kind(pairs.positive, *codes[pairs.positive_rows].T)
-    negatives = Kind(pairs.negative, *codes[pairs.negative_rows].T)
+    positives = SortedPairs(pairs.positive, *codes[pairs.positive_rows].T)
+    negatives = SortedPairs(pairs.negative, *codes[pairs.negative_rows].T)
     total = negatives.totals(weights)
-    needs = total - allowed_matches(fmr[:, None], total)
-    rejected = sweep(negatives, weights, needs[:0], needs)
+    rejected_weight = total - allowed_matches(fmr[:, None], total)
+    none = rejected_weight[:0]
+    negative_shares = resample_shares(negatives, weights, none, rejected_weight)
     # Without any negative there is no last one to reject, and no FNMR either.
-    last = np.append(-np.inf, pairs.negative)[np.minimum(rejected.reached, len(pairs.negative))]
-    cuts = np.searchsorted(pairs.positive, last, side="right")
-    accepted = sweep(positives, weights, cuts, needs[:0])
-    return accepted, rejected, np.where(total > 0, accepted.below, np.nan)
+    last = np.minimum(negative_shares.reached, len(pairs.negative))
+    last_rejected = np.append(-np.inf, pairs.negative)[last]
+    rejected = np.searchsorted(pairs.positive, last_rejected, side="right")
+    positive_shares = resample_shares(positives, weights, rejected, none)
+    draws = np.where(total > 0, positive_shares.below, np.nan)
+    return positive_shares, negative_shares, draws
 
 
-def held_size(fnmr: np.ndarray, draws: np.ndarray, accepted: Sweep) -> np.ndarray:
-    """As how many independent pairs the positives count for each FNMR at an FMR, (k,)."""
+def held_size(fnmr: np.ndarray, draws: np.ndarray, positives: ResampledShares) -> np.ndarray:
+    """Effective number of positives for each FNMR at a held FMR, (k,).
+
+    Args:
+        fnmr: the observed rates, (k,).
+        draws: the same rates in every resample, (k, B).
+        positives: shares of the positives.
+    """
     variance = pd.DataFrame(draws).var(axis=1, ddof=0).to_numpy()
-    return effective_size(fnmr, variance * accepted.inflation, accepted.identities)
+    return effective_size(fnmr, variance * positives.inflation, positives.identities)
 
 
 def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.ndarray, np.ndarray]:
@@ -353,11 +442,13 @@ def interval(share: np.ndarray, size: np.ndarray, identities: int) -> tuple[np.n
 
 # --- differences between groups, with tests and verdicts
 
-HELD, FNMR, FMR = "FNMR at FMR", "FNMR at threshold", "FMR at threshold"
+FNMR_AT_FMR = "FNMR at FMR"
+FNMR_AT_THRESHOLD = "FNMR at threshold"
+FMR_AT_THRESHOLD = "FMR at threshold"
 
 
 class Limits(NamedTuple):
-    """Intervals of a difference, and the p of none."""
+    """The 95 % and the 90 % interval of a difference, and the p of no difference."""
 
     low: float
     high: float
@@ -371,10 +462,10 @@ NO_LIMITS = Limits(*[np.nan] * 5)
 
 @dataclass(frozen=True)
 class HeldRate:
-    """The FNMR of one group at a threshold of its own, which the sample sets."""
+    """The FNMR of one group at its own threshold, which is estimated from its pairs."""
 
     estimate: float
-    size: float  # as how many independent pairs its pairs count
+    size: float  # effective number of its pairs
     draws: np.ndarray  # the rate in every resample, (B,)
     identities: int
     n: int
@@ -386,18 +477,22 @@ class HeldRate:
         return bool(np.isnan(self.size))
 
     def minus(self, base: HeldRate) -> Limits:
-        """Limits of its difference from the same rate of the reference."""
+        """Limits of the difference from the same rate of the reference."""
         risk = np.array([[base.estimate, self.estimate]])
         size = np.array([[base.size, self.size]])
-        pair = risk, size, _correlation(risk, size, base.draws, self.draws)
+        correlation = _correlation(risk, size, base.draws, self.draws)
         df = np.array([min(self.identities, base.identities) - 1])
-        limits = [hybrid_score_interval(*pair, stdtrit(df, level)) for level in (0.975, 0.95)]
-        return Limits(*np.array(limits).ravel(), *hybrid_score_p(*pair, df))
+        limits = [
+            hybrid_score_interval(risk, size, correlation, stdtrit(df, level))
+            for level in (0.975, 0.95)
+        ]
+        p = hybrid_score_p(risk, size, correlation, df)
+        return Limits(*np.array(limits).ravel(), *p)
 
 
 @dataclass(frozen=True)
 class ThresholdRate:
-    """One error rate of one group at a threshold that is given."""
+    """One error rate of one group at a threshold that is the same for all groups."""
 
     estimate: float
     errors: int
@@ -416,7 +511,7 @@ class ThresholdRate:
         return self.curve is not None and bool(np.isnan(self.curve.design.inflation))
 
     def minus(self, base: ThresholdRate) -> Limits:
-        """Limits of its difference from the same rate of the reference."""
+        """Limits of the difference from the same rate of the reference."""
         score = difference_score(base.curve, self.curve, np.array([[base.errors, self.errors]]))
         limits = [score.interval(level) for level in (0.95, 0.9)]
         return Limits(*np.array(limits).ravel(), *score.p())
@@ -437,9 +532,9 @@ def disparities(
 ) -> pd.DataFrame:
     """Error rates of every group minus those of the `reference` (Liang et al. 2023, 4.1.1).
 
-    Three measures: "FNMR at FMR" with the FMR of each group held at `fmr` by a threshold of its
-    own, and "FNMR at threshold" and "FMR at threshold" at one `threshold` for all. The paper judges
-    the curves by eye.
+    Three measures: "FNMR at FMR" with the FMR of each group held at `fmr` by a threshold for this
+    group, and "FNMR at threshold" and "FMR at threshold" at one `threshold` for all groups. The
+    paper compares the curves by eye.
 
     Args:
         similarity, is_match, group, vertices: of the pairs, as of `vertex_bootstrap`.
@@ -456,11 +551,11 @@ def disparities(
         - rate, reference_rate, estimate (their difference), low, high: 95 % interval. At one
           threshold it is that of the dyadic-robust score, see `faceaudit.verification.differences`;
           at one FMR that of `faceaudit.effects.risks.hybrid_score_interval` with the effective
-          sizes of the vertex bootstrap, since the sample sets the threshold. Both count what the
-          groups share through identities, which cancels;
-        - low90, high90: the 90 % interval, by which the verdict "within" is given;
+          sizes of the vertex bootstrap, since the threshold is estimated. Both take in the
+          covariance of the groups' rates through identities that the groups share;
+        - low90, high90: the 90 % interval, from which the verdict "within" follows;
         - p: at which the interval would end in zero; p_holm: Holm over the groups of a measure;
-        - n: pairs of the group that the rate counts; identities: in these;
+        - n: pairs of the group of which the rate is a share; identities: of these pairs;
         - verdict: against ±`tolerance`, see `faceaudit.effects.verdict`; mde: the minimum
           detectable effect at the standard error that the interval implies;
         - reason: why something is not estimable (NaN), else empty.
@@ -472,76 +567,106 @@ def disparities(
     require_members([reference], groups, "reference group")
     codes, weights = draw_vertices(vertices, n_boot, seed)
     rates = {
-        label: _rates(pairs, codes, weights, fmr, threshold) for label, pairs in groups.items()
+        label: _group_rates(pairs, codes, weights, fmr, threshold)
+        for label, pairs in groups.items()
     }
     base = rates.pop(reference)
-    rows = [
-        {"measure": measure, "group": label, "reference": reference}
-        | _difference(rate[measure], base[measure], tolerance)
-        for measure in (HELD, FNMR, FMR)
-        for label, rate in rates.items()
-    ]
+    rows = []
+    for measure in (FNMR_AT_FMR, FNMR_AT_THRESHOLD, FMR_AT_THRESHOLD):
+        for label, rate in rates.items():
+            keys = {"measure": measure, "group": label, "reference": reference}
+            rows.append(keys | _difference_row(rate[measure], base[measure], tolerance))
     table = pd.DataFrame(rows)
     p_holm = table.groupby("measure")["p"].transform(holm)
     table.insert(table.columns.get_loc("p") + 1, "p_holm", p_holm)
     return table
 
 
-def _rates(
+def _group_rates(
     pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: float, threshold: float
 ) -> dict[str, HeldRate | ThresholdRate]:
-    """The three rates of a group."""
-    at = np.array([fmr], np.float64)
-    accepted, _, draws = resample(pairs, codes, weights, at)
-    held = held_rates(pairs, at).iloc[0]
-    size = held_size(held["fnmr"], draws, accepted)[0]
-    counts = accepted.identities, len(pairs.positive)
-    positive_codes, negative_codes = codes[pairs.positive_rows], codes[pairs.negative_rows]
-    fnmr, fmr_at = pairs.rates(threshold)
+    """The three rates of a group; `codes` (m, 2) and `weights` (G, B) as of `resample_group`."""
+    held_fmr = np.array([fmr], np.float64)
+    positives, _, draws = resample_group(pairs, codes, weights, held_fmr)
+    held = held_rates(pairs, held_fmr).iloc[0]
+    fnmr, fmr_at_threshold = pairs.rates(threshold)
     rejected = np.searchsorted(pairs.positive, threshold)
     matched = len(pairs.negative) - np.searchsorted(pairs.negative, threshold)
-    identities = len(weights)
-    # A positive errs the sooner, the less similar it is, and a negative the more similar it is.
-    of_positives = fnmr, rejected, -pairs.positive, positive_codes, identities, NO_POSITIVES
-    of_negatives = fmr_at, matched, pairs.negative, negative_codes, identities, NO_NEGATIVES
     return {
-        HELD: HeldRate(held["fnmr"], size, draws[0], *counts, held["reason"]),
-        FNMR: _at_threshold(*of_positives),
-        FMR: _at_threshold(*of_negatives),
+        FNMR_AT_FMR: HeldRate(
+            estimate=held["fnmr"],
+            size=held_size(held["fnmr"], draws, positives)[0],
+            draws=draws[0],
+            identities=positives.identities,
+            n=len(pairs.positive),
+            reason=held["reason"],
+        ),
+        # A positive errs the sooner, the less similar it is, and a negative the more similar it is.
+        FNMR_AT_THRESHOLD: _rate_at_threshold(
+            rate=fnmr,
+            errors=rejected,
+            proneness=-pairs.positive,
+            codes=codes[pairs.positive_rows],
+            identities=len(weights),
+            reason_without_pairs=NO_POSITIVES,
+        ),
+        FMR_AT_THRESHOLD: _rate_at_threshold(
+            rate=fmr_at_threshold,
+            errors=matched,
+            proneness=pairs.negative,
+            codes=codes[pairs.negative_rows],
+            identities=len(weights),
+            reason_without_pairs=NO_NEGATIVES,
+        ),
     }
 
 
-def _at_threshold(
+def _rate_at_threshold(
+    *,
     rate: float,
     errors: int,
     proneness: np.ndarray,
     codes: np.ndarray,
     identities: int,
-    none: str,
+    reason_without_pairs: str,
 ) -> ThresholdRate:
-    """The rate of so many errors among pairs, of which the most prone err first."""
+    """The rate of one kind of pairs, with the order in which they err as a threshold moves.
+
+    Args:
+        rate: of errors.
+        errors: their number.
+        proneness: of the pairs (n,); those with the highest err first.
+        codes: of the pairs' identities, (n, 2).
+        identities: their number in all groups.
+        reason_without_pairs: why there is no rate where n is 0.
+    """
     if not len(proneness):
-        return ThresholdRate(rate, 0, None, 0, none)
+        return ThresholdRate(rate, 0, None, 0, reason_without_pairs)
     curve = ordered_pairs(proneness, codes, identities)
     return ThresholdRate(rate, int(errors), curve, len(proneness), "")
 
 
-def _difference(
+def _difference_row(
     rate: HeldRate | ThresholdRate, base: HeldRate | ThresholdRate, tolerance: float
 ) -> dict[str, object]:
-    """One row of `disparities`, without Holm."""
+    """One row of `disparities`, without its keys and Holm's adjustment."""
     reason = rate.reason or (base.reason and f"reference: {base.reason}")
     if not reason and (rate.too_few or base.too_few):
         reason = TOO_FEW
     limits = NO_LIMITS if reason else rate.minus(base)
     quantile = np.nan if reason else stdtrit(min(rate.identities, base.identities) - 1, 0.975)
-    found = {"rate": rate.estimate, "reference_rate": base.estimate}
-    found["estimate"] = rate.estimate - base.estimate
-    found |= limits._asdict()
-    found |= {"n": rate.n, "identities": rate.identities}
-    found["verdict"] = verdict(*limits[:4], tolerance)
     width = limits.high - limits.low
-    return found | {"mde": float(mde(width / (2 * quantile))), "reason": reason}
+    return {
+        "rate": rate.estimate,
+        "reference_rate": base.estimate,
+        "estimate": rate.estimate - base.estimate,
+        **limits._asdict(),
+        "n": rate.n,
+        "identities": rate.identities,
+        "verdict": verdict(limits.low, limits.high, limits.low90, limits.high90, tolerance),
+        "mde": float(mde(width / (2 * quantile))),
+        "reason": reason,
+    }
 
 
 def _correlation(

@@ -1,10 +1,10 @@
-"""What the composition of a training set does to the groups that it hardly shows.
+"""Effects of a training set's composition on the error rates of groups that it rarely contains.
 
 In one network (`composition_effects`), and over trainings (`training_effects`). All networks judge
-the same faces, so their errors are not independent, and a meta-analysis that takes every training
-for a study of its own would be certain of what those faces happen to show. Trainings and faces are
-crossed random effects, as readers and cases are where several radiologists read the same pictures;
-the variance here is that of Obuchowski & Rockette (Communications in Statistics - Simulation and
+the same faces, so their errors are not independent. A meta-analysis that takes every training for a
+separate study would neglect the variance that comes from the faces. Trainings and faces are crossed
+random effects, as readers and cases are where several radiologists read the same pictures; the
+variance here is that of Obuchowski & Rockette (Communications in Statistics - Simulation and
 Computation 24 (1995) 285-308). In simulated audits of eight trainings and forty identities, at
 rates of 5 and 10 %, 95 % intervals held the known effect in 91 to 95 of a hundred (300 audits a
 setting); those of a single network, where trainings differed by three points, in 54 to 58 (150
@@ -18,6 +18,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
+from faceaudit.utils.errors import InputError
 from faceaudit.verification.bootstrap import TOO_FEW, dyads, inflation, vertex_codes
 from faceaudit.verification.curves import NO_PAIRS
 
@@ -27,11 +28,11 @@ NO_VARIATION = "errors do not vary within groups"
 def composition_effects(
     errors: ArrayLike, control: ArrayLike, group: ArrayLike, vertices: ArrayLike, common: list[str]
 ) -> pd.DataFrame:
-    """Error rate of groups rarely seen in training minus that of familiar ones, with a control.
+    """Error rate of groups rare in training minus that of familiar ones, with a control.
 
-    Both recognisers judge the same pairs. What makes a group's faces hard by themselves is in the
-    gap of both, so the difference of the two gaps is what the training set did. Groups count
-    equally; thresholds are given, not estimated.
+    Both recognisers judge the same pairs. If a group's faces are hard by themselves, the gaps of
+    both recognisers contain it, so the difference of the two gaps is the effect of the training
+    set. Groups count equally; thresholds are taken as known.
 
     Args:
         errors: whether each pair is an error of the recogniser, 0 or 1, (m,); positives alone give
@@ -62,14 +63,14 @@ def composition_effects(
 def training_effects(
     errors: ArrayLike, control: ArrayLike, group: ArrayLike, vertices: ArrayLike, common: list[str]
 ) -> pd.DataFrame:
-    """Error rate of groups rarely seen minus that of familiar ones, over trainings and faces.
+    """Error rate of groups rare in training minus that of familiar ones, over trainings and faces.
 
-    As `composition_effects`, which speaks of one network, for the mean over all trainings of a
+    `composition_effects` is for one network; this is for the mean over all trainings of a
     composition. With gaps D of R trainings the variance of their mean is s² / R + c. Here s² is the
-    variance of D between trainings, and c the covariance of the D of two trainings, by the
-    dyadic-robust sums: what both have in common because they judge the same faces. No less is taken
-    than the dyadic-robust variance of the trainings' mean errors, which holds for these trainings
-    alone. Intervals have Student quantiles with the degrees of freedom of the sum (Satterthwaite,
+    variance of D between trainings, and c the covariance of the D of two trainings, since both
+    judge the same faces; it is estimated by the dyadic-robust sums. The variance is at least the
+    dyadic-robust variance of the trainings' mean errors, which is for these trainings alone.
+    Intervals have Student quantiles with the degrees of freedom of the sum (Satterthwaite,
     Biometrics Bulletin 2 (1946) 110-114); Hillis (Statistics in Medicine 26 (2007) 596-619) takes c
     as known, for which there are too few faces here.
 
@@ -81,26 +82,28 @@ def training_effects(
     Returns:
         Its rows and columns, the interval and p over trainings and faces, and besides
 
-        - within: the standard error that an audit of one network has, for faces alone; the root
-          of the mean square over trainings;
-        - between: standard deviation of D over trainings, had there been faces without number:
-          the root of s² less what faces add to it, 0 where that is more;
+        - within: the standard error of an audit of one network, from faces alone; the root of the
+          mean square over trainings;
+        - between: standard deviation of D over trainings with unlimited numbers of faces: the root
+          of s² minus the part that faces add to it, 0 where that part is larger;
         - trainings: R.
 
     Raises:
         ValueError: as `composition_effects`.
     """
-    both = np.asarray(errors, np.float64), np.asarray(control, np.float64)
-    gaps = [gaps_of(rows, group, vertices, common) for rows in (*both, both[0] - both[1])]
+    errors = np.asarray(errors, np.float64)
+    control = np.asarray(control, np.float64)
+    gaps = [gaps_of(rows, group, vertices, common) for rows in (errors, control, errors - control)]
     se, df, within, between = np.array([_crossed(of_trainings) for of_trainings in gaps]).T
-    rare, familiar = np.array([[x.rare.mean(), x.familiar.mean()] for x in gaps]).T
+    rare = np.array([of_trainings.rare.mean() for of_trainings in gaps])
+    familiar = np.array([of_trainings.familiar.mean() for of_trainings in gaps])
     table = gap_table(gaps[0], rare, familiar, se, df)
-    return table.assign(within=within, between=between, trainings=len(both[0]))
+    return table.assign(within=within, between=between, trainings=len(errors))
 
 
 @dataclass(frozen=True)
 class Gaps:
-    """Mean error rates of rare and familiar groups, and what their gap's variance is made of."""
+    """Mean error rates of rare and familiar groups, and the residuals for their gap's variance."""
 
     rare: np.ndarray  # mean rates, (k,); NaN where a group has no pairs
     familiar: np.ndarray
@@ -110,7 +113,11 @@ class Gaps:
     reason: str  # why there is no variance, else empty
 
     def variance(self, mean: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Dyadic-robust variances, and their degrees of freedom: of each gap, or of their mean."""
+        """Dyadic-robust variances of each gap, or of their mean, and their degrees of freedom.
+
+        Returns:
+            Variances and degrees of freedom, (k,) each, or (1,) each with `mean`.
+        """
         if self.reason:
             return np.full((2, 1 if mean else len(self.rare)), np.nan)
         residuals = self.residuals.mean(axis=0, keepdims=True) if mean else self.residuals
@@ -125,31 +132,58 @@ def gaps_of(errors: np.ndarray, group: ArrayLike, vertices: ArrayLike, common: l
     known = groups.categories.isin(common)
     if known.sum() < len(common) or known.all() or not known.any():
         names = groups.categories.tolist()
-        raise ValueError(f"common groups {common} must be some, but not all, of {names}")
-    place, sizes = groups.codes, np.bincount(groups.codes, minlength=len(known))
-    sums = np.array([np.bincount(place, row, len(known)) for row in errors])
+        raise InputError(
+            f"common groups {common} must be some, but not all, of {names}",
+            field="common groups",
+            found=common,
+            expected=f"some, but not all, of {names}",
+        )
+    group_codes = groups.codes
+    sizes = np.bincount(group_codes, minlength=len(known))
+    sums = np.array([np.bincount(group_codes, row, len(known)) for row in errors])
     means = sums / np.where(sizes > 0, sizes, np.nan)
     if sizes.all():
         # A pair's weight in the gap: groups of either kind count equally, and pairs within a group.
         sign = np.where(known, -1 / known.sum(), 1 / (~known).sum())
-        residuals = (sign / sizes)[place] * (errors - means[:, place])
+        residuals = (sign / sizes)[group_codes] * (errors - means[:, group_codes])
         reason = TOO_FEW if np.isnan(inflation(*codes.T)) else ""
     else:
         empty = groups.categories[sizes == 0].map(str)
-        residuals, reason = None, f"{NO_PAIRS} of {', '.join(empty)}"
-    rare, familiar = means[:, ~known].mean(axis=1), means[:, known].mean(axis=1)
-    return Gaps(rare, familiar, residuals, codes, len(identities), reason)
+        residuals = None
+        reason = f"{NO_PAIRS} of {', '.join(empty)}"
+    return Gaps(
+        rare=means[:, ~known].mean(axis=1),
+        familiar=means[:, known].mean(axis=1),
+        residuals=residuals,
+        codes=codes,
+        identities=len(identities),
+        reason=reason,
+    )
 
 
 def gap_table(
     gaps: Gaps, rare: np.ndarray, familiar: np.ndarray, se: np.ndarray, df: np.ndarray
 ) -> pd.DataFrame:
-    """Rows of recogniser, control and difference, with Student intervals of so many degrees."""
-    estimate, margin = rare - familiar, stdtrit(df, 0.975) * se
-    table = {"rare": rare, "familiar": familiar, "estimate": estimate}
-    table |= {"low": estimate - margin, "high": estimate + margin}
-    table["p"] = 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan))
-    table = pd.DataFrame(table, index=["recogniser", "control", "difference"])
+    """Rows of recogniser, control and difference, with Student intervals.
+
+    Args:
+        gaps: for the number of identities, and the reason why there is no interval.
+        rare: mean error rates of the rare groups, (3,).
+        familiar: those of the familiar groups, (3,).
+        se: standard errors of the differences, (3,).
+        df: their degrees of freedom, (3,).
+    """
+    estimate = rare - familiar
+    margin = stdtrit(df, 0.975) * se
+    columns = {
+        "rare": rare,
+        "familiar": familiar,
+        "estimate": estimate,
+        "low": estimate - margin,
+        "high": estimate + margin,
+        "p": 2 * stdtr(df, -np.abs(estimate) / np.where(se > 0, se, np.nan)),
+    }
+    table = pd.DataFrame(columns, index=["recogniser", "control", "difference"])
     table["identities"] = gaps.identities
     table["reason"] = gaps.reason or np.where(se > 0, "", NO_VARIATION)
     table.loc[table["reason"] != "", ["low", "high", "p"]] = np.nan
@@ -159,22 +193,30 @@ def gap_table(
 def _dyadic_variance(
     residuals: np.ndarray, codes: np.ndarray, identities: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum of products of residuals (k, m) over pairs of pairs that share an identity, (k,).
+    """Sums of products of residuals over pairs of pairs that share an identity.
 
-    And its degrees of freedom: as many as a sum of so many squares has whose mean and variance are
-    those of the identities' own (Satterthwaite, Biometrics Bulletin 2 (1946) 110-114). Where a few
-    identities make most of the errors, they are few.
+    Args:
+        residuals: (k, m).
+        codes: of the identities of every pair, (m, 2).
+        identities: their number.
+
+    Returns:
+        The sums (k,) and their degrees of freedom (k,), from the mean and the variance of the
+        identities' squared sums (Satterthwaite, Biometrics Bulletin 2 (1946) 110-114). Where a few
+        identities make most of the errors, the degrees of freedom are few.
     """
-    low, high = codes.min(axis=1), codes.max(axis=1)
+    low = codes.min(axis=1)
+    high = codes.max(axis=1)
     dyad, between = dyads(low, high)
-    variance, df = np.zeros(len(residuals)), np.ones(len(residuals))
+    variance = np.zeros(len(residuals))
+    df = np.ones(len(residuals))
     for number, row in enumerate(residuals):
         of_identity = np.bincount(low, row, identities)
         of_identity += np.bincount(high[between], row[between], identities)
         # Two pairs of the same two identities share both, and were counted for each.
         of_dyad = np.bincount(dyad, row * between)
         squares = of_identity**2
-        # No less than pairs of identities that share nothing would have.
+        # At least the variance of dyads that share no identity.
         excess = (of_dyad**2).sum()
         variance[number] = max(squares.sum() - excess, excess)
         spread = squares.var() * identities
@@ -184,16 +226,23 @@ def _dyadic_variance(
 
 
 def _crossed(gaps: Gaps) -> tuple[float, float, float, float]:
-    """Of the mean gap of R trainings: standard error, degrees of freedom, within, between."""
-    runs, spread = len(gaps.rare), np.var(gaps.rare - gaps.familiar, ddof=1)
-    alone = gaps.variance()[0].mean()
-    (of_mean,), (faces,) = gaps.variance(mean=True)
+    """Standard error of the mean gap of R trainings, and its parts.
+
+    Returns:
+        The standard error, its degrees of freedom, and within and between as of `training_effects`.
+    """
+    runs = len(gaps.rare)
+    spread = np.var(gaps.rare - gaps.familiar, ddof=1)
+    variances, _ = gaps.variance()
+    of_one_run = variances.mean()
+    (of_mean,), (df_of_mean,) = gaps.variance(mean=True)
     # The variance of a mean of R is made of its R variances and R (R - 1) covariances.
-    shared = np.maximum((runs * of_mean - alone) / (runs - 1), 0)
+    shared = np.maximum((runs * of_mean - of_one_run) / (runs - 1), 0)
     variance = spread / runs + shared
-    squares = (spread / runs) ** 2 / (runs - 1) + shared**2 / faces
+    squares = (spread / runs) ** 2 / (runs - 1) + shared**2 / df_of_mean
     df = variance**2 / squares if squares > 0 else np.nan
     if variance < of_mean:
-        variance, df = of_mean, faces
-    between = np.sqrt(np.maximum(spread - (alone - shared), 0))
-    return np.sqrt(variance), df, np.sqrt(alone), between
+        variance = of_mean
+        df = df_of_mean
+    between = np.sqrt(np.maximum(spread - (of_one_run - shared), 0))
+    return np.sqrt(variance), df, np.sqrt(of_one_run), between

@@ -1,9 +1,9 @@
 """Similarity of pairs, and error rates of a recogniser by group (Liang et al. 2023, 4.1.1, Fig 6).
 
 A recogniser calls a pair a match where its similarity is at least the threshold. FNMR is the share
-of the positives (pairs that people hold for one person) below it, FMR the share of the negatives at
+of the positives (pairs that people take for one person) below it, FMR the share of the negatives at
 or above it. At distinct similarities these are scikit-learn's `det_curve`, which the tests compare;
-here are thresholds common to groups, groups that lack a kind, and a held FMR.
+this module adds thresholds common to groups, groups that lack one kind of pairs, and a held FMR.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from faceaudit.utils.arguments import as_binary, as_finite, require_alike, require_present
+from faceaudit.utils.errors import InputError
 
-NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
+NO_POSITIVES = "no positives"
+NO_NEGATIVES = "no negatives"
+NO_PAIRS = "no pairs"
 PAIRS_AT_ONCE = 8192
-"""Bounds memory: both vectors of so many pairs are held at a time."""
+"""Pairs whose vectors are held in memory at a time."""
 
 
 def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
@@ -33,24 +36,39 @@ def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
     Raises:
         ValueError: an embedding that is not finite or all zero, naming the row.
     """
-    embeddings, pairs = as_finite(embeddings, "embeddings", 2), np.asarray(pairs)
+    embeddings = as_finite(embeddings, "embeddings", 2)
+    pairs = np.asarray(pairs)
     largest = np.abs(embeddings).max(axis=1, keepdims=True)
     if not largest.all():
-        raise ValueError(f"embeddings: row {largest.argmin()} is all zeros and has no direction")
-    # First by the largest component: squares of very large or small ones leave what floats hold.
+        row = largest.argmin()
+        raise InputError(
+            f"embeddings: row {row} is all zeros and has no direction",
+            field=f"embeddings: row {row}",
+            found="all zeros",
+            expected="a component other than zero",
+        )
+    # First by the largest component: squares of very large or small ones overflow or underflow.
     unit = embeddings / largest
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     cosine = np.empty(len(pairs))
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
-        some = slice(start, start + PAIRS_AT_ONCE)
-        cosine[some] = np.einsum("md,md->m", unit[pairs[some, 0]], unit[pairs[some, 1]])
+        block = slice(start, start + PAIRS_AT_ONCE)
+        cosine[block] = np.einsum("md,md->m", unit[pairs[block, 0]], unit[pairs[block, 1]])
     # Rounding puts an image's similarity to itself a little above one.
     return cosine.clip(-1, 1)
 
 
 @dataclass(frozen=True)
 class GroupPairs:
-    """The pairs of one group: similarities of each kind, ascending, and the rows they come from."""
+    """The pairs of one group.
+
+    Attributes:
+        label: of the group.
+        positive: similarities of the positives, ascending.
+        negative: similarities of the negatives, ascending.
+        positive_rows: rows of the positives among the pairs of all groups.
+        negative_rows: rows of the negatives.
+    """
 
     label: str
     positive: np.ndarray
@@ -60,7 +78,7 @@ class GroupPairs:
 
     @property
     def thresholds(self) -> np.ndarray:
-        """Every distinct similarity, ascending: at these the rates change."""
+        """Every distinct similarity, ascending; the rates change at these."""
         return np.unique(np.concatenate([self.positive, self.negative]))
 
     @property
@@ -98,7 +116,7 @@ class GroupPairs:
 
 
 def allowed_matches(fmr: float, negatives: ArrayLike) -> np.ndarray:
-    """How many of so many negatives may match at an FMR of at most `fmr`, whole numbers."""
+    """Largest whole numbers of matches at which the FMR is at most `fmr`, of `negatives`."""
     # 0.07 of 100 is 7.000000000000001 in floating point, and 0.29 of 100 is 28.999999999999996.
     return np.floor(fmr * np.asarray(negatives) + 1e-9).astype(np.int64)
 
@@ -122,8 +140,8 @@ def fixed_threshold(
         ValueError: lengths that differ, a missing group, a similarity that is not finite, or an
             `is_match` other than 0 and 1, naming the row.
     """
-    at = np.array([threshold], np.float64)
-    tables = [rate_table(pairs, at) for pairs in by_group(similarity, is_match, group)]
+    thresholds = np.array([threshold], np.float64)
+    tables = [rate_table(pairs, thresholds) for pairs in by_group(similarity, is_match, group)]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -136,10 +154,18 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
         require_alike(values, name, similarity, "similarity")
     require_present(pd.Series(groups, name="group"), "a group")
     order = np.argsort(similarity, kind="stable")
-    codes, positive = groups.codes[order], positive[order]
+    codes = groups.codes[order]
+    positive = positive[order]
     for code, label in enumerate(groups.categories):
-        rows = [order[(codes == code) & kind] for kind in (positive, ~positive)]
-        yield GroupPairs(label, *(similarity[some] for some in rows), *rows)
+        positive_rows = order[(codes == code) & positive]
+        negative_rows = order[(codes == code) & ~positive]
+        yield GroupPairs(
+            label=label,
+            positive=similarity[positive_rows],
+            negative=similarity[negative_rows],
+            positive_rows=positive_rows,
+            negative_rows=negative_rows,
+        )
 
 
 def rate_table(pairs: GroupPairs, thresholds: np.ndarray) -> pd.DataFrame:

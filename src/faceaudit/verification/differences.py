@@ -6,22 +6,23 @@ up, within a group and between two groups whose identities are matched (the dyad
 of Aronow, Samii & Assenova, Political Analysis 23 (2015) 564-577). With 10 to 40 identities and
 rates of a few per cent the plain interval of that variance covers too rarely, for two reasons:
 
-- A rate that happens to be low has a variance that is low too, so that intervals miss the rate
-  above. A score takes the variance at the difference that it tries: rates are those that fit the
-  observed ones best at this difference (Miettinen & Nurminen, Statistics in Medicine 4 (1985)
-  213-226), and an effective size says as how many independent pairs a group's pairs count.
-- A few errors do not tell how they cluster. The effective size is therefore read where errors are
-  as frequent as the interval's middle says (`settled_size`), which the similarities of the same
-  pairs show, and correlations of pairs count by `OTHER_SHARE` from the other group.
+- A rate that by chance is low has a variance that is low too, so that intervals miss the true rate
+  above them. A score takes the variance under the difference that is tested: rates are those that
+  fit the observed ones best at this difference (Miettinen & Nurminen, Statistics in Medicine 4
+  (1985) 213-226). An effective size is the number of independent pairs with the same variance as a
+  group's pairs.
+- A few errors do not show how they cluster. The effective size is therefore computed at another
+  threshold, at which the error rate equals the middle of the interval (`settled_size`).
+  Correlations of pairs are averaged over both groups, with the weight `OTHER_SHARE` for the other.
 
-What the observed errors show beyond that, such as two look-alikes who make most of them, only
-their own variance knows. Where the dyadic-robust variance exceeds that of the score,
-`OBSERVED_SHARE` of the excess is added. Variances are divided by the share of pairs of pairs that
-have no identity in common, as residuals are from an estimated mean; quantiles are Student's.
+The observed errors may cluster more than that, as where two look-alikes make most of them. Where
+the dyadic-robust variance exceeds that of the score, `OBSERVED_SHARE` of the excess is added.
+Variances are divided by the share of pairs of pairs that have no identity in common, as residuals
+are from an estimated mean; quantiles are Student's.
 
 `benchmarks/verification_disparities.py` measures how often these intervals hold a known difference,
-how wide they are, and how often they tell a difference from zero. Both shares were chosen there, as
-the smallest of a few that keep every line at its coverage.
+how wide they are, and how often they exclude zero. Both shares were chosen there, as the smallest
+of a few values that keep the coverage of every line.
 """
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ from scipy.sparse import csr_array
 from scipy.special import stdtr, stdtrit
 
 SETTLING_STEPS = 8
-"""Steps to the settled size, from one pair per identity on."""
+"""Iterations of `settled_size`, which start from one pair per identity."""
 BISECTIONS = 50
 """Halvings of the range of a difference; the last is below 1e-15."""
 OBSERVED_SHARE = 0.375
-"""Weight of the dyadic-robust variance where it exceeds that of the score."""
+"""Share of the excess of the dyadic-robust variance over that of the score that is added."""
 OTHER_SHARE = 0.25
-"""Weight of what the other group shows in the correlations of a group's pairs."""
+"""Weight of the other group's correlations in the correlations of a group's pairs."""
 
 
 @dataclass(frozen=True)
 class PairDesign:
-    """Which identities the pairs of one kind and group are of.
+    """Identities of the pairs of one kind and group.
 
     Attributes:
         first, second: codes of the identities of every dyad (two identities, or one with itself),
@@ -64,6 +65,13 @@ class PairDesign:
     def between(self) -> np.ndarray:
         """Whether a dyad is of two identities, (d,)."""
         return self.first != self.second
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """A number for every dyad that is the same in all groups, (d,)."""
+        return np.minimum(self.first, self.second) * self.codes + np.maximum(
+            self.first, self.second
+        )
 
     @cached_property
     def total(self) -> int:
@@ -95,7 +103,10 @@ class PairDesign:
 
     @cached_property
     def inflation(self) -> float:
-        """What variances are multiplied by; NaN where all pairs of pairs share an identity."""
+        """Factor that corrects variances for residuals from an estimated mean.
+
+        NaN where all pairs of pairs share an identity.
+        """
         apart = self.total**2 - self.total - self.same_dyad - self.one_identity
         return self.total**2 / apart if apart > 0 else np.nan
 
@@ -107,7 +118,7 @@ class PairDesign:
     def variance(self, residuals: np.ndarray) -> np.ndarray:
         """Dyadic-robust variance of a rate, (R,), from sums of residuals by dyad (R, d).
 
-        No less than that of dyads that share nothing.
+        At least that of dyads that share no identity.
         """
         shared = np.maximum(self.shared_products(residuals), 0)
         return self.inflation * ((residuals**2).sum(axis=1) + shared) / self.total**2
@@ -118,12 +129,10 @@ class PairDesign:
         """Covariance of the rates of two groups, (R,), through the identities they share."""
         products = (residuals @ self.incidence) * (other_residuals @ other.incidence)
         # Dyads of the same two identities were counted for either of them.
-        keys = [
-            (np.minimum(one.first, one.second) * one.codes + np.maximum(one.first, one.second))
-            for one in (self, other)
-        ]
-        _, here, there = np.intersect1d(*keys, assume_unique=True, return_indices=True)
-        twice = residuals[:, here] * other_residuals[:, there] * self.between[here]
+        _, rows, other_rows = np.intersect1d(
+            self.keys, other.keys, assume_unique=True, return_indices=True
+        )
+        twice = residuals[:, rows] * other_residuals[:, other_rows] * self.between[rows]
         factor = np.sqrt(self.inflation * other.inflation) / (self.total * other.total)
         return factor * (products.sum(axis=1) - twice.sum(axis=1))
 
@@ -131,16 +140,16 @@ class PairDesign:
 class ErrorCurve(Protocol):
     """Pairs of one kind and group in the order in which they err as a threshold moves.
 
-    In R repetitions of one design; an audit is one repetition.
+    It has R repetitions of one design; an audit is one repetition.
     """
 
     design: PairDesign
 
     def nearest(self, rate: np.ndarray) -> np.ndarray:
-        """How many errors there are at the threshold whose rate is nearest, (R,), whole numbers."""
+        """Number of errors (R,) at the threshold whose error rate is nearest to `rate` (R,)."""
 
     def residuals(self, errors: np.ndarray) -> np.ndarray:
-        """Sums by dyad of errors minus their mean, (R, d), when so many pairs err (R,)."""
+        """Sums by dyad of errors minus their mean, (R, d), where `errors` (R,) pairs err."""
 
 
 @dataclass(frozen=True)
@@ -170,11 +179,15 @@ class OrderedPairs:
 
 
 def ordered_pairs(proneness: np.ndarray, codes: np.ndarray, identities: int) -> OrderedPairs:
-    """The error curve of pairs, of which those with the highest `proneness` (m,) err first.
+    """The error curve of one audit's pairs.
 
-    `codes` (m, 2) tell the identities of every pair, of `identities` in all groups.
+    Args:
+        proneness: of the pairs (m,); those with the highest err first.
+        codes: of the pairs' identities, (m, 2).
+        identities: their number in all groups.
     """
-    low, high = codes.min(axis=1), codes.max(axis=1)
+    low = codes.min(axis=1)
+    high = codes.max(axis=1)
     keys, dyad, pairs = np.unique(
         low.astype(np.int64) * identities + high, return_inverse=True, return_counts=True
     )
@@ -186,11 +199,11 @@ def ordered_pairs(proneness: np.ndarray, codes: np.ndarray, identities: int) -> 
 
 @dataclass(frozen=True)
 class DifferenceScore:
-    """What tests and intervals of differences need, in R repetitions: rates of two groups.
+    """Rates of two groups in R repetitions, with tests and intervals of their difference.
 
     Attributes:
         rate: of both groups, (R, 2); the difference is that of the second minus the first.
-        size: as how many independent pairs each group's pairs count, (R, 2).
+        size: effective number of each group's pairs, (R, 2).
         correlation: of the two estimated rates, (R,).
         robust: dyadic-robust variance of the difference at the observed errors, (R,).
         df: degrees of freedom.
@@ -208,7 +221,7 @@ class DifferenceScore:
         return self.rate[:, 1] - self.rate[:, 0]
 
     def variance(self, difference: np.ndarray) -> np.ndarray:
-        """Variance of the estimate where the true difference is this one, (R,)."""
+        """Variance of the estimate if the true difference is `difference`, (R,) both."""
         first, second = restricted_rates(self.rate, self.size, difference)
         of_first = first * (1 - first) / self.size[:, 0]
         of_second = second * (1 - second) / self.size[:, 1]
@@ -221,7 +234,8 @@ class DifferenceScore:
         quantile = stdtrit(self.df, (1 + level) / 2)
         ends = []
         for farthest in (-1.0, 1.0):
-            inside, outside = self.estimate, np.full(len(self.estimate), farthest)
+            inside = self.estimate
+            outside = np.full(len(self.estimate), farthest)
             for _ in range(BISECTIONS):
                 middle = (inside + outside) / 2
                 distance = self.estimate - middle
@@ -235,7 +249,7 @@ class DifferenceScore:
         """Two-sided p of no difference, (R,): at which the interval would end in zero."""
         spread = np.sqrt(self.variance(np.zeros(len(self.estimate))))
         distance = np.abs(self.estimate)
-        # Without an error in either group there is no distance, and nothing to divide it by.
+        # Without an error in either group, the distance and the spread are zero.
         ratio = np.divide(distance, spread, out=np.zeros(len(distance)), where=distance > 0)
         return 2 * stdtr(self.df, -ratio)
 
@@ -248,7 +262,7 @@ def difference_score(
     Args:
         first, second: pairs of one kind of either group.
         errors: how many pairs of each err, (R, 2).
-        level: of the interval whose middle says where errors' correlations are read.
+        level: of the interval at whose middle the correlations of errors are computed.
 
     Returns:
         The score. Its sizes are NaN where a group's pairs are of too few identities.
@@ -274,12 +288,12 @@ def difference_score(
 def settled_size(
     curves: tuple[ErrorCurve, ErrorCurve], rate: np.ndarray, group: int, quantile: float
 ) -> np.ndarray:
-    """As how many independent pairs the pairs of one of two groups count, (R,).
+    """Effective number of the pairs of one of two groups, (R,).
 
-    The correlations of pairs are read where errors are as frequent as the middle of the interval of
-    `rate` (R,) says, as if there were about two more errors and two more others (Agresti & Coull,
-    American Statistician 52 (1998) 119-126). What the middle is depends on the size: this starts
-    from one pair per identity and goes on until both agree.
+    The correlations of pairs are computed at the threshold at which the error rate is the middle of
+    the interval of `rate` (R,): about the rate with two more errors and two more successes (Agresti
+    & Coull, American Statistician 52 (1998) 119-126). The middle depends on the size, and the size
+    on the middle: the iteration starts from one pair per identity.
     """
     size = np.full(len(rate), float(curves[group].design.identities))
     for _ in range(SETTLING_STEPS):
@@ -296,20 +310,21 @@ def interval_middle(rate: np.ndarray, size: np.ndarray, quantile: float) -> np.n
 def effective_sizes(
     curves: tuple[ErrorCurve, ErrorCurve], rate: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As how many independent pairs those of both groups count at a rate (R,), (R,) each.
+    """Effective numbers of pairs of both groups at a rate (R,), (R,) each.
 
-    A correlation of pairs counts by `OTHER_SHARE` from the other group, and not below zero. Where
-    neither group tells, because no threshold but those of no error and of errors alone is near, an
-    identity counts as one pair.
+    The correlation of pairs is the mean of both groups', with the weight `OTHER_SHARE` for the
+    other group, and at least zero. Where neither group has a correlation, because the nearest
+    threshold has no error or errors only, each identity counts as one pair.
     """
     observed = [pair_correlations(curve, rate) for curve in curves]
     known = np.isfinite(observed).any(axis=(0, 1))
     sizes = []
-    for curve, own, other in zip(curves, observed, observed[::-1], strict=True):
+    for curve, of_group, of_other in zip(curves, observed, observed[::-1], strict=True):
         design = curve.design
-        both = (1 - OTHER_SHARE) * own + OTHER_SHARE * other
-        # What one group does not tell the other one does.
-        correlation = np.where(np.isnan(own), other, np.where(np.isnan(other), own, both))
+        mean = (1 - OTHER_SHARE) * of_group + OTHER_SHARE * of_other
+        # Where one group has no correlation, that of the other is taken.
+        correlation = np.where(np.isnan(of_other), of_group, mean)
+        correlation = np.where(np.isnan(of_group), of_other, correlation)
         same, shared = np.fmax(correlation, 0)
         pairs = design.total + same * design.same_dyad + shared * design.one_identity
         size = design.total**2 / (design.inflation * pairs)
@@ -320,8 +335,8 @@ def effective_sizes(
 def pair_correlations(curve: ErrorCurve, rate: np.ndarray) -> np.ndarray:
     """Correlations of the errors of two pairs of one group at a rate (R,), (2, R).
 
-    Of two pairs of one dyad, then of two whose dyads have one identity in common. NaN where there
-    are no such pairs, or where none or all of the pairs err.
+    The first row is of two pairs of one dyad, the second of two whose dyads have one identity in
+    common. NaN where there are no such pairs, or where none or all of the pairs err.
     """
     design = curve.design
     errors = curve.nearest(rate)
@@ -343,6 +358,7 @@ def restricted_rates(
     """
     ratio = size[:, 0] / size[:, 1]
     first, second = rate.T
+    # Coefficients of the cubic equation in the second rate.
     cubic = 1 + ratio
     square = -(1 + ratio + second + ratio * first + difference * (ratio + 2))
     linear = difference**2 + difference * (2 * second + ratio + 1) + second + ratio * first
@@ -351,8 +367,8 @@ def restricted_rates(
     half = shift**3 - square * linear / (6 * cubic**2) + constant / (2 * cubic)
     radius = np.sqrt(np.maximum(shift**2 - linear / (3 * cubic), 0))
     radius = np.where(half < 0, -radius, radius)
-    turned = np.divide(half, radius**3, out=np.ones(len(half)), where=radius != 0)
-    angle = (np.pi + np.arccos(turned.clip(-1, 1))) / 3
+    cosine = np.divide(half, radius**3, out=np.ones(len(half)), where=radius != 0)
+    angle = (np.pi + np.arccos(cosine.clip(-1, 1))) / 3
     best = 2 * radius * np.cos(angle) - shift
     best = best.clip(np.maximum(difference, 0), 1 + np.minimum(difference, 0))
     return best - difference, best

@@ -1,22 +1,22 @@
-"""The 17 images of a prototype, which of them the study compares, and what is said of the pairs.
+"""The 17 images of a prototype, the pairs that the study compares, and the ratings of the pairs.
 
 Every prototype has 17 images in consecutive rows, itself first and then four steps each of pose,
 light, expression and age, in the order of `STEPS`: image row = 17 · prototype + variant (Liang et
-al. 2023, 3.2, 3.4). Pose and light are the renderer's own parameters, as pose is EG3D's; expression
-and age are walked in latent space. `variants` asks codes alone, so any generator can make them.
+al. 2023, 3.2, 3.4). Pose and light are parameters of the renderer (EG3D has pose, but no light);
+expression and age change along directions of the latent space. `variants` works with latent codes
+only, so any generator can make the images.
 
 Nine raters place a pair on five points, 0 "likely same" ... 4 "likely different". The paper drops
 the two highest and the two lowest and averages the other five: the Human Consensus Identity
-Confidence (4.1.1). Steps are interventions on one prototype, all else held fixed, so differences
-within prototypes are effects. Prototypes made from one seed share most of a face: the seed is the
-unit (Fig 5).
+Confidence (4.1.1). Steps are interventions on one prototype that hold everything else fixed, so
+differences within prototypes are effects. Prototypes made from one seed share most of a face, so
+the seed is the unit of inference (Fig 5).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,7 @@ from scipy.special import stdtrit
 
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_range, refuse
-
-if TYPE_CHECKING:
-    pass
+from faceaudit.utils.errors import InputError
 
 STEPS: Mapping[str, tuple] = {
     "pose": (-30, -15, 15, 30),  # degrees of yaw
@@ -37,34 +35,39 @@ STEPS: Mapping[str, tuple] = {
 }
 """Attribute → its steps from the prototype."""
 RELATIONS = ("same seed, same group", "other seed, same group", "other seed, other group")
-"""Of the two people of a pair."""
-ATTRIBUTES: tuple[str, ...] = tuple(STEPS)
-"""What is varied, one at a time."""
+"""Relations between the two people of a pair."""
+VARIED_ATTRIBUTES: tuple[str, ...] = tuple(STEPS)
+"""The attributes that are varied, one at a time."""
 IMAGES_EACH = 1 + sum(map(len, STEPS.values()))
 """Images of a prototype: itself and its variants."""
 OTHERS = 3
-"""Other prototypes that each is compared with, as in the paper."""
+"""How many other prototypes each prototype is compared with, as in the paper."""
 LIGHTS = {"up": (0.0, 60.0), "down": (0.0, -40.0), "left": (-65.0, 10.0), "right": (65.0, 10.0)}
-"""Azimuth and elevation, in degrees, of the light that comes from there."""
+"""Direction of light → its azimuth and elevation, in degrees."""
 WALKED: Mapping[str, str] = {"expression": "smiling", "age": "age"}
-"""What is walked in latent space → the score that says how far."""
+"""Attribute that changes along a latent direction → the score that `walk_to_score` raises."""
 STEPS_TO_TARGET = 2
-WALK, LONGEST = 0.05, 8.0
-"""One step of the walk to a target, and how far it looks, in units of the direction's step."""
+"""Steps of `STEPS` at which the score reaches its target."""
+WALK_STEP = 0.05
+"""Length of one step of the walk to a target, in units of the direction."""
+LONGEST_WALK = 8.0
+"""Where the walk to a target ends, in units of the direction."""
 HIGHEST = 4
 """The rating "likely different"."""
-PROTOTYPE, ALL = "prototype", "all"
+PROTOTYPE = "prototype"
+ALL = "all"
+"""The group of all groups together."""
 
-_STEPS = [(name, str(step)) for name, steps in STEPS.items() for step in steps]
-_VARIANTS = pd.DataFrame([(PROTOTYPE, "0"), *_STEPS], columns=["attribute", "step"])
+_VARIANT_STEPS = [(name, str(step)) for name, steps in STEPS.items() for step in steps]
+_VARIANTS = pd.DataFrame([(PROTOTYPE, "0"), *_VARIANT_STEPS], columns=["attribute", "step"])
 _VARIANTS["variant"] = range(IMAGES_EACH)
 # The prototype is the middle of each of the four sequences of five (paper, section 3.2).
-_MIDDLES = pd.DataFrame({"attribute": ATTRIBUTES, "step": "0", "variant": 0})
+_MIDDLES = pd.DataFrame({"attribute": VARIED_ATTRIBUTES, "step": "0", "variant": 0})
 _SEQUENCES = pd.concat([_MIDDLES, _VARIANTS[1:]]).sort_values(
-    "attribute", key=lambda names: names.map(ATTRIBUTES.index), kind="stable"
+    "attribute", key=lambda names: names.map(VARIED_ATTRIBUTES.index), kind="stable"
 )
-_COLUMNS = ["first", "second", "kind", "group", "attribute", "step"]
-_COLUMNS += [f"{what}_{side}" for what in ("seed", "prototype") for side in ("first", "second")]
+_PAIR_COLUMNS = ["first", "second", "kind", "group", "attribute", "step"]
+_PAIR_COLUMNS += ["seed_first", "seed_second", "prototype_first", "prototype_second"]
 
 
 # --- images
@@ -87,7 +90,7 @@ def image_index(prototypes: pd.DataFrame) -> pd.DataFrame:
 def walk_to_score(
     codes: ArrayLike, direction: ArrayLike, score: Callable[[np.ndarray], ArrayLike], target: float
 ) -> np.ndarray:
-    """How far to move along a direction until faces score a target: the paper's d.
+    """Distance along a direction at which the score of faces reaches a target: the paper's d.
 
     "Move along the normal vector with a small step size until a certain score is predicted" (Liang
     et al. 2023, section 3.2).
@@ -95,17 +98,20 @@ def walk_to_score(
     Args:
         codes: latents (n, D).
         direction: (D,).
-        score: codes (m, D) → (m,) in [0, 1], what a model says of the faces, or the truth.
+        score: codes (m, D) → (m,) in [0, 1], the faces' scores by a model, or the true ones.
         target: in [0, 1].
 
     Returns:
-        (n,) in units of the direction, NaN of faces that do not reach the target within `LONGEST`.
+        (n,) in units of the direction, NaN for faces that do not reach the target within
+        `LONGEST_WALK`.
     """
-    codes, direction = (np.asarray(one, dtype=np.float64) for one in (codes, direction))
-    distance, walking = np.zeros(len(codes)), np.arange(len(codes))
+    codes = np.asarray(codes, dtype=np.float64)
+    direction = np.asarray(direction, dtype=np.float64)
+    distance = np.zeros(len(codes))
+    walking = np.arange(len(codes))
     while len(walking):
-        distance[walking] += WALK
-        distance[walking[distance[walking] > LONGEST]] = np.nan
+        distance[walking] += WALK_STEP
+        distance[walking[distance[walking] > LONGEST_WALK]] = np.nan
         walking = walking[~np.isnan(distance[walking])]
         if len(walking):
             reached = np.asarray(score(codes[walking] + distance[walking, None] * direction))
@@ -116,12 +122,12 @@ def walk_to_score(
 def variants(
     codes: ArrayLike, directions: Mapping[str, ArrayLike], reach: Mapping[str, ArrayLike]
 ) -> list[tuple[np.ndarray, dict[str, float]]]:
-    """What the 17 images of all prototypes are made of, with any generator.
+    """Latent codes and scene parameters of the 17 images of all prototypes.
 
     Args:
         codes: latents (n, D) of the prototypes.
-        directions: "expression" and "age" → (D,), along which to step.
-        reach: of the same, the distances (n,) of two steps, as of `walk_to_score`.
+        directions: "expression" and "age" → direction (D,).
+        reach: "expression" and "age" → length (n,) of two steps, as of `walk_to_score`.
 
     Returns:
         Codes (n, D) float64 and scene parameters of each image: the prototype, then the variants in
@@ -131,11 +137,12 @@ def variants(
         ValueError: a distance that is NaN, naming its row.
     """
     codes = np.asarray(codes, dtype=np.float64)
-    made = [(codes, {})]
-    made += [(codes, {"yaw": yaw}) for yaw in STEPS["pose"]]
-    for azimuth, elevation in (LIGHTS[name] for name in STEPS["light"]):
+    images = [(codes, {})]
+    images += [(codes, {"yaw": yaw}) for yaw in STEPS["pose"]]
+    for name in STEPS["light"]:
+        azimuth, elevation = LIGHTS[name]
         scene = {"light_azimuth": azimuth, "light_elevation": elevation, "light_power": 0.7}
-        made.append((codes, scene))
+        images.append((codes, scene))
     for attribute in WALKED:
         far = np.asarray(reach[attribute])
         refuse(
@@ -146,8 +153,8 @@ def variants(
         )
         direction = np.asarray(directions[attribute], dtype=np.float64)
         for step in STEPS[attribute]:
-            made.append((codes + step * (far / STEPS_TO_TARGET)[:, None] * direction, {}))
-    return made
+            images.append((codes + step * (far / STEPS_TO_TARGET)[:, None] * direction, {}))
+    return images
 
 
 # --- pairs
@@ -169,7 +176,7 @@ def image_pairs(prototypes: pd.DataFrame, paper: bool = False, *, seed: int) -> 
             another prototype is repeated four times. The others are drawn at random for each
             prototype, without the ring. By default a prototype has 16 positives and 51 negatives,
             all different.
-        seed: of the order of the ring, and of what is drawn.
+        seed: of the order of the ring, and of the partners that are drawn.
 
     Returns:
         Columns first, second (rows of the images; first is a prototype), kind ("positive",
@@ -179,11 +186,17 @@ def image_pairs(prototypes: pd.DataFrame, paper: bool = False, *, seed: int) -> 
     Raises:
         ValueError: a group of too few prototypes for pairs that differ.
     """
-    partners = _drawn_partners if paper else _ring_partners
-    own, (first, second) = np.arange(len(prototypes)), partners(prototypes, seed)
-    same, other = (_SEQUENCES, _SEQUENCES) if paper else (_VARIANTS[1:], _VARIANTS)
-    positive = _expand(prototypes, own, own, same, "positive")
-    negative = _expand(prototypes, first, second, other, "negative")
+    if paper:
+        first, second = _drawn_partners(prototypes, seed)
+        positive_variants = _SEQUENCES
+        negative_variants = _SEQUENCES
+    else:
+        first, second = _ring_partners(prototypes, seed)
+        positive_variants = _VARIANTS[1:]
+        negative_variants = _VARIANTS
+    rows = np.arange(len(prototypes))
+    positive = _expand(prototypes, rows, rows, positive_variants, "positive")
+    negative = _expand(prototypes, first, second, negative_variants, "negative")
     return pd.concat([positive, negative], ignore_index=True)
 
 
@@ -225,10 +238,17 @@ def _ring_places(prototypes: pd.DataFrame, seed: int) -> np.ndarray:
 
 
 def _require_partners(prototypes: pd.DataFrame) -> None:
-    sizes, least = prototypes["group"].value_counts(), 2 * OTHERS + 1
+    """Raise InputError where a group has too few prototypes for pairs that differ."""
+    sizes = prototypes["group"].value_counts()
     # In a smaller ring two seeds would choose each other.
+    least = 2 * OTHERS + 1
     if sizes.min() < least:
-        raise ValueError(f"group {sizes.idxmin()!r} has fewer than {least} prototypes")
+        raise InputError(
+            f"group {sizes.idxmin()!r} has fewer than {least} prototypes",
+            field=f"group {sizes.idxmin()!r}",
+            found=int(sizes.min()),
+            expected=f"at least {least} prototypes",
+        )
 
 
 def _ring_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -245,25 +265,43 @@ def _ring_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.
 def _drawn_partners(prototypes: pd.DataFrame, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Rows of prototypes and of others of their group, drawn for each without replacement."""
     _require_partners(prototypes)
-    rows, group = np.arange(len(prototypes)), prototypes["group"].to_numpy()
+    rows = np.arange(len(prototypes))
+    group = prototypes["group"].to_numpy()
     draws = seeding.uniforms(seed, "identities: drawn pairs", rows, len(rows))
     draws[(group[:, None] != group) | np.eye(len(rows), dtype=bool)] = 1
     return rows.repeat(OTHERS), draws.argsort(axis=1)[:, :OTHERS].ravel()
 
 
-def _expand(prototypes: pd.DataFrame, first, second, others: pd.DataFrame, kind) -> pd.DataFrame:
-    """Each pair of prototypes times the variants of the second."""
+def _expand(
+    prototypes: pd.DataFrame,
+    first: np.ndarray,
+    second: np.ndarray,
+    variants: pd.DataFrame,
+    kind: str,
+) -> pd.DataFrame:
+    """Pair each first prototype with the variants of its second one.
+
+    Args:
+        prototypes: one row per prototype.
+        first: rows of prototypes, (k,).
+        second: rows of prototypes, (k,).
+        variants: rows of `_VARIANTS`.
+        kind: of the pairs.
+
+    Returns:
+        Columns as of `image_pairs`, k times as many rows as `variants`.
+    """
     ends = pd.DataFrame({"prototype_first": first, "prototype_second": second})
-    frame = ends.merge(others, how="cross").assign(kind=kind)
+    frame = ends.merge(variants, how="cross").assign(kind=kind)
     frame["first"] = frame["prototype_first"] * IMAGES_EACH
     frame["second"] = frame["prototype_second"] * IMAGES_EACH + frame["variant"]
     frame["group"] = prototypes["group"].to_numpy()[frame["prototype_first"]]
     for side in ("first", "second"):
         frame[f"seed_{side}"] = prototypes["seed"].to_numpy()[frame[f"prototype_{side}"]]
-    return frame[_COLUMNS]
+    return frame[_PAIR_COLUMNS]
 
 
-# --- what people and recognisers say of pairs
+# --- ratings and similarities of pairs
 
 
 def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
@@ -285,8 +323,8 @@ def hcic(ratings: ArrayLike, n_low: int = 2, n_high: int = 2) -> np.ndarray:
         >>> verification.hcic([[0, 0, 0, 1, 1, 2, 2, 4, 4]]).tolist()
         [0.3]
     """
-    total, kept = _kept_sum(ratings, n_low, n_high)
-    return total / (HIGHEST * kept)
+    total, count = _trimmed_sum(ratings, n_low, n_high)
+    return total / (HIGHEST * count)
 
 
 def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> np.ndarray:
@@ -308,18 +346,23 @@ def is_match(ratings: ArrayLike, t: float, n_low: int = 2, n_high: int = 2) -> n
         ValueError: as `hcic`, and for a `t` outside of [0, 1].
     """
     check_range("t", t, 0, 1)
-    total, kept = _kept_sum(ratings, n_low, n_high)
-    return total <= int(Fraction(str(t)) * HIGHEST * kept)
+    total, count = _trimmed_sum(ratings, n_low, n_high)
+    return total <= int(Fraction(str(t)) * HIGHEST * count)
 
 
-def _kept_sum(ratings: ArrayLike, n_low: int, n_high: int) -> tuple[np.ndarray, int]:
-    """Sum of the ratings that are kept, int64 (n,), and how many these are."""
+def _trimmed_sum(ratings: ArrayLike, n_low: int, n_high: int) -> tuple[np.ndarray, int]:
+    """Sum of the ratings without the lowest and the highest, int64 (n,), and how many remain."""
     ratings = np.asarray(ratings)
     expected = f"a whole number from 0 (likely same) to {HIGHEST} (likely different)"
     refuse(~np.isin(ratings, np.arange(HIGHEST + 1)), ratings, "ratings", expected)
     stop = ratings.shape[1] - n_high
     if stop <= n_low:
-        raise ValueError(f"of {ratings.shape[1]} ratings none is left without {n_low} and {n_high}")
+        raise InputError(
+            f"of {ratings.shape[1]} ratings none is left without {n_low} and {n_high}",
+            field="ratings",
+            found=ratings.shape[1],
+            expected=f"more than {n_low + n_high} ratings of each pair",
+        )
     return np.sort(ratings.astype(np.int64))[:, n_low:stop].sum(axis=1), stop - n_low
 
 
@@ -328,17 +371,19 @@ def over_seeds(values: pd.Series, by: Sequence[str]) -> pd.DataFrame:
 
     Args:
         values: (n,) at most one per seed in each cell; missing ones do not count.
-        by: levels of the index that tell the cells; whatever else is in it tells the seeds.
+        by: levels of the index that define the cells; its other levels define the seeds.
 
     Returns:
         Index `by`, in order of appearance; columns estimate, low, high (NaN of a single seed) and
         seeds.
     """
     cells = values.dropna().groupby(list(by), sort=False, observed=True)
-    mean, seeds = cells.mean(), cells.size()
-    half = stdtrit(seeds - 1, 0.975) * cells.sem()
-    ends = {"low": mean - half, "high": mean + half}
-    return pd.DataFrame({"estimate": mean, **ends, "seeds": seeds})
+    mean = cells.mean()
+    seeds = cells.size()
+    margin = stdtrit(seeds - 1, 0.975) * cells.sem()
+    return pd.DataFrame(
+        {"estimate": mean, "low": mean - margin, "high": mean + margin, "seeds": seeds}
+    )
 
 
 def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
@@ -364,14 +409,14 @@ def step_effects(frame: pd.DataFrame) -> pd.DataFrame:
     rows = frame[[*cell, "step", "similarity"]].assign(number=number)[number != 0]
     steps = rows[["attribute", "step", "number"]].drop_duplicates().astype({"step": object})
     steps = steps.sort_values("number", key=abs)
-    # Directions have no side, and so nothing nearer.
+    # Directions have no side, so no other step is nearer to the prototype.
     side = [steps["attribute"], np.sign(steps["number"])]
     steps["reference"] = steps.groupby(side)["step"].shift().fillna(PROTOTYPE)
     rows = rows.astype({"step": object}).merge(steps, on=["attribute", "step", "number"])
     known = rows.set_index([*cell, "step"])["similarity"]
     nearer = known.reindex(pd.MultiIndex.from_frame(rows[[*cell, "reference"]])).to_numpy()
-    own = rows["reference"] == PROTOTYPE
-    rows["estimate"] = rows["similarity"] - np.where(own, 1.0, nearer)
+    is_nearest = rows["reference"] == PROTOTYPE
+    rows["estimate"] = rows["similarity"] - np.where(is_nearest, 1.0, nearer)
     groups = [*map(str, pd.Categorical(frame["group"]).categories), ALL]
     both = pd.concat([rows.astype({"group": str}), rows.assign(group=ALL)])
     both["group"] = pd.Categorical(both["group"], groups)

@@ -135,7 +135,9 @@ def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndar
     code = made_by(Path(pictures.__file__), packages=())
     key = image_cache.content_key(content, size=size, pillow=PIL.__version__, code=code)
     make, shape = partial(_squares, size=size), (3, size, size)
-    return image_cache.fill(path, files, make, shape, key=key, chunk=CHUNK, share=_shared)
+    return image_cache.fill_image_store(
+        path, files, make, shape, key=key, chunk=CHUNK, share=_shared
+    )
 
 
 def _squares(files: np.ndarray, size: int) -> np.ndarray:

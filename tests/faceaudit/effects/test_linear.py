@@ -48,7 +48,8 @@ def test_the_sandwich_is_that_of_the_textbook(portraits):
     bread = np.linalg.inv(X.T @ X)
     slope = bread @ X.T @ error
     scores = pd.DataFrame(X * (error - X @ slope)[:, None]).groupby(portraits["item"]).sum()
-    n, G = len(X), len(scores)
+    n = len(X)
+    G = len(scores)
     variance = G / (G - 1) * (n - 1) / (n - 2) * bread @ scores.T.to_numpy() @ scores @ bread
     found = effects.linear_effects(portraits, "error", ["long"], cluster="item").loc["long"]
     half = (found["high"] - found["low"]) / 2

@@ -30,7 +30,10 @@ from faceworld.scorecard import truth
 
 
 def test_tango_limits_are_where_the_score_test_turns():
-    worse, better, n, z = 12, 2, 50, norm.ppf(0.975)
+    worse = 12
+    better = 2
+    n = 50
+    z = norm.ppf(0.975)
 
     def score(delta):
         def loss(risk):  # of the restricted likelihood, as a function of P(better)
@@ -52,7 +55,8 @@ def test_tango_limits_are_where_the_score_test_turns():
 )
 def test_coverage_at_400_pairs_is_exact_enough(worse, better):
     """The exact coverage, summed over all tables: at least 93 % with 1 to 10 % discordant."""
-    n, z = 400, norm.ppf(0.975)
+    n = 400
+    z = norm.ppf(0.975)
     limits = cache(lambda b, c: paired_interval(b, c, n, z))
     covered = 0.0
     for b in range(int(binom.ppf(1e-6, n, worse)), int(binom.ppf(1 - 1e-6, n, worse)) + 1):
@@ -116,7 +120,9 @@ def test_the_average_is_close_to_the_t_test_of_transect_means():
 
 
 def test_coverage_of_the_average_with_dependent_rare_errors():
-    base, effect, hits = 0.03, 0.02, []
+    base = 0.03
+    effect = 0.02
+    hits = []
     for seed in range(250):
         frame = transect_frame(
             100, lambda skin, hair, gender: base + effect * skin, seed, dependence=0.5
@@ -189,10 +195,13 @@ def test_bounds_are_the_extremes_over_all_errors_of_the_dropped():
 
 
 def test_bounds_always_hold_what_pruning_hid_and_intervals_cover_the_effect():
-    held, covered, misled = [], [], []
+    held = []
+    covered = []
+    misled = []
     for seed in range(12):
         table = pruning_bounds(pruned_audit(150, seed, 0.95, selective=True), *ARGUMENTS)
-        worst, everything = table.loc["worst case"], table.loc["all"]["estimate"]
+        worst = table.loc["worst case"]
+        everything = table.loc["all"]["estimate"]
         held += (everything >= worst["lower"]).tolist() + (everything <= worst["upper"]).tolist()
         truth = np.array([0.0, 0.2])
         covered += ((worst["low"] <= truth) & (truth <= worst["high"])).tolist()

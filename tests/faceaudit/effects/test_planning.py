@@ -26,7 +26,9 @@ def test_the_printed_examples():
 
 
 def test_the_printed_formula_is_a_paired_test_of_effective_pairs():
-    transects, difference, base = 3000, 0.02, 0.05
+    transects = 3000
+    difference = 0.02
+    base = 0.05
     single = 2 * 0.05 * 0.95 + 0.02 * (1 - 2 * base) - 2 * 0.1 * np.sqrt(0.05 * 0.95 * 0.07 * 0.93)
     effect = difference / np.sqrt(single - difference**2)
     reference = TTestPower().power(effect, transects, 0.05, alternative="two-sided")
@@ -66,10 +68,15 @@ def test_transects_needed_are_the_fewest(pairs):
 
 
 def test_power_of_a_single_cell_sums_over_what_mcnemars_test_rejects():
-    transects, difference, base, within, retention = 40, 0.1, 0.1, 0.2, 0.9
+    transects = 40
+    difference = 0.1
+    base = 0.1
+    within = 0.2
+    retention = 0.9
     p1 = base + difference
     both = within * np.sqrt(base * (1 - base) * p1 * (1 - p1)) + base * p1
-    worse, better = (p1 - both) * retention**2, (base - both) * retention**2
+    worse = (p1 - both) * retention**2
+    better = (base - both) * retention**2
     share = worse / (worse + better)
     expected = sum(
         binom.pmf(n, transects, worse + better) * binom.pmf(k, n, share)
@@ -89,7 +96,9 @@ def test_attenuation_at_the_median_is_an_arcsine(reliability):
 
 @pytest.mark.parametrize("prevalence", [0.5, 0.2, 0.8])
 def test_attenuation_of_simulated_scores(prevalence):
-    rng, n, reliability = np.random.default_rng(0), 400_000, 0.686
+    rng = np.random.default_rng(0)
+    n = 400_000
+    reliability = 0.686
     true = rng.standard_normal(n)
     seen = np.sqrt(reliability) * true + np.sqrt(1 - reliability) * rng.standard_normal(n)
     high = true > np.quantile(true, 1 - prevalence)
@@ -109,7 +118,9 @@ def test_label_noise_counts_majorities(raters):
 
 
 def test_noisy_design_of_simulated_labels():
-    rng, n, noise = np.random.default_rng(0), 400_000, 0.1
+    rng = np.random.default_rng(0)
+    n = 400_000
+    noise = 0.1
     shared = rng.random((n, 1)) < 0.5
     draws = np.where(shared, rng.random((n, 1)), rng.random((n, 2)))
     error = draws < [0.1, 0.2]
@@ -125,7 +136,9 @@ def test_noisy_design_of_simulated_labels():
 
 
 def test_noisy_pair_correlation_of_simulated_labels():
-    rng, n, noise = np.random.default_rng(0), 400_000, 0.1
+    rng = np.random.default_rng(0)
+    n = 400_000
+    noise = 0.1
     worse = rng.random((n, 1, 1)) < 0.3  # transects with a larger effect
     risk = np.where(worse, [0.1, 0.5], [0.1, 0.1])
     error = rng.random((n, 2, 2)) < risk
@@ -158,13 +171,17 @@ def binary_correlation(p0, p1, latent):
 
 @pytest.mark.parametrize("retention", [1.0, 2 / 3])
 def test_chances_are_those_of_images_drawn_one_by_one(retention):
-    across, p0, p1, n = 0.525, 0.05, 0.07, 400_000
+    across = 0.525
+    p0 = 0.05
+    p1 = 0.07
+    n = 400_000
     within = binary_correlation(p0, p1, across)
     types, chance = transect_types(Design(p1 - p0, p0, within, retention))
     rng = np.random.default_rng(0)
     low, high = drawn_differences(n, p0, p1, across, across, rng)
     kept = (rng.random((2, n, 4)) < retention).all(axis=0)
-    worse, better = (high & ~low & kept).sum(axis=1), (low & ~high & kept).sum(axis=1)
+    worse = (high & ~low & kept).sum(axis=1)
+    better = (low & ~high & kept).sum(axis=1)
     drawn = np.column_stack([kept.sum(axis=1), worse, better])
     share = np.array([(drawn == kind).all(axis=1).mean() for kind in types])
     assert chance.sum() == pytest.approx(1)
@@ -172,7 +189,9 @@ def test_chances_are_those_of_images_drawn_one_by_one(retention):
 
 
 def test_pair_correlation_is_that_of_the_differences():
-    difference, base, within = 0.03, 0.1, 0.23
+    difference = 0.03
+    base = 0.1
+    within = 0.23
     for wanted in (None, 0.2):
         design = Design(difference, base, within, pair_correlation=wanted)
         types, chance = transect_types(design)

@@ -7,6 +7,7 @@ from simulated import perceived_scores, transect_frame
 
 from faceaudit import effects
 from faceaudit.effects.contrasts import outcome_grid
+from faceaudit.utils.errors import InputError
 
 FRAME = transect_frame(12, lambda skin, hair, gender: 0.3 + 0 * skin, seed=1)
 ODD = FRAME.assign(
@@ -73,3 +74,19 @@ def bounded(kept=True, frame=FRAME):
 def test_what_is_wrong_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "found", "expected"),
+    [
+        (lambda: matched(attribute="three"), "three", [0, 1, 2], "two levels"),
+        (lambda: risks(treatment="three"), "three", [0, 1, 2], "two levels"),
+        (lambda: transported(ODD, cluster="one"), "one", 1, "at least two clusters"),
+        (lambda: effects.power(1.5, PLAN), "transects", 1.5, "a number of at least 2"),
+    ],
+)
+def test_errors_hold_what_is_at_fault(call, field, found, expected):
+    with pytest.raises(InputError) as caught:
+        call()
+    error = caught.value
+    assert (error.field, error.found, error.expected) == (field, found, expected)

@@ -31,6 +31,6 @@ def test_sums_of_resamples_are_those_of_their_weights(kind, monkeypatch):
     values = np.random.default_rng(0).integers(0, 9, (30, 4)).astype(float)
     expected = draw_weights(30, range(11), seed=1, stage="test") @ values
     for held in (2**23, 100, 1):
-        monkeypatch.setattr(resampling, "_WEIGHTS", held)
+        monkeypatch.setattr(resampling, "_WEIGHTS_AT_ONCE", held)
         found = resampled_sums(kind(values), range(11), seed=1, stage="test")
         np.testing.assert_array_equal(found, expected)

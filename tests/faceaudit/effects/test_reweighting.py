@@ -15,10 +15,10 @@ from faceaudit.effects.reweighting import (
     Experiment,
     calibrate_intercept,
     difference_intervals,
-    own_level,
     rate_intervals,
     shifted_level,
     standardise,
+    unshifted_level,
 )
 from faceaudit.effects.verdicts import Z
 
@@ -43,7 +43,8 @@ def experiment(n, seed):
 def population(n, seed, shift=0.0):
     """Dark-skinned women mostly short-haired, as in a PPB-like sample."""
     rng = np.random.default_rng(seed)
-    male, dark = rng.random(n) < 0.5, rng.random(n) < 0.5
+    male = rng.random(n) < 0.5
+    dark = rng.random(n) < 0.5
     long = rng.random(n) < np.where(male, 0.1, np.where(dark, 0.2, 0.8))
     levels = {"skin": dark, "hair": long, "gender": male}
     frame = pd.DataFrame({c: np.take(NAMES[c], v.astype(int)) for c, v in levels.items()})
@@ -60,7 +61,8 @@ def loop_rate(images, target):
 
 
 def test_rates_and_differences_against_loops():
-    frame, target = experiment(60, 0), population(300, 1)
+    frame = experiment(60, 0)
+    target = population(300, 1)
     table = transport(frame, "error", STRATA, target, "transect", ["gender", "skin"])
     groups = [part for _, part in target.groupby(["gender", "skin"])]
     expected = [loop_rate(frame, part) for part in [target, *groups]]
@@ -79,7 +81,8 @@ def test_rates_and_differences_against_loops():
 
 
 def test_missing_strata_are_named_and_bounded():
-    frame, target = experiment(40, 0), population(500, 1)
+    frame = experiment(40, 0)
+    target = population(500, 1)
     seen = frame[~((frame["hair"] == "long") & (frame["gender"] == "male"))]
     table = transport(seen, "error", STRATA, target, "transect", ["gender"])
     table = table.set_index(["kind", "group"])
@@ -102,7 +105,8 @@ def test_missing_strata_are_named_and_bounded():
 
 def test_the_intercept_is_that_of_a_logit_with_an_offset():
     rng = np.random.default_rng(0)
-    rates, n = rng.uniform(0.02, 0.4, 8), rng.integers(5, 60, 8)
+    rates = rng.uniform(0.02, 0.4, 8)
+    n = rng.integers(5, 60, 8)
     errors = rng.binomial(n, expit(logit(rates) + 0.7))
     fit = sm.GLM(
         np.column_stack([errors, n - errors]),
@@ -114,7 +118,8 @@ def test_the_intercept_is_that_of_a_logit_with_an_offset():
 
 
 def test_limits_of_a_ratio_are_where_the_difference_is_just_significant():
-    top, bottom = (0.05, 0.03, 0.07), (0.10, 0.06, 0.14)
+    top = (0.05, 0.03, 0.07)
+    bottom = (0.10, 0.06, 0.14)
     for covariance in (0.0, 1e-4, -1e-4):
         low, high = ratio_interval(top, bottom, covariance)
         assert low < 0.5 < high
@@ -124,7 +129,8 @@ def test_limits_of_a_ratio_are_where_the_difference_is_just_significant():
     assert ratio_interval(top, (0.10, -0.01, 0.21)) == (-np.inf, np.inf)
 
 
-FIRST, SECOND = np.array([0]), np.array([1])
+FIRST = np.array([0])
+SECOND = np.array([1])
 MIX = np.array([[0.6, 0.4, 0.0], [0.1, 0.0, 0.9]])
 
 
@@ -145,7 +151,7 @@ def draw_labels(rng, n, risks, mix):
 def level_of(experiment, faces=None):
     rates = experiment.rates
     if faces is None:
-        return own_level(rates)
+        return unshifted_level(rates)
     stratum, error = faces
     n = np.bincount(stratum, minlength=len(rates))
     return shifted_level(rates, calibrate_intercept(rates, n, error.sum()), stratum, error)
@@ -172,7 +178,8 @@ def jackknife(risks):
 
 @pytest.mark.parametrize("labelled", [False, True])
 def test_covariances_are_those_of_a_jackknife(labelled):
-    rng, true = np.random.default_rng(3), np.array([0.3, 0.2, 0.4])
+    rng = np.random.default_rng(3)
+    true = np.array([0.3, 0.2, 0.4])
     # Several images in one stratum each: ties make variances larger than the least that is taken.
     whole = draw(rng, 300, true, together=0.5, kept=0.8, each=4)
     one = np.arange(300)[:, None] % 3 == np.arange(3)
@@ -181,12 +188,12 @@ def test_covariances_are_those_of_a_jackknife(labelled):
     faces = draw_labels(rng, 200, harder, np.array([0.4, 0.2, 0.4])) if labelled else None
     found = standardise(MIX, experiment, level_of(experiment, faces))
     by_cluster, by_face = risks_without(experiment, faces)
-    np.testing.assert_allclose(found.own, jackknife(by_cluster), rtol=0.03)
+    np.testing.assert_allclose(found.cluster_covariance, jackknife(by_cluster), rtol=0.03)
     if labelled:
-        np.testing.assert_allclose(found.added, jackknife(by_face), rtol=0.03)
+        np.testing.assert_allclose(found.face_covariance, jackknife(by_face), rtol=0.03)
     else:
-        assert not found.added.any()
-    variance = np.diag(found.own + found.added)
+        assert not found.face_covariance.any()
+    variance = np.diag(found.cluster_covariance + found.face_covariance)
     np.testing.assert_allclose(found.size, found.risk * (1 - found.risk) / variance)
 
 
@@ -215,10 +222,12 @@ def test_independent_images_of_two_strata_have_newcombes_interval():
 
 def coverage(rng, repetitions, clusters, labelled):
     """Share of intervals that hold the truth: two rates, then their difference."""
-    risks, mix = np.array([0.01, 0.05, 0.04]), np.array([[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]])
+    risks = np.array([0.01, 0.05, 0.04])
+    mix = np.array([[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]])
     easier = expit(logit(risks) - 0.6 * labelled)
     truth = mix @ easier
-    truth, inside = np.append(truth, truth[0] - truth[1]), []
+    truth = np.append(truth, truth[0] - truth[1])
+    inside = []
     for _ in range(repetitions):
         experiment = draw(rng, clusters, risks, together=0.6)
         faces = draw_labels(rng, 300, easier, mix.mean(axis=0)) if labelled else None

@@ -55,7 +55,8 @@ def test_within_is_two_one_sided_tests_at_five_percent():
     seen = set()
     for shift in np.linspace(0, 0.3, 40):
         sample = DescrStatsW(rng.normal(shift, 1, 400))
-        wide, narrow = sample.tconfint_mean(0.05), sample.tconfint_mean(0.10)
+        wide = sample.tconfint_mean(0.05)
+        narrow = sample.tconfint_mean(0.10)
         p = sample.ttost_mean(-0.2, 0.2)[0]
         assert (verdict(*wide, *narrow, 0.2) == "within") == (p < 0.05)
         seen.add(p < 0.05)
@@ -73,10 +74,13 @@ def test_detectable_effect_has_the_stated_power():
 
 
 def test_a_difference_of_paired_proportions_is_bonett_and_price():
-    worse, better, n = 12, 5, 80
+    worse = 12
+    better = 5
+    n = 80
     values = np.repeat([1, -1, 0], [worse, better, n - worse - better])
     table = max_t_intervals(pd.DataFrame(values), 1, n_boot=100, seed=1)
-    p12, p21 = (worse + 1) / (n + 2), (better + 1) / (n + 2)
+    p12 = (worse + 1) / (n + 2)
+    p21 = (better + 1) / (n + 2)
     se = np.sqrt((p12 + p21 - (p12 - p21) ** 2) / (n + 2))
     assert table["se"].item() == pytest.approx(se)
     assert table[["low", "high"]].mean(axis=1).item() == pytest.approx(p12 - p21)
@@ -97,8 +101,10 @@ def test_the_reach_is_that_of_the_correlated_normal(correlation):
 
 def test_the_family_holds_together_where_errors_are_rare():
     """Nine contrasts of 300 transects, errors of 1 to 8 %: all hold in 95 % of 150 audits."""
-    rng, audits = np.random.default_rng(3), 150
-    worse, better = np.linspace(0.01, 0.08, 9), np.linspace(0.03, 0.01, 9)
+    rng = np.random.default_rng(3)
+    audits = 150
+    worse = np.linspace(0.01, 0.08, 9)
+    better = np.linspace(0.03, 0.01, 9)
     held = []
     for seed in range(audits):
         shared = rng.random((300, 1)) * 0.5 + rng.random((300, 9)) * 0.5
@@ -116,7 +122,8 @@ ERRORS = np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
 
 def by_brute_force(estimate, covariance):
     """Posterior means and standard deviations from a grid of μ and τ under flat priors."""
-    cells, total = len(estimate), 0.0
+    cells = len(estimate)
+    total = 0.0
     first, second = np.zeros((2, cells))
     # Of few cells τ has a long tail, which a grid that grows by steps reaches, and μ follows τ.
     edges = np.sinh(np.linspace(0, 9, 601))
@@ -233,6 +240,8 @@ def test_gamma_is_missing_where_nothing_is_rejected():
 
 def test_no_hidden_bias_within_gamma_makes_false_findings():
     """A hidden attribute that favours one image of each pair by Γ: the bound holds."""
-    rng, n, gamma = np.random.default_rng(0), 60, 2.0
+    rng = np.random.default_rng(0)
+    n = 60
+    gamma = 2.0
     b = rng.binomial(n, gamma / (1 + gamma), size=20_000)
     assert np.mean(np.nan_to_num(rosenbaum_gamma(b, n - b)) >= gamma) <= 0.05

@@ -11,7 +11,8 @@ from faceaudit.generators.image_cache import synthesize_to_store
 class Grey:
     """Images of one grey each, which is the code."""
 
-    latent_dim, size = 1, 4
+    latent_dim = 1
+    size = 4
 
     def __init__(self, card=None, size=4):
         self.device, self.card, self.size = torch.device("cpu"), card or {}, size

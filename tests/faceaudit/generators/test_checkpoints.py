@@ -18,6 +18,7 @@ from faceaudit.generators import load_checkpoint
 from faceaudit.generators.checkpoints import rosinality_names
 from faceaudit.generators.convert import main, write_converted
 from faceaudit.generators.image_cache import synthesize_to_store
+from faceaudit.utils.errors import InputError
 from faceworld import load_generator
 
 LICENCE = "non-commercial, of the authors"
@@ -34,7 +35,8 @@ def official(generator: object, protocol: int = 4, discriminator: object = None)
 
 
 def assert_weights(network, expected) -> None:
-    expected, found = made.persistent(expected), network.state_dict()
+    expected = made.persistent(expected)
+    found = network.state_dict()
     assert found.keys() == expected.keys()
     for name, values in found.items():
         assert values.dtype == torch.float32
@@ -140,9 +142,11 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_conversion_is_equal_bit_for_bit(tmp_path, name):
-    path, converted = write(tmp_path, FILES[name](), name), tmp_path / "converted.safetensors"
+    path = write(tmp_path, FILES[name](), name)
+    converted = tmp_path / "converted.safetensors"
     card = write_converted(path, converted, LICENCE, psi=0.7)
-    found, again = load_checkpoint(path), load_checkpoint(converted)
+    found = load_checkpoint(path)
+    again = load_checkpoint(converted)
     assert (again.kind, again.config) == (found.kind, found.config)
     for weight, values in found.state_dict().items():
         assert torch.equal(again.state_dict()[weight], values)
@@ -298,7 +302,8 @@ def test_what_is_refused(tmp_path, found):
 
 
 def test_the_command_converts_and_says_what_it_cannot(tmp_path, capsys):
-    source, target = tmp_path / "ada.pkl", tmp_path / "ada.safetensors"
+    source = tmp_path / "ada.pkl"
+    target = tmp_path / "ada.safetensors"
     with pytest.raises(SystemExit, match="ada.pkl: expected a trained generator, found no such"):
         main([str(source), str(target), "--licence", LICENCE])
     write(tmp_path, FILES["ada.pkl"](), "ada.pkl")
@@ -309,3 +314,13 @@ def test_the_command_converts_and_says_what_it_cannot(tmp_path, capsys):
     for other, licence, psi in (("a.onnx", "x", 1), ("a.safetensors", " ", 1), (source, "x", 1)):
         with pytest.raises(ValueError):
             write_converted(source, tmp_path / other, licence, psi)
+
+
+def test_errors_hold_the_file_and_what_it_was_found_to_be(tmp_path):
+    path = write(tmp_path, official(made.ada()))
+    with pytest.raises(InputError) as caught:
+        load_checkpoint(path, "eg3d")
+    error = caught.value
+    assert error.field == str(path)
+    assert error.found == "a network of the kind stylegan2, not eg3d"
+    assert error.expected == "a trained generator"

@@ -7,7 +7,7 @@ import slow_style_networks as slow
 import torch
 
 from faceaudit.generators import StyleGenerator, eg3d, stylegan2
-from faceaudit.generators.eg3d import EG3D, Config
+from faceaudit.generators.eg3d import EG3D, EG3DConfig
 from faceaudit.utils import seeding
 
 OPTIONS = {
@@ -22,15 +22,15 @@ OPTIONS = {
 def blocks(request, monkeypatch):
     """Small planes and blocks, in the place of the published sizes."""
     sizes = (16, 32) if request.param == "both blocks double" else (8, 16)
-    monkeypatch.setattr(eg3d, "BACKBONE", 16)
+    monkeypatch.setattr(eg3d, "PLANE_SIZE", 16)
     monkeypatch.setattr(eg3d, "ENLARGED", 8)
-    monkeypatch.setattr(eg3d, "RAYS", 7)
+    monkeypatch.setattr(eg3d, "RAYS_AT_ONCE", 7)
     monkeypatch.setattr(eg3d, "SUPER_RESOLUTION", {sizes[1]: ((8, sizes[0]), (6, sizes[1]))})
     return sizes
 
 
 def network(blocks, rays=4, **options) -> EG3D:
-    config = Config(
+    config = EG3DConfig(
         16, 25, 16, blocks[1], 3, 128, 12, neural_resolution=rays, rendering=OPTIONS | options
     )
     return stylegan2.draw_network_weights(EG3D(config), seed=1)
@@ -41,7 +41,8 @@ def normal(*shape, seed=3):
 
 
 def assert_right(made, blocks, ws, **angles):
-    images, state = made.render(made.styles(ws), **angles), slow.state_of(made)
+    images = made.render(made.styles(ws), **angles)
+    state = slow.state_of(made)
     assert images.shape == (len(ws), 3, blocks[1], blocks[1])
     seen = made.camera(**angles).double().numpy(), made.config.neural_resolution
     for image, one in zip(images, ws.double().numpy(), strict=True):
@@ -64,7 +65,8 @@ def test_white_behind_and_rays_without_enlarging(blocks):
 def test_the_pose_leaves_the_code_alone(blocks):
     generator = StyleGenerator(network(blocks))
     w = generator.sample(2, seed=1)
-    front, side = generator.synthesize(w), generator.synthesize(w, yaw=20.0, pitch=-5.0)
+    front = generator.synthesize(w)
+    side = generator.synthesize(w, yaw=20.0, pitch=-5.0)
     assert torch.equal(front, generator.synthesize(w, yaw=0.0))
     assert torch.equal(front, generator.synthesize_styles(generator.styles(w)))
     raw = generator.network.render(generator.styles(w), yaw=20, pitch=-5)
@@ -82,7 +84,8 @@ def test_it_draws_on_a_pretended_gpu(blocks):
 
 
 def test_the_condition_is_scaled_as_the_file_says(blocks):
-    z, c = normal(1, 16), normal(1, 25, seed=4)
+    z = normal(1, 16)
+    c = normal(1, 25, seed=4)
     for options, scale in (({"c_scale": 0.5}, 0.5), ({"c_gen_conditioning_zero": True}, 0.0)):
         made = network(blocks, **options)
         state = slow.state_of(made)

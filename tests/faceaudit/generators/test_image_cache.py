@@ -53,7 +53,7 @@ def path(tmp_path):
 
 def store(path, make=flat, rows=ROWS, chunk=3, **settings):
     key = image_cache.content_key(rows, **settings)
-    return image_cache.fill(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
+    return image_cache.fill_image_store(path, rows, make, (3, SIZE, SIZE), key=key, chunk=chunk)
 
 
 def interrupted(path, fail_on=3):
@@ -65,7 +65,8 @@ def interrupted(path, fail_on=3):
 def test_images_do_not_depend_on_chunks_and_are_reused(path, chunk):
     if chunk == 1:
         interrupted(path)
-    first, again = Recorder(), Recorder()
+    first = Recorder()
+    again = Recorder()
     made = store(path, first, chunk=chunk)
     np.testing.assert_array_equal(made, flat(ROWS))
     assert first.rows() == [*range(6 if chunk == 1 else 0, 10)]
@@ -76,7 +77,8 @@ def test_images_do_not_depend_on_chunks_and_are_reused(path, chunk):
 
 @pytest.mark.parametrize("change", [{"rows": ROWS[::-1].copy()}, {"rows": ROWS[:9]}, {"other": 2}])
 def test_other_content_is_made_anew_and_who_reads_the_old_keeps_it(path, change):
-    old, again = store(path), Recorder()
+    old = store(path)
+    again = Recorder()
     made = store(path, again, **change)
     assert sum(map(len, again.batches)) == len(made) == len(change.get("rows", ROWS))
     np.testing.assert_array_equal(old, flat(ROWS))
@@ -157,7 +159,8 @@ def results(work, count=COUNT):
 
 def test_threads_have_one_thread_each_and_give_it_back(monkeypatch):
     monkeypatch.delenv(parallel.SCHEDULER, raising=False)
-    before, found = torch.get_num_threads(), results(squared)
+    before = torch.get_num_threads()
+    found = results(squared)
     assert all(found[number][0] == number**2 for number in range(COUNT))
     assert {threads for _, _, threads in found.values()} == {1}
     with pytest.raises(ValueError, match="is refused"):
@@ -187,7 +190,8 @@ def test_images_are_the_same_bytes_as_of_one_process(scheduler, tmp_path, monkey
 
 def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
     rows = np.linspace(0, 1, 60, dtype=np.float32).reshape(20, 3)
-    started, killed = tmp_path / "started", []
+    started = tmp_path / "started"
+    killed = []
     started.mkdir()
 
     def kill():
@@ -201,7 +205,7 @@ def test_a_killed_worker_loses_nothing(scheduler, tmp_path):
     killer.start()
     make = partial(slow_images, started=str(started))
     share = shared_out(1)
-    images = image_cache.fill(
+    images = image_cache.fill_image_store(
         tmp_path / "i.npy", rows, make, (3, 4, 4), key="k", chunk=1, share=share
     )
     killer.join()

@@ -35,7 +35,8 @@ def test_copies_are_named_and_warned_of():
 @pytest.mark.parametrize(("held_out", "made", "share"), [(100, 2000, 0.01), (250, 400, 0.02)])
 def test_a_generator_that_copies_nothing_is_rarely_warned_of(held_out, made, share):
     """The threshold is estimated too, and from few images it is often too far."""
-    random, warned = np.random.default_rng(5), 0
+    random = np.random.default_rng(5)
+    warned = 0
     for _ in range(300):
         rows = random.standard_normal((50 + held_out + made, 2))
         with warnings.catch_warnings(record=True) as given:
@@ -65,7 +66,8 @@ def test_what_misfits_is_refused():
 
 
 def test_precision_and_recall_agree_with_loops():
-    real, made = FRESH[:60], 0.8 * FRESH[:40] + 0.5
+    real = FRESH[:60]
+    made = 0.8 * FRESH[:40] + 0.5
 
     def share(asked, balls):
         count = 0

@@ -9,14 +9,14 @@ import torch
 import faceworld
 from faceaudit import generators
 from faceaudit.generators import StyleGenerator, stylegan2
-from faceaudit.generators.stylegan2 import Config, StyleGAN2
+from faceaudit.generators.stylegan2 import StyleGAN2, StyleGAN2Config
 from faceaudit.utils import seeding
 
 
 def network(seed=1, **options) -> StyleGAN2:
     given = {"z_dim": 16, "c_dim": 0, "w_dim": 16, "resolution": 32}
     given |= {"channel_base": 256, "channel_max": 24}
-    return stylegan2.draw_network_weights(StyleGAN2(Config(**given | options)), seed)
+    return stylegan2.draw_network_weights(StyleGAN2(StyleGAN2Config(**given | options)), seed)
 
 
 def normal(*shape, seed=3):
@@ -25,7 +25,9 @@ def normal(*shape, seed=3):
 
 def expected(made: StyleGAN2, styles):
     """Images by loops, of styles by layer."""
-    state, config, images = slow.state_of(made), made.config, []
+    state = slow.state_of(made)
+    config = made.config
+    images = []
     for i in range(len(styles["b4.conv1"])):
         of_one = {name: rows[i].double().numpy() for name, rows in styles.items()}
         images.append(slow.stylegan2(state, of_one, config.resolution, config.conv_clamp))
@@ -41,10 +43,12 @@ def assert_close(images, wanted, atol=1e-4):
 )
 def test_codes_become_the_images_of_the_formulae(options):
     made = network(**options)
-    z, c = normal(2, 16), normal(2, 3, seed=4) if made.c_dim else None
+    z = normal(2, 16)
+    c = normal(2, 3, seed=4) if made.c_dim else None
     ws = made.mapping(z, c, psi=0.7)
     for i in range(2):
-        own, one = None if c is None else c[i].double().numpy(), z[i].double().numpy()
+        own = None if c is None else c[i].double().numpy()
+        one = z[i].double().numpy()
         wanted = slow.mapped(slow.state_of(made), one, made.num_ws, 0.01, own, 0.7)
         np.testing.assert_allclose(ws[i], wanted, rtol=0, atol=1e-5)
         styles = slow.styles2(slow.state_of(made), ws[i].double().numpy(), made.resolution)
@@ -77,8 +81,10 @@ def test_the_protocol_is_kept(monkeypatch):
 
 def test_truncation_narrows_and_is_told():
     made = network()
-    wide, narrow = StyleGenerator(made), StyleGenerator(made, truncation=0.5)
-    z, mean = wide.normal_codes(3, seed=2), made.mapping.w_avg
+    wide = StyleGenerator(made)
+    narrow = StyleGenerator(made, truncation=0.5)
+    z = wide.normal_codes(3, seed=2)
+    mean = made.mapping.w_avg
     assert_close(narrow.map(z) - mean, 0.5 * (wide.map(z) - mean))
     told = narrow.card
     assert (told["psi"], told["noise"], told["condition"]) == (0.5, "const", None)
@@ -101,7 +107,8 @@ def test_it_draws_on_a_pretended_gpu():
 
 
 def test_the_operations_of_a_gpu_make_the_same_images(monkeypatch):
-    made, ws = network(conv_clamp=0.8), normal(3, 8, 16)
+    made = network(conv_clamp=0.8)
+    ws = normal(3, 8, 16)
     wanted = made.synthesis(ws)
     monkeypatch.setattr(stylegan2, "_on_gpu", lambda x: True)
     images = made.synthesis(ws)
@@ -112,7 +119,8 @@ def test_the_operations_of_a_gpu_make_the_same_images(monkeypatch):
 def test_how_far_a_coarser_precision_goes():
     fine, coarse = (StyleGenerator(network(), precision=one) for one in ("float32", "bfloat16"))
     assert fine.rounding() == {"largest": 0.0, "mean": 0.0}
-    away, codes = coarse.rounding(3), coarse.sample(3, seed=0)
+    away = coarse.rounding(3)
+    codes = coarse.sample(3, seed=0)
     apart = 255 * (coarse.synthesize(codes) - fine.synthesize(codes)).abs()
     assert away == {"largest": apart.max().item(), "mean": apart.mean().item()} and away["mean"] > 0
 
@@ -121,7 +129,8 @@ def give(w, **options):
     return StyleGenerator(network(), **options).synthesize(torch.as_tensor(w))
 
 
-ONE, SHAPES = [[1.0] * 16], r"codes must be \(n, 16\), \(n, 8, 16\) or \(n, 128\), not \(2, 15\)"
+ONE = [[1.0] * 16]
+SHAPES = r"codes must be \(n, 16\), \(n, 8, 16\) or \(n, 128\), not \(2, 15\)"
 REFUSED = {
     SHAPES: lambda: give(torch.zeros(2, 15)),
     "truncation is 1.5": lambda: give(ONE, truncation=1.5),

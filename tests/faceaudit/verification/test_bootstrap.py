@@ -26,7 +26,8 @@ def wilson(share, size, quantile):
 
 def settled(rate, rates, sizes, n, end):
     """The smaller of the sizes at a rate and at an end of its interval, by its own loop."""
-    rates, size = np.asarray(rates), n
+    rates = np.asarray(rates)
+    size = n
     for _ in range(8):
         tried = wilson(rate, size, student.ppf(0.975, n - 1))[end]
         size = np.sqrt(size * sizes[np.abs(rates - tried).argmin()])
@@ -34,17 +35,21 @@ def settled(rate, rates, sizes, n, end):
 
 
 def test_bands_are_those_of_a_loop():
-    n, n_boot = 15, 60
+    n = 15
+    n_boot = 60
     scores, positive, vertices = verification_pairs(n, np.random.default_rng(5))
-    scores, points = np.round(scores, 1), np.array([-1.0, 0.4, 1.5, 2.2])
+    scores = np.round(scores, 1)
+    points = np.array([-1.0, 0.4, 1.5, 2.2])
     bands = vertex_bootstrap(
         scores, positive, np.full(len(scores), "a"), vertices,
         fmr=[0.1, 0.03], n_boot=n_boot, seed=7, thresholds=points,
     )  # fmt: skip
     every = np.append(np.unique(scores), np.inf)
-    rates, held = [], []
+    rates = []
+    held = []
     for weight in resampled(scores, positive, vertices, n_boot, 7):
-        positives, negatives = weight * positive, weight * ~positive
+        positives = weight * positive
+        negatives = weight * ~positive
         below = scores < every[:, None]
         rates.append([(below @ w) / w.sum() for w in (positives, negatives)])
         at = []
@@ -54,16 +59,19 @@ def test_bands_are_those_of_a_loop():
                     at.append(positives[scores < threshold].sum() / positives.sum())
                     break
         held.append(at)
-    variance, quantile = np.var(rates, axis=0), student.ppf(0.975, n - 1)
+    variance = np.var(rates, axis=0)
+    quantile = student.ppf(0.975, n - 1)
     variance[0] *= n / (n - 1)
     sets = [set(pair) for pair in vertices[~positive].tolist()]
     apart = np.mean([[not first & second for first in sets] for second in sets])
     dyads = [str(sorted(pair)) for pair in vertices[~positive].tolist()]
-    shares, sizes = ([], []), ([], [])
+    shares = ([], [])
+    sizes = ([], [])
     for k, threshold in enumerate(every):
         for kind, some in enumerate((positive, ~positive)):
             error = pd.Series((scores < threshold)[some])
-            share, corrected = error.mean(), variance[kind, k]
+            share = error.mean()
+            corrected = variance[kind, k]
             if kind == 1:
                 # A pair of identities counts once instead of three times.
                 own = ((error - share).groupby(dyads).sum() ** 2).sum() / len(error) ** 2
@@ -72,7 +80,8 @@ def test_bands_are_those_of_a_loop():
             sizes[kind].append(share * (1 - share) / corrected if 0 < share < 1 else n)
     fewer = 0
     for k, point in enumerate(points):
-        row, errors = bands.curves.iloc[k], ((scores < point), (scores >= point))
+        row = bands.curves.iloc[k]
+        errors = ((scores < point), (scores >= point))
         names = ["fnmr", "fmr"]
         for kind, (name, some) in enumerate(zip(names, (positive, ~positive), strict=True)):
             share = errors[kind][some].mean()
@@ -98,7 +107,7 @@ def test_bands_do_not_depend_on_chunks_groups_or_names(monkeypatch):
     options = {"n_boot": 50, "seed": 1, "fmr": [0.1]}
     bands = vertex_bootstrap(scores, positive, group, vertices, **options)
     for chunk in (1, 7):
-        monkeypatch.setattr(bootstrap, "CHUNK", chunk)
+        monkeypatch.setattr(bootstrap, "WEIGHTED_PAIRS_AT_ONCE", chunk)
         other = vertex_bootstrap(scores, positive, group, vertices, **options)
         pd.testing.assert_frame_equal(bands.curves, other.curves)
         pd.testing.assert_frame_equal(bands.at_fmr, other.at_fmr)
@@ -115,14 +124,16 @@ def test_bands_cover_the_known_rates(dependence):
     rates = np.array([0.01, 0.05, 0.2])
     points = np.concatenate([SHIFT + norm.ppf(rates), norm.isf(rates)])
     truth = norm.cdf(norm.isf(rates) - SHIFT)
-    rng, covered = np.random.default_rng(8), []
+    rng = np.random.default_rng(8)
+    covered = []
     for repetition in range(120):
         scores, positive, vertices = verification_pairs(40, rng, *dependence)
         bands = vertex_bootstrap(
             scores, positive, np.zeros(len(scores)), vertices,
             fmr=rates, n_boot=150, seed=repetition, thresholds=points,
         )  # fmt: skip
-        fnmr, fmr = bands.curves[:3], bands.curves[3:]
+        fnmr = bands.curves[:3]
+        fmr = bands.curves[3:]
         covered.append(
             [
                 fnmr["fnmr_low"].le(rates) & fnmr["fnmr_high"].ge(rates),
@@ -200,7 +211,8 @@ def test_disparities_are_differences_with_verdicts():
 
 
 def test_disparities_cover_no_difference():
-    rng, covered = np.random.default_rng(4), []
+    rng = np.random.default_rng(4)
+    covered = []
     for _ in range(60):
         scores, positive, group, vertices = two_groups(rng, harm=0.0)
         # Positives of both groups have one distribution: those of the second are drawn anew.
@@ -234,8 +246,11 @@ def ring(n, rng, rates, shared, dyad, images=17):
 )
 def test_rare_false_matches_of_six_groups_are_covered(dependence, rates):
     """At the size of the laptop profile, where a few pairs of seeds make all the errors."""
-    rng, rates = np.random.default_rng(12), np.array(rates)
-    options, apart, covered = {"n_boot": 200, "fmr": [0.1]}, rates[1:] - rates[0], ([], [])
+    rng = np.random.default_rng(12)
+    rates = np.array(rates)
+    options = {"n_boot": 200, "fmr": [0.1]}
+    apart = rates[1:] - rates[0]
+    covered = ([], [])
     for seed in range(60):
         data = ring(40, rng, rates, *dependence)
         curves = vertex_bootstrap(*data, **options, seed=seed, thresholds=[0.0]).curves

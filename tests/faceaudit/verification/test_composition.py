@@ -10,7 +10,8 @@ from statsmodels.stats.anova import anova_lm
 
 from faceaudit.verification.composition import composition_effects, training_effects
 
-FAMILIAR, RARE = ("a", "b"), ("c", "d")
+FAMILIAR = ("a", "b")
+RARE = ("c", "d")
 RATES = (0.05, 0.1)
 
 
@@ -94,7 +95,8 @@ def trainings(seed, runs=8, n=40, spread=0.2, shared=0.3, own=0.1, dyad=0.2, ima
     common = faces(shared) + np.sqrt(dyad) * rng.standard_normal(len(first))
     latent = np.repeat(common + faces(own, 2, runs), images, axis=-1)
     latent += np.sqrt(1 - shared - own - dyad) * rng.standard_normal(latent.shape)
-    rare, group = np.repeat(rare, images), np.repeat(group, images)
+    rare = np.repeat(rare, images)
+    group = np.repeat(group, images)
     shift = spread * rng.standard_normal((2, runs, 1)) * rare
     rates = np.where(rare, [[[RATES[1]]], [[RATES[0]]]], RATES[0])
     limit = norm.isf(rates) * np.sqrt(1 + spread**2 * rare)
@@ -104,11 +106,13 @@ def trainings(seed, runs=8, n=40, spread=0.2, shared=0.3, own=0.1, dyad=0.2, ima
 
 def test_one_pair_an_identity_is_an_anova_of_trainings_and_identities():
     rng = np.random.default_rng(2)
-    runs, n = 5, 12
+    runs = 5
+    n = 12
     ease = 2 * rng.normal(0, 1, (1, n)) + np.linspace(-3, 3, runs)[:, None]
     rare = rng.normal(0, 1, (runs, n)) + ease > 0.3
     known = rng.normal(0, 1, (runs, n)) > 2
-    errors, group = np.concatenate([known, rare], axis=1), np.repeat(["a", "c"], n)
+    errors = np.concatenate([known, rare], axis=1)
+    group = np.repeat(["a", "c"], n)
     vertices = np.column_stack([np.tile(np.arange(n), 2)] * 2)
     table = training_effects(errors, np.zeros_like(errors), group, vertices, ["a"])
     row = table.loc["difference"]
@@ -116,7 +120,8 @@ def test_one_pair_an_identity_is_an_anova_of_trainings_and_identities():
     cells = pd.MultiIndex.from_product([range(runs), range(n)], names=["training", "face"])
     frame = pd.Series((rare.astype(int) - known).ravel(), cells, name="y").reset_index()
     anova = anova_lm(ols("y ~ C(training) + C(face)", frame).fit())["mean_sq"]
-    both, rest = anova[["C(training)", "C(face)"]], anova["Residual"]
+    both = anova[["C(training)", "C(face)"]]
+    rest = anova["Residual"]
     assert (both > rest).all()
     assert row["between"] == pytest.approx(np.sqrt((both.iloc[0] - rest) / n))
     se = np.sqrt((both.sum() - rest) / (runs * n))

@@ -52,7 +52,9 @@ def test_variances_and_covariances_are_those_of_a_loop_over_pairs_of_pairs():
     rng = np.random.default_rng(1)
     groups = [some_pairs(rng, shared) for shared in (0.0, 2.0)]
     errors = [17, 9]
-    curves, residuals, kept = [], [], []
+    curves = []
+    residuals = []
+    kept = []
     for (scores, codes), count in zip(groups, errors, strict=True):
         curves.append(ordered_pairs(scores, codes, 9))
         wrong = scores >= np.sort(scores)[-count]
@@ -66,9 +68,11 @@ def test_variances_and_covariances_are_those_of_a_loop_over_pairs_of_pairs():
         expected = max(loop, alone) / len(codes) ** 2 / apart(codes)
         assert curve.design.variance(by_dyad) == pytest.approx([expected])
         assert curve.design.inflation == pytest.approx(1 / apart(codes))
-        same, one = 0, 0
+        same = 0
+        one = 0
         for first, second in product(range(len(codes)), repeat=2):
-            ends, other = set(codes[first].tolist()), set(codes[second].tolist())
+            ends = set(codes[first].tolist())
+            other = set(codes[second].tolist())
             same += first != second and ends == other
             one += ends != other and bool(ends & other)
         assert (curve.design.same_dyad, curve.design.one_identity) == (same, one)
@@ -86,13 +90,16 @@ def test_effective_sizes_are_those_of_correlations_by_a_loop():
     rng = np.random.default_rng(2)
     groups = [some_pairs(rng) for _ in range(2)]
     curves = [ordered_pairs(scores, codes, 9) for scores, codes in groups]
-    correlations, possible = [], []
+    correlations = []
+    possible = []
     for scores, codes in groups:
         wrong = scores >= np.sort(scores)[-15]
         residual = (wrong - 0.25) / np.sqrt(0.25 * 0.75)
-        sums, counts = np.zeros(2), np.zeros(2)
+        sums = np.zeros(2)
+        counts = np.zeros(2)
         for first, second in product(range(60), repeat=2):
-            ends, other = set(codes[first].tolist()), set(codes[second].tolist())
+            ends = set(codes[first].tolist())
+            other = set(codes[second].tolist())
             if first != second and ends & other:
                 kind = int(ends != other)
                 sums[kind] += residual[first] * residual[second]
@@ -142,7 +149,8 @@ def test_independent_pairs_have_the_published_intervals():
 
 
 def test_the_p_is_the_level_at_which_the_interval_ends_in_zero():
-    rate, size = np.array([[0.02, 0.09]]), np.array([[60.0, 40.0]])
+    rate = np.array([[0.02, 0.09]])
+    size = np.array([[60.0, 40.0]])
     score = DifferenceScore(rate, size, np.array([0.3]), np.array([0.002]), 19)
     low, high = score.interval(1 - score.p()[0])
     assert low == pytest.approx([0], abs=1e-9)
@@ -226,7 +234,10 @@ def ring_of(rng, n, rates, images=17):
 
 def test_rare_false_matches_of_few_matched_seeds_are_covered_by_intervals_that_are_not_too_wide():
     """Newcombe's of two Wilson intervals were 1.8 times as wide here, and covered no better."""
-    rng, covered, widths, estimates = np.random.default_rng(6), [], [], []
+    rng = np.random.default_rng(6)
+    covered = []
+    widths = []
+    estimates = []
     for _ in range(200):
         table = table_of(*ring_of(rng, 40, np.array([0.01, 0.01])), threshold=0.0, reference="a")
         row = table.loc["FMR at threshold"]

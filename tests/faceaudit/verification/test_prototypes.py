@@ -26,7 +26,8 @@ def prototype_frame(seeds):
 
 
 def test_paper_pairs_have_the_papers_counts():
-    seeds, prototypes = 100, prototype_frame(100)
+    seeds = 100
+    prototypes = prototype_frame(100)
     frame = verification.image_pairs(prototypes, paper=True, seed=1)
     positive, negative = (frame[frame["kind"] == kind] for kind in ("positive", "negative"))
     assert (len(positive), len(negative)) == (120 * seeds, 360 * seeds)  # 12,000 and 36,000 of 100
@@ -59,7 +60,8 @@ def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_wa
     sums = np.arange(21)
     middle = np.stack([sums // 5 + (k < sums % 5) for k in range(5)], axis=1)
     ratings = np.column_stack([np.zeros((21, 2), int), np.sort(middle), np.full((21, 2), 4)])
-    mean, match = hcic(ratings), is_match(ratings, t)
+    mean = hcic(ratings)
+    match = is_match(ratings, t)
     assert (mean.astype(np.float32) <= np.float32(t)).tolist() == match.tolist()
     assert (mean <= np.float64(t)).tolist() == match.tolist()
     expected = [Fraction(int(total), 20) <= Fraction(str(t)) for total in sums]
@@ -137,7 +139,8 @@ def test_walks_end_at_their_target_or_nowhere():
 
 
 def test_variants_are_codes_and_scenes_in_the_order_of_their_table():
-    codes, along = np.zeros((2, 3)), {"expression": [1, 0, 0], "age": [0, 1, 0]}
+    codes = np.zeros((2, 3))
+    along = {"expression": [1, 0, 0], "age": [0, 1, 0]}
     reach = {"expression": [2.0, 4.0], "age": [1.0, 1.0]}
     made = variants(codes, along, reach)
     table = image_index(prototype_frame(1)[:2])

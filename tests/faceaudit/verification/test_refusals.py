@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from faceaudit import verification
+from faceaudit.utils.errors import InputError
 from faceaudit.verification.composition import composition_effects
 
 PAIRS = [0.9, 0.8, 0.2, 0.1], [1, 1, 0, 0], list("abab")
@@ -47,3 +48,11 @@ def composition(common):
 def test_input_that_is_wrong_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_errors_hold_what_is_at_fault():
+    with pytest.raises(InputError) as caught:
+        verification.image_pairs(FEW, seed=1)
+    error = caught.value
+    assert (error.field, error.found) == ("group 'european male'", 6)
+    assert error.expected == "at least 7 prototypes"
