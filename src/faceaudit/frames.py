@@ -17,7 +17,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
 from faceaudit.utils.errors import fault
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
-from faceaudit.utils.tables import read_table
+from faceaudit.utils.tables import read_parquet, read_table
 
 
 def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
@@ -73,7 +73,7 @@ class Rows:
                     f"{source}: no such table; paths in an audit file are relative to that file"
                 )
             if path.suffix == ".parquet":
-                frame = _read_parquet(path, source)
+                frame = read_parquet(path, source)
             else:
                 frame = read_table(path, "a comma-separated table")
         given = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
@@ -208,13 +208,6 @@ class Rows:
         for name, values in found.items():
             self.refuse(~values.between(0, 1), name, "a mean answer from 0 to 1")
         return found
-
-
-def _read_parquet(path: Path, source: str) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except ValueError as error:  # those of pyarrow are, and they do not name the file
-        raise ValueError(f"{source}: a Parquet file was expected ({error})") from None
 
 
 def _composed_header(name: object) -> object:

@@ -10,9 +10,29 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.csv
 
-MISSING_TEXTS = frozenset(pyarrow.csv.ConvertOptions().null_values) | {"<NA>"}
+MISSING_TEXTS = frozenset(
+    {
+        "",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "n/a",
+        "nan",
+        "null",
+    }
+)
 """Texts of a cell that stand for a missing value: those of pyarrow, and how pandas prints its own.
 
 The text "None" is not among them: people write it for "no beard" or "no glasses".
