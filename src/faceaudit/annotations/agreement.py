@@ -19,9 +19,13 @@ from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_columns, require_rows
 
 Metric = Literal["nominal", "ordinal", "interval"]
-NOBODY, ALONE, ONE_IMAGE = "no answers", "no image has two answers", "one image has two answers"
-ALL_EQUAL, ONE_MEAN = "all answers are equal", "the mean answers of all images are equal"
-_ROUNDING = 1e-9
+NO_ANSWERS, NO_IMAGE_WITH_TWO, ONE_IMAGE_WITH_TWO = (
+    "no answers",
+    "no image has two answers",
+    "one image has two answers",
+)
+EQUAL_ANSWERS, EQUAL_MEANS = "all answers are equal", "the mean answers of all images are equal"
+_ROUNDING_ERROR = 1e-9
 
 
 def agreement_table(
@@ -58,11 +62,11 @@ def agreement_table(
     rows = {}
     for attribute, count in counts.items():
         rng = seeding.rng(seed, f"agreement/{attribute}")
-        rows[attribute] = _row(count[count.sum(axis=1) > 0], metric, n_boot, rng)
+        rows[attribute] = _agreement_row(count[count.sum(axis=1) > 0], metric, n_boot, rng)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
 
 
-def _row(
+def _agreement_row(
     counts: np.ndarray, metric: Metric, n_boot: int, rng: np.random.Generator
 ) -> dict[str, float | str]:
     """The row of one attribute, from counts of images that have answers."""
@@ -73,18 +77,18 @@ def _row(
     row |= dict.fromkeys(
         [f"{name}{end}" for name in statistics for end in ("", "_low", "_high")], np.nan
     )
-    if reason not in (NOBODY, ALONE):
+    if reason not in (NO_ANSWERS, NO_IMAGE_WITH_TWO):
         patterns, frequency = np.unique(counts, axis=0, return_counts=True)
         resamples = rng.multinomial(images, frequency / images, size=n_boot)
         weights = np.vstack([frequency, resamples]).astype(float)
         for name in ["sd"] if reason else statistics:
             row[name], *resampled = statistics[name](patterns, weights)
             # Resamples of one image are all alike: their quantiles would claim to know it exactly.
-            if reason != ONE_IMAGE and np.isfinite(resampled).any():
+            if reason != ONE_IMAGE_WITH_TWO and np.isfinite(resampled).any():
                 ends = np.nanquantile(resampled, [0.025, 0.975])
                 row[f"{name}_low"], row[f"{name}_high"] = ends
         if not reason and np.isnan(row["icc"]):
-            reason = ONE_MEAN
+            reason = EQUAL_MEANS
     return row | {"reason": reason}
 
 
@@ -92,8 +96,8 @@ def why_unknown(counts: np.ndarray) -> str:
     """Why agreement cannot be estimated from counts (n, levels), else empty."""
     pairable = np.count_nonzero(counts.sum(axis=1) > 1)
     if pairable < 2:
-        return ONE_IMAGE if pairable else ALONE if counts.any() else NOBODY
-    return ALL_EQUAL if np.count_nonzero(counts.any(axis=0)) == 1 else ""
+        return ONE_IMAGE_WITH_TWO if pairable else NO_IMAGE_WITH_TWO if counts.any() else NO_ANSWERS
+    return EQUAL_ANSWERS if np.count_nonzero(counts.any(axis=0)) == 1 else ""
 
 
 # A row of weights (B, n) says how often each image is in a resample; without, once each.
@@ -225,7 +229,7 @@ def screen_raters(
     table = pd.DataFrame({"answers": by.size(), "compared": by["distance"].count()})
     distance = table["distance"] = by["distance"].mean()
     spread = median_abs_deviation(distance, scale="normal", nan_policy="omit")
-    table["flagged"] = distance > distance.median() + cut * spread + _ROUNDING
+    table["flagged"] = distance > distance.median() + cut * spread + _ROUNDING_ERROR
     table["seconds"] = by["seconds"].median()
     return table.assign(gold=by["right"].count(), gold_right=by["right"].mean()).sort_index()
 

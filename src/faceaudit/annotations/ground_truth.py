@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from faceaudit.annotations.ingest import Export, Ingest, folded, validate
+from faceaudit.annotations.ingest import Ingest, RawAnswers, folded, validate
 from faceaudit.annotations.mturk import of_element
-from faceaudit.annotations.schema import ATTRIBUTES, Known, Rename, Scales
+from faceaudit.annotations.schema import ATTRIBUTES, KnownImages, Rename, Scales
 from faceaudit.utils.tables import wrong_format
 
-ITEMS = "a manifest of a Ground Truth labelling job (a JSON object a line)"
-RESPONSES = "a file of Ground Truth workers' answers (JSON)"
+MANIFEST_FORMAT = "a manifest of a Ground Truth labelling job (a JSON object a line)"
+RESPONSES_FORMAT = "a file of Ground Truth workers' answers (JSON)"
 MANIFEST = Path("manifests", "output", "output.manifest")
 CATEGORIES = Path("annotation-tool", "data.json")
 _METADATA = "-metadata"
@@ -37,7 +37,7 @@ class Responses:
 def read_ground_truth(
     path: str | Path,
     *,
-    known_images: Known = None,
+    known_images: KnownImages = None,
     rename: Rename = None,
     salt: str = "helpers",
     label: str | None = None,
@@ -86,13 +86,13 @@ def read_ground_truth(
         ...     annotations.read_ground_truth(folder).frame["level"].tolist()
         [4]
     """
-    export = Export("ground_truth")
+    export = RawAnswers("ground_truth")
     add_job(export, Path(path), label, ATTRIBUTES, dict(rename or {}))
     return validate(export, salt, rename, known_images)
 
 
 def add_job(
-    export: Export,
+    export: RawAnswers,
     path: Path,
     label: str | None = None,
     scales: Scales = ATTRIBUTES,
@@ -103,11 +103,11 @@ def add_job(
     export.begin(path)
     lines = manifest.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
     items = [
-        _json(manifest, number, line, ITEMS, dict[str, Any])
+        _json(manifest, number, line, MANIFEST_FORMAT, dict[str, Any])
         for number, line in enumerate(lines, start=1)
     ]
     if not items:
-        raise wrong_format(manifest, "line 1", ITEMS, "an empty file")
+        raise wrong_format(manifest, "line 1", MANIFEST_FORMAT, "an empty file")
     files: dict[int, list[Path]] = {}
     for file in sorted(path.glob("annotations/worker-response/iteration-*/[0-9]*/*.json")):
         files.setdefault(int(file.parent.name), []).append(file)
@@ -118,7 +118,7 @@ def add_job(
     answers = {number: _answers_in(some) for number, some in files.items()}
     contents = [_content(one) for some in answers.values() for one in some]
     form = _Form(scales, dict(rename or {}))
-    form.label = _own_label(path, items, contents, form, label)
+    form.label = _label_of_job(path, items, contents, form, label)
     form.categories = _categories(path, items, form.label)
     for number in range(max(len(items), max(files) + 1)):
         item = items[number] if number < len(items) else {}
@@ -150,7 +150,7 @@ def _json(path: Path, line: int, text: bytes, expected: str, kind: Any) -> Any:
 
 def _answers_in(files: Iterable[Path]) -> list[dict[str, Any]]:
     """Workers' answers about an item, which may stand in several files."""
-    responses = [_json(file, 1, file.read_bytes(), RESPONSES, Responses) for file in files]
+    responses = [_json(file, 1, file.read_bytes(), RESPONSES_FORMAT, Responses) for file in files]
     return [answer for response in responses for answer in response.answers]
 
 
@@ -177,7 +177,7 @@ def _content(answer: Mapping[str, Any]) -> Any:
 # --- which label is the job's own
 
 
-def _own_label(
+def _label_of_job(
     path: Path, items: list[dict], contents: list, form: "_Form", wanted: str | None
 ) -> str:
     """The name of the label that this job made, among all that its manifest has."""
@@ -189,28 +189,28 @@ def _own_label(
                 metadata.setdefault(name.removesuffix(_METADATA), []).append(value)
     if wanted is not None:
         if wanted not in metadata:
-            found = f"labels {_listed(metadata)}"
+            found = f"labels {_quote_names(metadata)}"
             raise wrong_format(manifest, "line 1", f"the label {wanted!r}", found)
         return wanted
     # An input may have metadata of its own, which no labelling job wrote.
     made = {name: some for name, some in metadata.items() if any(map(_is_of_a_job, some))}
     candidates = made or metadata
     if not candidates:
-        raise wrong_format(manifest, "line 1", ITEMS, "0 labels with metadata")
+        raise wrong_format(manifest, "line 1", MANIFEST_FORMAT, "0 labels with metadata")
     for rule in (_named_as_the_folder, _made_last, _with_the_levels_named):
         if len(candidates) > 1:
             chosen = rule(candidates, path, contents, form)
             candidates = {name: candidates[name] for name in chosen} or candidates
     if len(candidates) > 1:
         raise ValueError(
-            f"{manifest}: line 1: {len(candidates)} labels with metadata, {_listed(candidates)}; "
+            f"{manifest}: line 1: {len(candidates)} labels with metadata, {_quote_names(candidates)}; "
             "give `label`, the label attribute of this job"
         )
     (own,) = candidates
     return own
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or "nothing"
 
 

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.annotations.ingest import TRUTH, Export, Ingest, validate
-from faceaudit.annotations.schema import ATTRIBUTES, Known, Paths, Rename
+from faceaudit.annotations.ingest import TRUTH_TEXTS, Ingest, RawAnswers, validate
+from faceaudit.annotations.schema import ATTRIBUTES, KnownImages, Paths, Rename
 from faceaudit.utils.tables import read_table, wrong_format
 
-BATCH = "an MTurk batch results CSV"
+MTURK_BATCH = "an MTurk batch results CSV"
 _STATUS = {"approved": "", "submitted": "", "rejected": "rejected"}
-_NEEDED = ("HITTypeId", "WorkerId", "AssignmentStatus", "SubmitTime", "WorkTimeInSeconds")
-TIME = "%a %b %d %H:%M:%S UTC %Y"
-FIXED = (
+_NEEDED_COLUMNS = ("HITTypeId", "WorkerId", "AssignmentStatus", "SubmitTime", "WorkTimeInSeconds")
+TIME_FORMAT = "%a %b %d %H:%M:%S UTC %Y"
+FIXED_COLUMNS = (
     "HITId,HITTypeId,Title,Description,Keywords,Reward,CreationTime,MaxAssignments,"
     "RequesterAnnotation,AssignmentDurationInSeconds,AutoApprovalDelayInSeconds,Expiration,"
     "NumberOfSimilarHITs,LifetimeInSeconds,AssignmentId,WorkerId,AssignmentStatus,AcceptTime,"
@@ -34,15 +34,15 @@ FIXED = (
     "LifetimeApprovalRate,Last30DaysApprovalRate,Last7DaysApprovalRate"
 )
 """The columns that stand in every batch, in their order."""
-_WANTED = "|".join([*_NEEDED, "Title$", "Answer", "Input", "Reject$"])
-_COLUMNS = {"named": "Input.image_id", "annotator": "WorkerId"}
-_COLUMNS |= {"seconds": "WorkTimeInSeconds", "submitted_at": "SubmitTime"}
+_COLUMNS_TO_READ = "|".join([*_NEEDED_COLUMNS, "Title$", "Answer", "Input", "Reject$"])
+_COLUMN_OF_VISIT = {"named": "Input.image_id", "annotator": "WorkerId"}
+_COLUMN_OF_VISIT |= {"seconds": "WorkTimeInSeconds", "submitted_at": "SubmitTime"}
 
 
 def read_mturk(
     path: Paths,
     *,
-    known_images: Known = None,
+    known_images: KnownImages = None,
     rename: Rename = None,
     salt: str = "helpers",
     image_key: str = "image_url",
@@ -85,32 +85,35 @@ def read_mturk(
         >>> tidy[["image_id", "attribute", "level"]].values.tolist()
         [['a', 'age', 5]]
     """
-    export = Export("mturk")
+    export = RawAnswers("mturk")
     for one in [path] if isinstance(path, str | Path) else path:
         add_batch(export, Path(one), image_key)
     return validate(export, salt, rename, known_images)
 
 
-def add_batch(export: Export, path: Path, image_key: str = "image_url") -> None:
+def add_batch(export: RawAnswers, path: Path, image_key: str = "image_url") -> None:
     """Add the assignments of a file, about any kind of item."""
-    batch, before = read_table(path, BATCH, _NEEDED, _WANTED), len(export.visits["file"])
+    batch, before = (
+        read_table(path, MTURK_BATCH, _NEEDED_COLUMNS, _COLUMNS_TO_READ),
+        len(export.visits["file"]),
+    )
     answers = [name for name in batch if name.startswith("Answer.")]
     if not answers:
-        raise wrong_format(path, "row 1", BATCH, "no column Answer.*")
+        raise wrong_format(path, "row 1", MTURK_BATCH, "no column Answer.*")
     export.begin(path)
     nothing = [None] * len(batch)
     status = batch["AssignmentStatus"].map(_status).astype("object")
     if "Reject" in batch:
         status[batch["Reject"].map(str.strip) != ""] = "rejected"
     address = f"Input.{image_key.removeprefix('Input.')}"
-    columns = _COLUMNS | {"address": address}
+    columns = _COLUMN_OF_VISIT | {"address": address}
     visits = {name: batch.get(column, nothing) for name, column in columns.items()}
     wanted = [columns["address"], columns["named"]]
     if not any(name in batch for name in wanted):
         export.lacks_image(wanted, [name for name in batch if name.startswith("Input.")])
     visits |= {"place": range(2, len(batch) + 2), "status": status}
     visits["file"] = [len(export.files) - 1] * len(batch)
-    found = pd.concat(_answers(batch[answers], export)).sort_index(kind="stable")
+    found = pd.concat(_answer_numbers(batch[answers], export)).sort_index(kind="stable")
     visits["job"] = _jobs(batch, found, [*export.kinds])
     for name, column in export.visits.items():
         column.extend(visits.get(name, nothing))
@@ -165,7 +168,7 @@ def _status(text: str) -> str:
     return _STATUS.get(text.strip().casefold(), "cancelled")
 
 
-def _answers(batch: pd.DataFrame, export: Export) -> Iterator[pd.Series]:
+def _answer_numbers(batch: pd.DataFrame, export: RawAnswers) -> Iterator[pd.Series]:
     """For every question the numbers of the answers, indexed by assignment."""
     buttons: dict[str, list[str]] = {}
     for column in batch:
@@ -182,7 +185,7 @@ def _answers(batch: pd.DataFrame, export: Export) -> Iterator[pd.Series]:
         yield _numbers(states, partial(_pressed, labels=labels, name=name), export)
 
 
-def _numbers(texts: pd.Series, said: Callable[[str], list[tuple]], export: Export) -> pd.Series:
+def _numbers(texts: pd.Series, said: Callable[[str], list[tuple]], export: RawAnswers) -> pd.Series:
     """The numbers of the answers in a column of texts, of which few are different."""
     kinds = [[export.number_of(one) for one in said(text)] for text in texts.cat.categories]
     kinds = pd.Series(kinds, name="kind", dtype="object").explode().dropna()
@@ -192,7 +195,7 @@ def _numbers(texts: pd.Series, said: Callable[[str], list[tuple]], export: Expor
 def _pressed(text: str, labels: list[str], name: str) -> list[tuple]:
     """The answer of radio buttons, of which each has a column."""
     states = text.split("|")
-    known = TRUTH | {"": False}
+    known = TRUTH_TEXTS | {"": False}
     if not known.keys() >= {*states}:
         return [(None, None, f"Answer.{name}")]
     pressed = {label: known[state] for label, state in zip(labels, states, strict=True)}
@@ -246,15 +249,15 @@ def write_mturk(answers: pd.DataFrame, path: str | Path) -> None:
     image, worker = answers["image_id"], answers["worker_id"].astype("str")
     worked = answers["seconds"].round().clip(lower=1)
     begun = answers["submitted_at"] - pd.to_timedelta(worked, unit="s")
-    batch = dict.fromkeys(FIXED.split(","), "") | {
+    batch = dict.fromkeys(FIXED_COLUMNS.split(","), "") | {
         "HITId": _identifiers(image),
         "HITTypeId": "3FACEATTRIBUTES0000000000000A",
         "Title": "Describe a face",
         "AssignmentId": _identifiers(image + "/" + worker + "/" + answers["visit"].astype("str")),
         "WorkerId": worker,
         "AssignmentStatus": np.where(answers["status"] == "rejected", "Rejected", "Approved"),
-        "AcceptTime": begun.dt.strftime(TIME),
-        "SubmitTime": answers["submitted_at"].dt.strftime(TIME),
+        "AcceptTime": begun.dt.strftime(TIME_FORMAT),
+        "SubmitTime": answers["submitted_at"].dt.strftime(TIME_FORMAT),
         "WorkTimeInSeconds": worked.astype(int),
         "Input.image_id": image,
         "Input.image_url": "images/" + image + ".png",

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit.annotations.ground_truth import add_job
-from faceaudit.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import RawAnswers, validate
 from faceaudit.annotations.label_studio import read_export
 from faceaudit.annotations.mturk import add_batch
 from faceaudit.utils.arguments import check_whole, require_columns
@@ -134,10 +134,10 @@ def read_pair_export(
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)
-    labels, export = pairs.index.map(str), Export(tool.replace("-", "_"))
+    labels, export = pairs.index.map(str), RawAnswers(tool.replace("-", "_"))
     require_columns(pairs, ["kind"])
     paths = [Path(path)] if isinstance(path, str | Path) else path
-    of_studio = partial(read_export, item="pair", asked=list(PAIR_SCALES))
+    of_studio = partial(read_export, item="pair", questions=list(PAIR_SCALES))
     of_job = partial(add_job, scales=PAIR_SCALES)
     add = {"mturk": add_batch, "ground-truth": of_job}.get(tool, of_studio)
     for one in paths:

@@ -22,10 +22,10 @@ from faceaudit.utils.files import atomic
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
-UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
+UNREADABLE_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
 """What a file does not give back: control characters, halves of characters, blanks at the ends."""
 
-ON_A_PAGE = 100
+IMAGES_PER_PAGE = 100
 """Images of one page: what a person answers about in an hour, and a phone can hold."""
 
 
@@ -66,16 +66,19 @@ def write_page(
     """
     if not images or not questions:
         raise ValueError(f"no {'questions' if images else 'images'}: at least one was expected")
-    asked = [(_text(q, "a question"), heading(q), _levels(q, questions[q])) for q in questions]
-    ids = [_text(image_id, "an image's id") for image_id in images]
+    asked = [
+        (_check_text(q, "a question"), heading(q), _check_levels(q, questions[q]))
+        for q in questions
+    ]
+    ids = [_check_text(image_id, "an image's id") for image_id in images]
     # The script reads lists only, for an id may have the name of a part of an object.
-    study = {"questions": asked, "images": [(one, _address(one, images[one])) for one in ids]}
+    study = {"questions": asked, "images": [(one, _data_address(one, images[one])) for one in ids]}
     study["id"] = blake2b(json.dumps(study).encode(), digest_size=8).hexdigest()
     here = Path(__file__)
     style, script = (here.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
     policy = (
-        f"default-src 'none'; img-src data:; style-src {_known(style)}; "
-        f"script-src {_known(script)}; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; img-src data:; style-src {_hash_source(style)}; "
+        f"script-src {_hash_source(script)}; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'"
     )
     page = Template(here.with_suffix(".html").read_text(encoding="utf-8")).substitute(
@@ -96,19 +99,19 @@ def write_pages(
     for path in folder.glob("page-*.html"):  # of tasks that may have been more
         path.unlink()
     shown, number = [*images.items()], 0
-    for number, start in enumerate(range(0, len(shown), ON_A_PAGE), 1):
+    for number, start in enumerate(range(0, len(shown), IMAGES_PER_PAGE), 1):
         with atomic(folder / f"page-{number}.html") as temporary:
-            write_page(dict(shown[start : start + ON_A_PAGE]), questions, temporary)
+            write_page(dict(shown[start : start + IMAGES_PER_PAGE]), questions, temporary)
     return number
 
 
-def _known(code: str) -> str:
+def _hash_source(code: str) -> str:
     """The code's source expression in a Content Security Policy."""
     return f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'"
 
 
-def _levels(name: str, levels: Sequence[str]) -> list[str]:
-    found = [_text(level, f"question {name!r}: a level") for level in levels]
+def _check_levels(name: str, levels: Sequence[str]) -> list[str]:
+    found = [_check_text(level, f"question {name!r}: a level") for level in levels]
     # The reader does not tell capital letters from small ones.
     different = len({level.casefold() for level in found}) == len(found)
     if isinstance(levels, str) or not different or not 2 <= len(found) <= MOST_LEVELS:
@@ -119,7 +122,7 @@ def _levels(name: str, levels: Sequence[str]) -> list[str]:
     return found
 
 
-def _address(image_id: str, image: np.ndarray) -> str:
+def _data_address(image_id: str, image: np.ndarray) -> str:
     """The image as the data address of a WebP file without loss."""
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
         raise ValueError(
@@ -131,9 +134,9 @@ def _address(image_id: str, image: np.ndarray) -> str:
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
-def _text(value: object, what: str) -> str:
+def _check_text(value: object, what: str) -> str:
     """The text itself, which a reader will give back as it is."""
-    if not isinstance(value, str) or UNWRITABLE.search(value):
+    if not isinstance(value, str) or UNREADABLE_TEXT.search(value):
         raise ValueError(
             f"{what}: a text without blanks at its ends, control characters and halves of "
             f"characters was expected, not {value!r}"

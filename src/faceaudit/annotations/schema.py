@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 Paths = str | Path | Sequence[str | Path]
-Known = Iterable[str] | None
+KnownImages = Iterable[str] | None
 Rename = Mapping[str, str] | None
 Scales = Mapping[str, tuple[str, ...]]
 
@@ -47,7 +47,15 @@ MOST_STARS = 100
 #   seconds       float, time spent on the whole assignment, repeated on each of its answers
 #   submitted_at  timestamp in UTC, missing where the file has none that can be read
 #   source        str, "<format>:<file name>"
-COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitted_at", "source")
+TIDY_COLUMNS = (
+    "image_id",
+    "attribute",
+    "level",
+    "annotator_id",
+    "seconds",
+    "submitted_at",
+    "source",
+)
 
 
 def heading(attribute: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from faceaudit.annotations.ingest import Export, Ingest, validate
+from faceaudit.annotations.ingest import Ingest, RawAnswers, validate
 from faceaudit.utils.tables import wrong_format
 
 RENAME = {
@@ -60,7 +60,7 @@ def read_published(path: str | Path) -> Ingest:
         ...     datasets.read_published(file.name).frame["level"].tolist()
         [0, 4, 1, 1]
     """
-    path, export = Path(path), Export("published")
+    path, export = Path(path), RawAnswers("published")
     export.begin(path)
     for name, levels in _loaded(path, "a pickled dictionary of arrays", _arrays).items():
         if levels.dtype.kind not in "iuf" or levels.ndim != 2:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faceaudit.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import RawAnswers, validate
 from faceaudit.annotations.schema import ATTRIBUTES, scores
 from faceaudit.datasets.rows import PAIR, DataSet, Folder, Records, as_file
 from faceaudit.utils.arguments import require_members
@@ -172,7 +172,7 @@ def read_causalface(
         [['seed_1/asian_male_age_0.png', '1 asian male', 0.875]]
     """
     require_members([*tables], ATTRIBUTES, "attribute")
-    export = Export("causalface")
+    export = RawAnswers("causalface")
     for attribute, path in tables.items():
         export.begin(Path(path), [attribute])
         _add(export, Path(path), attribute)
@@ -187,7 +187,7 @@ def read_causalface(
     return rows.finish("CausalFace", "research", version, ["image", *PARTS], tables.values())
 
 
-def _add(export: Export, path: Path, attribute: str) -> None:
+def _add(export: RawAnswers, path: Path, attribute: str) -> None:
     """Add the answers of a table, a row of which may have another number of workers than others."""
     try:
         with as_file(path, EXPECTED).open(encoding="utf-8-sig", newline="") as stream:

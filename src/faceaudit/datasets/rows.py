@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from faceaudit.annotations.ingest import TRUTH
+from faceaudit.annotations.ingest import TRUTH_TEXTS
 from faceaudit.utils.names import MISSING_TEXTS, composed, paths_on_disk
 from faceaudit.utils.tables import read_table, wrong_format
 
@@ -116,7 +116,7 @@ class Records:
 
     def truths(self, column: str, more: Mapping[str, bool] | None = None) -> pd.Series:
         """The truth values of a column of texts such as True, TRUE or T; rows of others go."""
-        known = TRUTH | dict(more or {})
+        known = TRUTH_TEXTS | dict(more or {})
         found = self.frame[column].str.casefold().map(known)
         self.drop(found.isna(), "unknown label", column)
         return found[self.frame.index].astype(bool)

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-GAIN = 0.7
+STEP_SHARE = 0.7
 """Share of the way that a step goes: links are steeper than their fits."""
-FARTHEST = 0.25
+MOST_DEVIATION = 0.25
 """Neutral faces further from the others, in units of the scale, are not neutral: hair that is tied
 or covered cannot be given a length."""
 _STEEPEST = 0.25  # slope of a logit's score at its middle
@@ -44,8 +44,8 @@ def center_neutral(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
     """
     away = scores - scores.median()
     noise = error.mean().fillna(np.inf)
-    true = (away.clip(-FARTHEST, FARTHEST).var() - noise).clip(lower=0)
-    return -GAIN * true / (true + noise).clip(lower=1e-9) * away / _STEEPEST
+    true = (away.clip(-MOST_DEVIATION, MOST_DEVIATION).var() - noise).clip(lower=0)
+    return -STEP_SHARE * true / (true + noise).clip(lower=1e-9) * away / _STEEPEST
 
 
 def is_inlier(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
@@ -60,14 +60,14 @@ def is_inlier(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
     """
     away = scores - scores.groupby(np.arange(len(scores)) % cells).transform("median")
     by_transect = away.groupby(np.arange(len(scores)) // cells).mean()
-    return (by_transect.abs() <= FARTHEST).all(axis=1).to_numpy()
+    return (by_transect.abs() <= MOST_DEVIATION).all(axis=1).to_numpy()
 
 
 def step_to_targets(
     values: pd.DataFrame,
     cells: int,
     goals: Mapping[str, ArrayLike],
-    gain: float = GAIN,
+    gain: float = STEP_SHARE,
     measures: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Steps that bring the mean of every cell to its goal, from a sample of transects.

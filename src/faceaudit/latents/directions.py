@@ -77,17 +77,17 @@ def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -
     return measures
 
 
-ALPHAS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+RIDGE_ALPHAS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
 """Decades from hardly to strongly regularised, for latents with coordinates of about unit variance;
 RidgeCV chooses by leave-one-out error."""
-C = 0.01
+SVM_C = 0.01
 """The papers give no C. With 600 and with 5,000 simulated latents in 512 dimensions this one was at
 least as accurate as scikit-learn's default of 1, which is slow and does not always converge."""
 
 
-PENALTY = 20.0
+LOGIT_PENALTY = 20.0
 """Of half the squared length of a normal in `fit_fractional`."""
-_STEPS, _STILL = 500, 1e-9
+_MOST_ITERATIONS, _TOLERANCE = 500, 1e-9
 
 
 class Plane(NamedTuple):
@@ -208,13 +208,13 @@ def fit_ridge(w: ArrayLike, score: ArrayLike, folds: int = 5) -> Plane:
         >>> round(float(plane.normal[0]), 2), round(plane.score, 2)
         (0.1, 1.0)
     """
-    w, score, _ = _checked(w, score)
+    w, score, _ = _check_scores(w, score)
     return _ridges(w, score[:, None], folds)[0]
 
 
 def _ridges(w: np.ndarray, scores: np.ndarray, folds: int = 5) -> list[Plane]:
     """One plane for each column of scores (n, K): they share the decomposition of the latents."""
-    model = RidgeCV(alphas=ALPHAS, alpha_per_target=True)
+    model = RidgeCV(alphas=RIDGE_ALPHAS, alpha_per_target=True)
     r2 = []
     for seen, unseen in KFold(folds, shuffle=True, random_state=0).split(w):
         predicted = model.fit(w[seen], scores[seen]).predict(w[unseen])
@@ -250,13 +250,13 @@ def fit_svm(w: ArrayLike, score: ArrayLike, threshold: float, folds: int = 5) ->
         >>> bool(plane.score > 0.9)
         True
     """
-    w, score, name = _checked(w, score)
+    w, score, name = _check_scores(w, score)
     positive = score > threshold
     above, below = int(positive.sum()), int((~positive).sum())
     if min(above, below) < folds:
         counts = f"{above} of {len(score)} scores are above {threshold} and {below} are not"
         raise ValueError(f"{name}: {counts}; at least {folds} of each are needed")
-    model = LinearSVC(C=C, dual=False, class_weight="balanced")
+    model = LinearSVC(C=SVM_C, dual=False, class_weight="balanced")
     splits = StratifiedKFold(folds, shuffle=True, random_state=0)
     accuracy = cross_val_score(model, w, positive, cv=splits, scoring="balanced_accuracy")
     model.fit(w, positive)
@@ -287,7 +287,7 @@ def fit_hyperplanes(
         ('age', 'makeup')
     """
     require_members([*continuous, *binary], scores.columns, "score")
-    checked = [_checked(w, scores[name])[:2] for name in continuous]
+    checked = [_check_scores(w, scores[name])[:2] for name in continuous]
     ridges = _ridges(checked[0][0], np.stack([y for _, y in checked], axis=1)) if checked else []
     planes = dict(zip(continuous, ridges, strict=True))
     planes |= {name: fit_svm(w, scores[name], threshold) for name, threshold in binary.items()}
@@ -328,12 +328,12 @@ def fit_fractional(w: ArrayLike, scores: pd.DataFrame) -> Hyperplanes:
     y = as_finite(scores, "scores", ndim=2)
     require_shape(y, "scores", (len(w), -1))
     seen = np.arange(len(w)) % 2 == 0
-    of_half, rest = _fractional_logit(w[seen], y[seen], PENALTY), y[~seen]
+    of_half, rest = _fractional_logit(w[seen], y[seen], LOGIT_PENALTY), y[~seen]
     unseen = w[~seen] @ of_half[:-1] + of_half[-1]
     pairs = zip(unseen.T, rest.T, strict=True)
     again = np.hstack([_fractional_logit(x[:, None], one[:, None], 0.0) for x, one in pairs])
     scale = (1 + np.maximum(again[0] ** -2 - 1, 0) / 2) ** -0.5
-    planes = scale * _fractional_logit(w, y, PENALTY)
+    planes = scale * _fractional_logit(w, y, LOGIT_PENALTY)
     r2 = r2_score(rest, expit(again[0] * unseen + again[1]), multioutput="raw_values")
     names = tuple(scores)
     return Hyperplanes(names, planes[:-1].T, planes[-1], dict(zip(names, r2, strict=True)))
@@ -349,10 +349,10 @@ def _fractional_logit(w: np.ndarray, y: np.ndarray, penalty: float) -> np.ndarra
     ridge = np.r_[np.full(w.shape[1], penalty), 0.0][:, None]
     curvature = cho_factor(x.T @ x / 4 + np.diag(ridge[:, 0]))
     found = np.zeros((x.shape[1], y.shape[1]))
-    for _ in range(_STEPS):
+    for _ in range(_MOST_ITERATIONS):
         step = cho_solve(curvature, x.T @ (y - expit(x @ found)) - ridge * found)
         found += step
-        if np.abs(step).max() < _STILL:
+        if np.abs(step).max() < _TOLERANCE:
             break
     return found
 
@@ -375,7 +375,7 @@ def cosines(planes: Hyperplanes) -> pd.DataFrame:
     return pd.DataFrame(normals @ normals.T, planes.names, planes.names).clip(-1, 1)
 
 
-def _checked(w: ArrayLike, score: ArrayLike) -> tuple[np.ndarray, np.ndarray, str]:
+def _check_scores(w: ArrayLike, score: ArrayLike) -> tuple[np.ndarray, np.ndarray, str]:
     """Latents, scores and what to call the scores in a message."""
     name = str(getattr(score, "name", None) or "scores")
     w, score = as_finite(w, "latents", ndim=2), as_finite(score, name)

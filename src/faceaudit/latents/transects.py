@@ -20,9 +20,9 @@ from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import as_finite, require_shape
 
-_CANDIDATES = 4
+_CANDIDATES_PER_POINT = 4
 """Latents drawn for every base point; about half of the face world's are adults."""
-_TOGETHER = 16_384
+_LATENTS_AT_A_TIME = 16_384
 """Latents that are computed with at a time, in twice their precision."""
 
 
@@ -74,8 +74,8 @@ def base_latents(
         ((5, 3), True, True)
     """
     random = int(seeding.rng(seed, stage).integers(2**62))
-    candidates, plane = generator.sample(_CANDIDATES * n, random), planes.select(["age"])
-    parts = (part.cpu().numpy() for part in candidates.split(_TOGETHER))
+    candidates, plane = generator.sample(_CANDIDATES_PER_POINT * n, random), planes.select(["age"])
+    parts = (part.cpu().numpy() for part in candidates.split(_LATENTS_AT_A_TIME))
     age = np.concatenate([plane.decision_values(part)[:, 0] for part in parts])
     adult = np.flatnonzero(age >= youngest)[:n]
     if len(adult) < n:
@@ -86,8 +86,8 @@ def base_latents(
     values = np.tile([*[0.0] * len(axes), *held.values(), 0.0], (n, 1))
     values[:, -1] = age[adult]
     base = np.empty(adults.shape)
-    for first in range(0, n, _TOGETHER):
-        part = slice(first, first + _TOGETHER)
+    for first in range(0, n, _LATENTS_AT_A_TIME):
+        part = slice(first, first + _LATENTS_AT_A_TIME)
         base[part] = project(adults[part], fixed.normals, fixed.intercepts, values[part])
     return base
 
@@ -117,7 +117,7 @@ def project(
         >>> project([[3.0, 4.0]], normals=[[2.0, 0.0]], intercepts=[-2.0]).tolist()
         [[1.0, 4.0]]
     """
-    w, normals, intercepts = _checked(w, normals, intercepts)
+    w, normals, intercepts = _check_hyperplanes(w, normals, intercepts)
     excess = w @ normals.T + intercepts - np.asarray(values, dtype=np.float64)
     return w - excess @ dual_basis(normals, vif_cap=np.inf)  # the dual basis is (N⁺)ᵀ
 
@@ -142,7 +142,7 @@ def project_cyclic(
         >>> project_cyclic([[3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], rounds=1).tolist()
         [[0.0, 0.0]]
     """
-    w, normals, intercepts = _checked(w, normals, intercepts)
+    w, normals, intercepts = _check_hyperplanes(w, normals, intercepts)
     for _ in range(rounds):
         for normal, intercept in zip(normals, intercepts, strict=True):
             w -= np.outer(w @ normal + intercept, normal / (normal @ normal))
@@ -188,7 +188,7 @@ def grid(
         >>> grid([[5.0, 7.0]], axis, [0.0], axis, [[-1.0, 1.0]]).tolist()
         [[[-1.0, 7.0], [1.0, 7.0]]]
     """
-    w, normals, intercepts = _checked(w, normals, intercepts)
+    w, normals, intercepts = _check_hyperplanes(w, normals, intercepts)
     directions = np.asarray(directions, dtype=np.float64)
     require_shape(directions, "directions", normals.shape)
     cells = np.stack(np.meshgrid(*decision_values, indexing="ij"), axis=-1)  # (L1, …, LK, K)
@@ -241,7 +241,7 @@ def _unit_steps(normals: np.ndarray, directions: np.ndarray, variant: str) -> np
     return directions / (along * {"exact": 1.0, "paper": lengths}[variant])[:, None]
 
 
-def _checked(
+def _check_hyperplanes(
     w: ArrayLike, normals: ArrayLike, intercepts: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     w, normals = as_finite(w, "latents", ndim=2), as_finite(normals, "normals", ndim=2)

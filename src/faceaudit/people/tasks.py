@@ -14,7 +14,7 @@ from PIL import Image
 
 from faceaudit import words
 from faceaudit.annotations.ground_truth import MANIFEST
-from faceaudit.annotations.label_studio import SHOWN, labelling_config
+from faceaudit.annotations.label_studio import IMAGE_HEIGHT, labelling_config
 from faceaudit.annotations.rating_page import write_pages
 from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.parts import Export
@@ -112,7 +112,7 @@ def write_tasks(
             if not path.exists():  # an earlier run that was interrupted wrote it whole
                 with atomic(path) as temporary:
                     Image.fromarray(np.ascontiguousarray(image)).save(temporary, "png")
-        width = SHOWN * images.shape[3] // images.shape[2]  # two faces have twice the room
+        width = IMAGE_HEIGHT * images.shape[3] // images.shape[2]  # two faces have twice the room
         for name, text in _task_files([*shown], questions, people, width).items():
             write_text(folder / name, text)
     root = shlex.quote(str((folder / "served").resolve()))

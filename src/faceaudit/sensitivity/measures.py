@@ -15,7 +15,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit.effects.matched import paired_interval
 from faceaudit.effects.resampling import as_resamples, draw_weights
-from faceaudit.utils.arguments import as_probabilities, check_range, require_alike
+from faceaudit.utils.arguments import as_probabilities, check_range, require_same_shape
 
 CONFIDENCE = 0.95
 """Level of every interval of this package."""
@@ -142,14 +142,14 @@ def near_boundary(scores: np.ndarray, near: tuple[float, float]) -> np.ndarray:
 def _pair(scores_before: ArrayLike, scores_after: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     before = as_probabilities(scores_before, "scores_before")
     after = as_probabilities(scores_after, "scores_after")
-    require_alike(after, "scores_after", before, "scores_before")
+    require_same_shape(after, "scores_after", before, "scores_before")
     return before, after
 
 
 # --- what people see
 
 
-def explained(
+def decompose_score_change(
     score: ArrayLike, seen: ArrayLike, by_score: ArrayLike, by_seen: ArrayLike, *, n_boot, seed
 ) -> pd.DataFrame:
     """Does a vector move the score more than the smile that people see change accounts for?

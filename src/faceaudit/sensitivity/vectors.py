@@ -18,11 +18,11 @@ from statsmodels.stats.proportion import proportion_confint
 from torch import Tensor
 
 from faceaudit.generators.image_cache import Generator
-from faceaudit.latents.directions import C
+from faceaudit.latents.directions import SVM_C
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import as_binary, as_finite, require_columns
 
-BATCH = 64
+IMAGES_AT_A_TIME = 64
 """Images drawn at a time."""
 
 
@@ -138,7 +138,7 @@ def attribute_vector(
         parts.append(np.split(draw.permutation(members), [held_out]))
     test, training = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     is_positive = np.isin(np.arange(len(codes)), positive)
-    model = LinearSVC(C=C, dual=False).fit(codes[training], is_positive[training])
+    model = LinearSVC(C=SVM_C, dual=False).fit(codes[training], is_positive[training])
     right = int((model.predict(codes[test]) == is_positive[test]).sum())
     low, high = proportion_confint(right, len(test), method="wilson")
     direction = model.coef_[0] / np.linalg.norm(model.coef_[0])
@@ -167,7 +167,9 @@ def traverse(
     steps = torch.as_tensor(list(lambdas), dtype=z.dtype, device=z.device)
     moved = (z[:, None] + steps[:, None] * direction).flatten(0, 1)
     # As floats, all images of a walk would fill gigabytes.
-    images = np.concatenate([as_uint8(generator.synthesize(part)) for part in moved.split(BATCH)])
+    images = np.concatenate(
+        [as_uint8(generator.synthesize(part)) for part in moved.split(IMAGES_AT_A_TIME)]
+    )
     return images.reshape(len(z), len(steps), *images.shape[1:])
 
 

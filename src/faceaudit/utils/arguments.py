@@ -144,7 +144,7 @@ def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
     return _within((-largest, largest), values, name, ndim, "a finite number")
 
 
-def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
+def require_same_shape(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
     """Raise ValueError unless both have the same shape."""
     if values.shape != like.shape:
         raise ValueError(f"{name}: shape {values.shape}, expected {like.shape} as of {other}")

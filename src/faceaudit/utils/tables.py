@@ -77,7 +77,7 @@ def read_table(
     if table.empty:
         raise wrong_format(path, "row 2", expected, "no text in any row below the header")
     for name in nameless[_leading(names, nameless) :]:
-        filled = np.flatnonzero(_filled(table[name]))
+        filled = np.flatnonzero(_has_text(table[name]))
         if filled.size:
             text = f"{table[name].iloc[filled[0]]!r:.60} in {name}"
             raise wrong_format(path, f"row {filled[0] + 2}", expected, text)
@@ -209,11 +209,11 @@ def _without_empty_rows_at_end(table: pd.DataFrame) -> pd.DataFrame:
     """Rows up to the last one with a text in some cell; spreadsheets write more."""
     if table.empty or any(str(value).strip() for value in table.iloc[-1]):
         return table
-    filled = pd.concat([_filled(table[name]) for name in table], axis=1).any(axis=1)
+    filled = pd.concat([_has_text(table[name]) for name in table], axis=1).any(axis=1)
     return table.iloc[: np.flatnonzero(filled)[-1] + 1 if filled.any() else 0]
 
 
-def _filled(cells: pd.Series) -> pd.Series:
+def _has_text(cells: pd.Series) -> pd.Series:
     """Whether a cell of a column has a text."""
     empty = [text for text in cells.cat.categories if not text.strip()]
     return ~cells.isin(empty)

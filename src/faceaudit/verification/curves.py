@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from faceaudit.utils.arguments import as_binary, as_finite, require_alike, require_present
+from faceaudit.utils.arguments import as_binary, as_finite, require_present, require_same_shape
 
 NO_POSITIVES, NO_NEGATIVES, NO_PAIRS = "no positives", "no negatives", "no pairs"
 PAIRS_AT_ONCE = 8192
@@ -133,7 +133,7 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     positive = as_binary(np.asarray(is_match), "is_match").astype(bool)
     groups = pd.Categorical(group)
     for values, name in ((positive, "is_match"), (groups.codes, "group")):
-        require_alike(values, name, similarity, "similarity")
+        require_same_shape(values, name, similarity, "similarity")
     require_present(pd.Series(groups, name="group"), "a group")
     order = np.argsort(similarity, kind="stable")
     codes, positive = groups.codes[order], positive[order]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from simulated import counts
 
-from faceaudit.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import RawAnswers, validate
 
 GOOD = {"named": "a", "seconds": 3.5, "submitted_at": "2025-10-09T07:30:20Z", "job": "1"}
 
@@ -15,7 +15,7 @@ def ingest(*changes: dict, **about):
 
     A change with several `answers` is one assignment.
     """
-    export = Export("test")
+    export = RawAnswers("test")
     export.begin(Path("folder/file.csv"))
     for number, change in enumerate(changes):
         visit = {"place": f"row {number + 2}", "annotator": f"w{number}"} | GOOD | change

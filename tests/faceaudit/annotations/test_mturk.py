@@ -10,7 +10,7 @@ from faceaudit.annotations.ingest import times
 from faceaudit.annotations.schema import hash_annotator
 from faceworld import crowd
 
-FIXED = mturk.FIXED.split(",")
+FIXED = mturk.FIXED_COLUMNS.split(",")
 ROW = dict.fromkeys(FIXED, "") | {
     "HITId": "3H",
     "HITTypeId": "3T",

@@ -36,7 +36,7 @@ def test_neutral_faces_move_by_what_is_not_noise():
     step = calibration.center_neutral(scores, pd.DataFrame({"gender": [error]}))["gender"]
     slope = np.polyfit(scores["gender"], step, 1)[0]
     reliability = 0.06**2 / (0.06**2 + error)
-    np.testing.assert_allclose(slope, -calibration.GAIN * reliability / 0.25, rtol=0.03)
+    np.testing.assert_allclose(slope, -calibration.STEP_SHARE * reliability / 0.25, rtol=0.03)
     none = calibration.center_neutral(scores, pd.DataFrame({"gender": [1.0]}))["gender"]
     assert (none == 0).all()  # all that is seen is noise
 
@@ -66,7 +66,7 @@ def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
     y = rated(w)
     plane = directions.fit_fractional(w, pd.DataFrame({"age": y}))
     model = sm.GLM(y, sm.add_constant(w), family=sm.families.Binomial())
-    penalty = np.r_[0, np.full(250, directions.PENALTY / len(w))]
+    penalty = np.r_[0, np.full(250, directions.LOGIT_PENALTY / len(w))]
     reference = model.fit_regularized(alpha=penalty, L1_wt=0, maxiter=2000)
     normal = reference.params[1:]
     scale = plane.normals[0] @ normal / (normal @ normal)

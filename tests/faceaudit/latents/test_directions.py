@@ -32,7 +32,7 @@ def test_ridge_finds_the_planted_hyperplane():
 
 def test_ridge_zero_is_a_score_of_one_half():
     plane = fit_ridge(W, SCORES["age"])
-    predicted = RidgeCV(alphas=directions.ALPHAS).fit(W, SCORES["age"]).predict(W)
+    predicted = RidgeCV(alphas=directions.RIDGE_ALPHAS).fit(W, SCORES["age"]).predict(W)
     np.testing.assert_allclose(W @ plane.normal + plane.intercept, predicted - 0.5, atol=1e-12)
 
 

@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from faceaudit.effects import paired_interval
-from faceaudit.sensitivity import explained, flips, score_sensitivity
+from faceaudit.sensitivity import decompose_score_change, flips, score_sensitivity
 
 RNG = np.random.default_rng(0)
 BEFORE = RNG.random(90)
@@ -78,7 +78,7 @@ def simulated_changes(rng, n=80, direct=0.03, noise=0.05):
 
 def test_explained_is_a_ratio_of_means():
     changes = simulated_changes(np.random.default_rng(1))
-    table = explained(*changes, n_boot=50, seed=2)
+    table = decompose_score_change(*changes, n_boot=50, seed=2)
     total, seen, scored, calibrated = (change.mean() for change in changes)
     share = scored / calibrated * seen
     np.testing.assert_allclose(table["estimate"], [total, share, total - share])
@@ -90,6 +90,6 @@ def test_explained_covers_the_rest():
     hits, runs = np.zeros(3), 100
     for run in range(runs):
         changes = simulated_changes(np.random.default_rng(run), n=200, noise=0.1)
-        table = explained(*changes, n_boot=120, seed=run)
+        table = decompose_score_change(*changes, n_boot=120, seed=run)
         hits += table["low"].le([0.105, 0.075, 0.03]) & table["high"].ge([0.105, 0.075, 0.03])
     assert (hits / runs).between(0.9, 0.99).all()
