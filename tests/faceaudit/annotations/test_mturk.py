@@ -10,7 +10,7 @@ from faceaudit.annotations.ingest import times
 from faceaudit.annotations.schema import hash_annotator
 from faceworld import crowd
 
-FIXED = mturk.FIXED_COLUMNS.split(",")
+FIXED = list(mturk.FIXED_COLUMNS)
 ROW = dict.fromkeys(FIXED, "") | {
     "HITId": "3H",
     "HITTypeId": "3T",
