@@ -113,13 +113,17 @@ def why_unknown(counts: np.ndarray) -> str:
     return ""
 
 
-# A row of weights (B, n) says how often each image is in a resample; without, once each.
-
-
 def mean_deviation(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Mean over images of the standard deviation of an image's answers, (B,), in ranges.
+    """Mean over images of the standard deviation of an image's answers, in ranges of the scale.
 
-    Images with fewer than two answers do not count; nan where there is no other.
+    Images with fewer than two answers do not count.
+
+    Args:
+        counts: (n, levels).
+        weights: how often each image is in each of B resamples, (B, n); without, once each.
+
+    Returns:
+        (B,), nan where no image has two answers.
     """
     several = counts.sum(axis=1) > 1
     weights = _once_each(counts, weights)[:, several]
@@ -128,11 +132,18 @@ def mean_deviation(counts: np.ndarray, weights: np.ndarray | None = None) -> np.
 
 
 def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """ICC(1,k): reliability of an image's mean answer, one-way random effects, (B,).
+    """ICC(1,k): reliability of an image's mean answer, one-way random effects.
 
     1 - MSW / MSB from the analysis of variance of answers by image (Shrout and Fleiss 1979, case
     1). With unequal numbers of answers it is that of a typical number of them. Images without
-    answers do not count; nan where no image has two answers, or where all images have one mean.
+    answers do not count.
+
+    Args:
+        counts: (n, levels).
+        weights: how often each image is in each of B resamples, (B, n); without, once each.
+
+    Returns:
+        (B,), nan where no image has two answers, or where all images have one mean.
     """
     answered = counts.sum(axis=1) > 0
     weights = _once_each(counts, weights)[:, answered]
@@ -151,11 +162,19 @@ def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
 def krippendorff_alpha(
     counts: np.ndarray, weights: np.ndarray | None = None, metric: Metric = "ordinal"
 ) -> np.ndarray:
-    """Krippendorff's alpha, (B,): 1 - observed / expected disagreement; 0 is agreement by chance.
+    """Krippendorff's alpha: 1 - observed / expected disagreement; 0 is agreement by chance.
 
-    Images with fewer than two answers do not count; nan where all answers are equal, and where
-    there is one image, whose disagreement is what chance gives (Krippendorff, Computing
-    Krippendorff's alpha-reliability, 2011, on any metric and missing data).
+    Krippendorff, Computing Krippendorff's alpha-reliability (2011), on any metric and missing data.
+    Images with fewer than two answers do not count.
+
+    Args:
+        counts: (n, levels).
+        weights: how often each image is in each of B resamples, (B, n); without, once each.
+        metric: distance between levels.
+
+    Returns:
+        (B,), nan where all answers are equal, and where there is one image, whose disagreement is
+        the one expected by chance.
     """
     pairable = counts.sum(axis=1) > 1
     weights = _once_each(counts, weights)[:, pairable]
