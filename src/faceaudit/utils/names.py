@@ -107,12 +107,13 @@ def paths_on_disk(folder: Path, names: Iterable[str]) -> dict[str, Path]:
 
 
 def _on_disk(path: Path, listings: dict[Path, dict[str, str]]) -> Path:
+    """A path as the disk spells it; `listings` keeps composed name → name of folders seen."""
     if path.name.isascii() and path.parent.as_posix().isascii():
         return path
     if path.exists() or path.parent == path:
         return path
     parent = _on_disk(path.parent, listings)
     if parent not in listings:
-        listed = os.listdir(parent) if parent.is_dir() else []
-        listings[parent] = {composed(name): name for name in sorted(listed)}
+        names = os.listdir(parent) if parent.is_dir() else []
+        listings[parent] = {composed(name): name for name in sorted(names)}
     return parent / listings[parent].get(composed(path.name), path.name)
