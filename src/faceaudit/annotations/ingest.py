@@ -130,7 +130,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Unusable:
-    """An answer that cannot be used, and the reason, one of `OF_ANSWERS`."""
+    """An answer that cannot be used, and the reason, one of `ANSWER_REASONS`."""
 
     reason: str
 

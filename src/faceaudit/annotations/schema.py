@@ -1,7 +1,7 @@
 """Names, scales and columns shared by all annotation formats, and what follows from the table.
 
-Every external format is turned into one tidy table with one row per answer (`COLUMNS`); what reads
-the table does not know where the answers came from.
+Every external format is turned into one tidy table with one row per answer (`TIDY_COLUMNS`). Code
+that reads the table does not know where the answers came from.
 """
 
 import math

@@ -62,7 +62,7 @@ def is_inlier(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
         cells: images of a transect.
 
     Returns:
-        (n,) bool; False where a transect is further away than `FARTHEST` on an axis.
+        (n,) bool; False where a transect is further away than `MOST_DEVIATION` on an axis.
     """
     number = np.arange(len(scores))
     deviation = scores - scores.groupby(number % cells).transform("median")

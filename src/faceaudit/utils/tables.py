@@ -210,7 +210,8 @@ def _without_empty_rows_at_end(table: pd.DataFrame) -> pd.DataFrame:
     if table.empty or any(str(value).strip() for value in table.iloc[-1]):
         return table
     filled = pd.concat([_has_text(table[name]) for name in table], axis=1).any(axis=1)
-    return table.iloc[: np.flatnonzero(filled)[-1] + 1 if filled.any() else 0]
+    filled_rows = np.flatnonzero(filled)
+    return table.iloc[: filled_rows[-1] + 1] if filled_rows.size else table.iloc[:0]
 
 
 def _has_text(cells: pd.Series) -> pd.Series:

@@ -39,7 +39,8 @@ def test_ridge_zero_is_a_score_of_one_half():
 def test_fit_hyperplanes_collects_both_kinds():
     planes = fit_hyperplanes(W, SCORES, continuous=["age"], binary={"makeup": 0.5})
     assert planes.names == ("age", "makeup")
-    ridge, svm = fit_ridge(W, SCORES["age"]), fit_svm(W, SCORES["makeup"], 0.5)
+    ridge = fit_ridge(W, SCORES["age"])
+    svm = fit_svm(W, SCORES["makeup"], 0.5)
     np.testing.assert_array_equal(planes.normals, [ridge.normal, svm.normal])
     np.testing.assert_array_equal(planes.intercepts, [ridge.intercept, svm.intercept])
     assert planes.scores == {"age": ridge.score, "makeup": svm.score}
