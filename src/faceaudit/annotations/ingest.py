@@ -391,9 +391,10 @@ def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
     for name in ids:
         stored.setdefault(_stored(name), []).append(name)
         decomposed.setdefault(_stored(unicodedata.normalize("NFD", name)), []).append(name)
+    uploads = decomposed | stored
     rows = []
     for name, address in zip(pairs["named"], pairs["address"], strict=True):
-        image, problem, path = _image(name, address, ids, decomposed | stored, known is None)
+        image, problem, path = _image(name, address, ids, uploads, known is None)
         rows.append((ids.get(image, image), problem, path))
     images = pd.DataFrame(rows, pairs.index, ["image_id", "image_problem", "path"], dtype="str")
     # Every server has a known image at an address of its own.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from faceaudit.utils.errors import InputError
 
 csv.field_size_limit(2**31 - 1)  # an image may stand in a cell, as a data URL
 
-_ROWS_AT_A_TIME = 2**16
+_ROWS_AT_A_TIME = 2**14
 """Rows that are held as lists of texts; what is read already is held as numbers of texts."""
 _LONGEST_EXCERPT = 100
 """Bytes of a row that are quoted in full in a message."""
@@ -139,16 +140,22 @@ def _read_cells(path: Path, delimiter: str, names: list[str], columns: list[str]
     Raises:
         _RowError: a row with another number of cells, or with a text that is not UTF-8.
     """
+    places = {name: names.index(name) for name in columns}
     codes_of = {name: array("i") for name in columns}  # of every cell the number of its text
     texts_of: dict[str, dict[str, int]] = {name: {} for name in columns}  # text → its number
-    with path.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as stream:
-        rows = _rows_below_header(stream, delimiter, len(names))
-        while chunk := list(islice(rows, _ROWS_AT_A_TIME)):
-            cells = dict(zip(names, zip(*chunk, strict=True), strict=True))
+    with _open_text(path) as stream:
+        reader = csv.reader(stream, delimiter=delimiter)
+        next(reader)  # the header
+        while chunk := list(islice(reader, _ROWS_AT_A_TIME)):
+            lengths = set(map(len, chunk))
+            if lengths - {0, len(names)}:
+                raise _first_row_error(path, delimiter, len(names))
+            rows = [row for row in chunk if row]  # without empty lines
             for name in columns:
+                place = places[name]
                 numbers = texts_of[name]
                 codes_of[name].extend(
-                    [numbers.setdefault(text, len(numbers)) for text in cells[name]]
+                    [numbers.setdefault(row[place], len(numbers)) for row in rows]
                 )
     table = {}
     for name in columns:
@@ -159,27 +166,31 @@ def _read_cells(path: Path, delimiter: str, names: list[str], columns: list[str]
     return pd.DataFrame(table)
 
 
-def _rows_below_header(stream: Iterable[str], delimiter: str, cells: int) -> Iterator[list[str]]:
-    """Rows with this number of cells, without empty lines; _RowError for another number."""
+def _open_text(path: Path) -> TextIO:
+    """Open a file whose bytes, where they are not UTF-8, are kept as surrogates."""
+    return path.open(encoding="utf-8-sig", errors="surrogateescape", newline="")
+
+
+def _first_row_error(path: Path, delimiter: str, cells: int) -> _RowError:
+    """The error for the first row with another number of cells, with an excerpt of its text."""
     lines = []
 
-    def recorded() -> Iterator[str]:
+    def recorded(stream: Iterable[str]) -> Iterator[str]:
         for line in stream:
             lines.append(line)
             yield line
 
-    reader = csv.reader(recorded(), delimiter=delimiter)
-    next(reader)
-    lines.clear()
-    number = 1
-    for row in reader:
-        if row:
-            number += 1
-            if len(row) != cells:
-                excerpt = _excerpt("".join(lines))
-                raise _RowError(number, f"Expected {cells} columns, got {len(row)}: {excerpt}")
-            yield row
-        lines.clear()
+    with _open_text(path) as stream:
+        reader = csv.reader(recorded(stream), delimiter=delimiter)
+        number = 0  # of the row; empty lines do not count
+        for row in reader:
+            if row:
+                number += 1
+                if number > 1 and len(row) != cells:
+                    break
+            lines.clear()
+    excerpt = _excerpt("".join(lines))
+    return _RowError(number, f"Expected {cells} columns, got {len(row)}: {excerpt}")
 
 
 def _excerpt(text: str) -> str:
