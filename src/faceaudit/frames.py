@@ -18,7 +18,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
-from faceaudit.utils.tables import read_table
+from faceaudit.utils.tables import read_parquet, read_table
 
 
 def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:

@@ -10,7 +10,16 @@ import faceaudit.report
 import faceaudit.utils
 import faceaudit.verification
 
-FORBIDDEN = ("torch", "onnxruntime", "IPython", "requests", "sklearn", "helpers", "faceworld")
+FORBIDDEN = (
+    "torch",
+    "onnxruntime",
+    "IPython",
+    "requests",
+    "sklearn",
+    "pyarrow",
+    "helpers",
+    "faceworld",
+)
 PACKAGES = (
     faceaudit.utils,
     faceaudit.effects,

@@ -7,7 +7,6 @@ distinct patterns of counts, and every resample's statistic is a matrix product.
 """
 
 from collections.abc import Collection, Mapping
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,11 +16,15 @@ from scipy.stats import median_abs_deviation
 from faceaudit.annotations.schema import n_levels, ratio, require_levels, standard_deviation
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import require_columns, require_rows
+from faceaudit.utils.errors import InputError
 
 Metric = Literal["nominal", "ordinal", "interval"]
-NOBODY, ALONE, ONE_IMAGE = "no answers", "no image has two answers", "one image has two answers"
-ALL_EQUAL, ONE_MEAN = "all answers are equal", "the mean answers of all images are equal"
-_ROUNDING = 1e-9
+NO_ANSWERS = "no answers"
+NO_IMAGE_WITH_TWO = "no image has two answers"
+ONE_IMAGE_WITH_TWO = "one image has two answers"
+EQUAL_ANSWERS = "all answers are equal"
+EQUAL_MEANS = "the mean answers of all images are equal"
+_ROUNDING_ERROR = 1e-9
 
 
 def agreement_table(
@@ -58,69 +61,98 @@ def agreement_table(
     rows = {}
     for attribute, count in counts.items():
         rng = seeding.rng(seed, f"agreement/{attribute}")
-        rows[attribute] = _row(count[count.sum(axis=1) > 0], metric, n_boot, rng)
+        rows[attribute] = _agreement_row(count[count.sum(axis=1) > 0], metric, n_boot, rng)
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
 
 
-def _row(
+def _agreement_row(
     counts: np.ndarray, metric: Metric, n_boot: int, rng: np.random.Generator
 ) -> dict[str, float | str]:
     """The row of one attribute, from counts of images that have answers."""
-    images, reason = len(counts), why_unknown(counts)
-    alpha = partial(krippendorff_alpha, metric=metric)
-    statistics = {"sd": mean_deviation, "alpha": alpha, "icc": icc}
+    images = len(counts)
+    reason = why_unknown(counts)
     row = {"images": images, "raters": counts.sum() / images if images else 0.0}
-    row |= dict.fromkeys(
-        [f"{name}{end}" for name in statistics for end in ("", "_low", "_high")], np.nan
-    )
-    if reason not in (NOBODY, ALONE):
+    for name in ("sd", "alpha", "icc"):
+        row[name] = np.nan
+        row[f"{name}_low"] = np.nan
+        row[f"{name}_high"] = np.nan
+    if reason not in (NO_ANSWERS, NO_IMAGE_WITH_TWO):
         patterns, frequency = np.unique(counts, axis=0, return_counts=True)
         resamples = rng.multinomial(images, frequency / images, size=n_boot)
         weights = np.vstack([frequency, resamples]).astype(float)
-        for name in ["sd"] if reason else statistics:
-            row[name], *resampled = statistics[name](patterns, weights)
+        # A row for the images, and one for each resample of them.
+        statistics = {"sd": mean_deviation(patterns, weights)}
+        if not reason:
+            statistics["alpha"] = krippendorff_alpha(patterns, weights, metric)
+            statistics["icc"] = icc(patterns, weights)
+        for name, values in statistics.items():
+            row[name] = values[0]
+            resampled = values[1:]
             # Resamples of one image are all alike: their quantiles would claim to know it exactly.
-            if reason != ONE_IMAGE and np.isfinite(resampled).any():
-                ends = np.nanquantile(resampled, [0.025, 0.975])
-                row[f"{name}_low"], row[f"{name}_high"] = ends
+            if reason != ONE_IMAGE_WITH_TWO and np.isfinite(resampled).any():
+                low, high = np.nanquantile(resampled, [0.025, 0.975])
+                row[f"{name}_low"] = low
+                row[f"{name}_high"] = high
         if not reason and np.isnan(row["icc"]):
-            reason = ONE_MEAN
-    return row | {"reason": reason}
+            reason = EQUAL_MEANS
+    row["reason"] = reason
+    return row
 
 
 def why_unknown(counts: np.ndarray) -> str:
     """Why agreement cannot be estimated from counts (n, levels), else empty."""
     pairable = np.count_nonzero(counts.sum(axis=1) > 1)
-    if pairable < 2:
-        return ONE_IMAGE if pairable else ALONE if counts.any() else NOBODY
-    return ALL_EQUAL if np.count_nonzero(counts.any(axis=0)) == 1 else ""
-
-
-# A row of weights (B, n) says how often each image is in a resample; without, once each.
+    if not counts.any():
+        return NO_ANSWERS
+    if pairable == 0:
+        return NO_IMAGE_WITH_TWO
+    if pairable == 1:
+        return ONE_IMAGE_WITH_TWO
+    if np.count_nonzero(counts.any(axis=0)) == 1:
+        return EQUAL_ANSWERS
+    return ""
 
 
 def mean_deviation(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Mean over images of the standard deviation of an image's answers, (B,), in ranges.
+    """Mean over images of the standard deviation of an image's answers, in ranges of the scale.
 
-    Images with fewer than two answers do not count; nan where there is no other.
+    Images with fewer than two answers do not count.
+
+    Args:
+        counts: (n, levels).
+        weights: how often each image is in each of B resamples, (B, n); without, once each.
+
+    Returns:
+        (B,), nan where no image has two answers.
     """
     several = counts.sum(axis=1) > 1
-    weights, counts = _once_each(counts, weights)[:, several], counts[several]
+    weights = _once_each(counts, weights)[:, several]
+    counts = counts[several]
     return ratio(weights @ standard_deviation(counts), weights.sum(axis=1))
 
 
 def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """ICC(1,k): reliability of an image's mean answer, one-way random effects, (B,).
+    """ICC(1,k): reliability of an image's mean answer, one-way random effects.
 
     1 - MSW / MSB from the analysis of variance of answers by image (Shrout and Fleiss 1979, case
     1). With unequal numbers of answers it is that of a typical number of them. Images without
-    answers do not count; nan where no image has two answers, or where all images have one mean.
+    answers do not count.
+
+    Args:
+        counts: (n, levels).
+        weights: how often each image is in each of B resamples, (B, n); without, once each.
+
+    Returns:
+        (B,), nan where no image has two answers, or where all images have one mean.
     """
     answered = counts.sum(axis=1) > 0
-    weights, counts = _once_each(counts, weights)[:, answered], counts[answered]
+    weights = _once_each(counts, weights)[:, answered]
+    counts = counts[answered]
     levels = np.arange(counts.shape[1])
-    answers, total = counts.sum(axis=1), counts @ levels
-    images, n = weights.sum(axis=1), weights @ answers
+    answers = counts.sum(axis=1)
+    total = counts @ levels
+    images = weights.sum(axis=1)
+    n = weights @ answers
     between_images = weights @ (total**2 / answers)
     between = ratio(between_images - ratio((weights @ total) ** 2, n), images - 1)
     within = ratio(weights @ (counts @ levels**2) - between_images, n - images)
@@ -130,14 +162,23 @@ def icc(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
 def krippendorff_alpha(
     counts: np.ndarray, weights: np.ndarray | None = None, metric: Metric = "ordinal"
 ) -> np.ndarray:
-    """Krippendorff's alpha, (B,): 1 - observed / expected disagreement; 0 is agreement by chance.
+    """Krippendorff's alpha: 1 - observed / expected disagreement; 0 is agreement by chance.
 
-    Images with fewer than two answers do not count; nan where all answers are equal, and where
-    there is one image, whose disagreement is what chance gives (Krippendorff, Computing
-    Krippendorff's alpha-reliability, 2011, on any metric and missing data).
+    Krippendorff, Computing Krippendorff's alpha-reliability (2011), on any metric and missing data.
+    Images with fewer than two answers do not count.
+
+    Args:
+        counts: (n, levels).
+        weights: how often each image is in each of B resamples, (B, n); without, once each.
+        metric: distance between levels.
+
+    Returns:
+        (B,), nan where all answers are equal, and where there is one image, whose disagreement is
+        the one expected by chance.
     """
     pairable = counts.sum(axis=1) > 1
-    weights, counts = _once_each(counts, weights)[:, pairable], counts[pairable]
+    weights = _once_each(counts, weights)[:, pairable]
+    counts = counts[pairable]
     levels = counts.shape[1]
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(levels)
     pairs = pairs / (counts.sum(axis=1) - 1)[:, None, None]
@@ -161,6 +202,7 @@ def squared_distance(marginal: np.ndarray, metric: Metric) -> np.ndarray:
 
 
 def _once_each(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """The weights (B, n); without, every image once, (1, n)."""
     return np.ones((1, len(counts))) if weights is None else weights
 
 
@@ -170,10 +212,10 @@ def screen_raters(
     cut: float = 3.0,
     gold: Mapping[tuple[str, str], Collection[int]] | None = None,
 ) -> pd.DataFrame:
-    """Compare every rater with the others, and with what else is known; nobody is left out.
+    """Compare every rater with the others, and with gold questions; no rater is removed.
 
     A rater's distance is the mean of |level − mean level of the others| / (levels − 1), over the
-    answers to questions that somebody else answered too. It is flagged beyond median + cut · 1.4826
+    answers to questions that another rater answered too. It is flagged beyond median + cut · 1.4826
     MAD of all raters' distances, where MAD is the median absolute deviation (Leys et al., Journal
     of Experimental Social Psychology 49 (2013) 764-766). It compares raters who were asked alike,
     and says little of one with few answers.
@@ -195,7 +237,7 @@ def screen_raters(
         - gold: gold questions answered; gold_right: share with an accepted level.
 
     Raises:
-        ValueError: no answers, or a missing column; an unknown attribute, or a level outside of its
+        InputError: no answers, or a missing column; an unknown attribute, or a level outside of its
             scale; a gold question that nobody answered.
 
     Example:
@@ -212,27 +254,38 @@ def screen_raters(
     require_rows(tidy)
     require_levels(tidy)
     tidy = tidy.reset_index(drop=True)
-    rater, attribute = tidy["annotator_id"], tidy["attribute"].astype("str")
+    attribute = tidy["attribute"].astype("str")
     unit = tidy["level"] / attribute.map(lambda name: n_levels(name) - 1)
-    visit = [c for c in ("annotator_id", "image_id", "submitted_at", "seconds") if c in tidy]
-    size = tidy.groupby(visit, observed=True, dropna=False)["level"].transform("size")
+    assignment = ["annotator_id", "image_id", "submitted_at", "seconds"]
+    keys = [column for column in assignment if column in tidy]
+    size = tidy.groupby(keys, observed=True, dropna=False)["level"].transform("size")
     columns = {
         "distance": _distance_from_others(unit, tidy["image_id"], attribute),
         "seconds": tidy["seconds"] / size,  # an equal share of its assignment's
         "right": _accepted(tidy, gold or {}),
     }
-    by = pd.DataFrame(columns).groupby(rater.astype("str").rename("annotator_id"))
+    by = pd.DataFrame(columns).groupby(tidy["annotator_id"].astype("str"))
     table = pd.DataFrame({"answers": by.size(), "compared": by["distance"].count()})
-    distance = table["distance"] = by["distance"].mean()
+    distance = by["distance"].mean()
+    table["distance"] = distance
     spread = median_abs_deviation(distance, scale="normal", nan_policy="omit")
-    table["flagged"] = distance > distance.median() + cut * spread + _ROUNDING
+    table["flagged"] = distance > distance.median() + cut * spread + _ROUNDING_ERROR
     table["seconds"] = by["seconds"].median()
     return table.assign(gold=by["right"].count(), gold_right=by["right"].mean()).sort_index()
 
 
-def _distance_from_others(unit: pd.Series, *question: pd.Series) -> pd.Series:
-    """Of every answer from the mean of the others to its question; NaN where there is no other."""
-    answers = unit.groupby([*question], observed=True)
+def _distance_from_others(unit: pd.Series, image_id: pd.Series, attribute: pd.Series) -> pd.Series:
+    """Distance of every answer from the mean of the others to its question, in ranges.
+
+    Args:
+        unit: levels over (levels - 1).
+        image_id: of every answer.
+        attribute: of every answer.
+
+    Returns:
+        NaN where there is no other answer.
+    """
+    answers = unit.groupby([image_id, attribute], observed=True)
     others = answers.transform("size") - 1
     mean = (answers.transform("sum") - unit) / others.where(others > 0)
     return (unit - mean).abs()
@@ -240,11 +293,15 @@ def _distance_from_others(unit: pd.Series, *question: pd.Series) -> pd.Series:
 
 def _accepted(tidy: pd.DataFrame, gold: Mapping[tuple[str, str], Collection[int]]) -> pd.Series:
     """1.0 or 0.0 for answers to gold questions, NaN for all others."""
-    asked = pd.MultiIndex.from_frame(tidy[["image_id", "attribute"]])
-    if missing := sorted(set(gold) - set(asked.unique()), key=str):
-        raise ValueError(
-            f"nobody answered the gold question {missing[0]!r} ({len(missing)} in all)"
+    questions = pd.MultiIndex.from_frame(tidy[["image_id", "attribute"]])
+    unanswered = sorted(set(gold) - set(questions.unique()), key=str)
+    if unanswered:
+        raise InputError(
+            f"nobody answered the gold question {unanswered[0]!r} ({len(unanswered)} in all)",
+            field="gold",
+            found=unanswered[0],
+            expected="questions that were answered",
         )
-    right = [(*question, level) for question, levels in gold.items() for level in levels]
-    given = pd.MultiIndex.from_frame(tidy[["image_id", "attribute", "level"]])
-    return pd.Series(given.isin(right), dtype=float).where(asked.isin(gold))
+    accepted = [(*question, level) for question, levels in gold.items() for level in levels]
+    answers = pd.MultiIndex.from_frame(tidy[["image_id", "attribute", "level"]])
+    return pd.Series(answers.isin(accepted), dtype=float).where(questions.isin(gold))

@@ -11,16 +11,18 @@ another one keeps the label of that one beside its own.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from faceaudit.annotations.ingest import Export, Ingest, folded, validate
+from faceaudit.annotations.ingest import Ingest, RawAnswers, folded, validate
 from faceaudit.annotations.mturk import of_element
-from faceaudit.annotations.schema import ATTRIBUTES, Known, Rename, Scales
+from faceaudit.annotations.schema import ATTRIBUTES, KnownImages, Rename, Scales
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.tables import wrong_format
 
-ITEMS = "a manifest of a Ground Truth labelling job (a JSON object a line)"
-RESPONSES = "a file of Ground Truth workers' answers (JSON)"
+MANIFEST_FORMAT = "a manifest of a Ground Truth labelling job (a JSON object a line)"
+RESPONSES_FORMAT = "a file of Ground Truth workers' answers (JSON)"
 MANIFEST = Path("manifests", "output", "output.manifest")
 CATEGORIES = Path("annotation-tool", "data.json")
 _METADATA = "-metadata"
@@ -37,7 +39,7 @@ class Responses:
 def read_ground_truth(
     path: str | Path,
     *,
-    known_images: Known = None,
+    known_images: KnownImages = None,
     rename: Rename = None,
     salt: str = "helpers",
     label: str | None = None,
@@ -66,7 +68,7 @@ def read_ground_truth(
 
     Raises:
         FileNotFoundError: the folder has no output manifest.
-        ValueError: a file is not what it should be; names the file, the line and what was expected.
+        InputError: a file is not what it should be; names the file, the line and what was expected.
             No answer can be used. The manifest does not say which label is the job's own.
 
     Example:
@@ -86,39 +88,46 @@ def read_ground_truth(
         ...     annotations.read_ground_truth(folder).frame["level"].tolist()
         [4]
     """
-    export = Export("ground_truth")
+    export = RawAnswers("ground_truth")
     add_job(export, Path(path), label, ATTRIBUTES, dict(rename or {}))
     return validate(export, salt, rename, known_images)
 
 
 def add_job(
-    export: Export,
+    export: RawAnswers,
     path: Path,
     label: str | None = None,
     scales: Scales = ATTRIBUTES,
     rename: Mapping[str, str] | None = None,
 ) -> None:
-    """Add what a job's folder holds, about any kind of item."""
+    """Add what a job's folder holds, about any kind of item.
+
+    Args:
+        export: to add to.
+        path: the job's folder.
+        label: the job's own label attribute, where it cannot be told from others.
+        scales: attributes that may be answered → names of their levels, from low to high.
+        rename: name of the label or of a form's element → attribute, where they differ.
+    """
     manifest = path / MANIFEST
     export.begin(path)
     lines = manifest.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
     items = [
-        _json(manifest, number, line, ITEMS, dict[str, Any])
+        _json(manifest, number, line, MANIFEST_FORMAT, dict[str, Any])
         for number, line in enumerate(lines, start=1)
     ]
     if not items:
-        raise wrong_format(manifest, "line 1", ITEMS, "an empty file")
+        raise wrong_format(manifest, "line 1", MANIFEST_FORMAT, "an empty file")
     files: dict[int, list[Path]] = {}
     for file in sorted(path.glob("annotations/worker-response/iteration-*/[0-9]*/*.json")):
         files.setdefault(int(file.parent.name), []).append(file)
     if not files:
-        raise ValueError(
-            f"{path}: expected annotations/worker-response/iteration-1/<number>/*.json"
-        )
-    answers = {number: _answers_in(some) for number, some in files.items()}
-    contents = [_content(one) for some in answers.values() for one in some]
+        pattern = "annotations/worker-response/iteration-1/<number>/*.json"
+        raise InputError(f"{path}: expected {pattern}", field=str(path), expected=pattern)
+    answers = {number: _answers_in(item_files) for number, item_files in files.items()}
+    contents = [_content(answer) for answer in chain.from_iterable(answers.values())]
     form = _Form(scales, dict(rename or {}))
-    form.label = _own_label(path, items, contents, form, label)
+    form.label = _label_of_job(path, items, contents, form, label)
     form.categories = _categories(path, items, form.label)
     for number in range(max(len(items), max(files) + 1)):
         item = items[number] if number < len(items) else {}
@@ -138,19 +147,20 @@ def add_job(
             )
 
 
-def _json(path: Path, line: int, text: bytes, expected: str, kind: Any) -> Any:
+def _json(path: Path, line: int, content: bytes, expected: str, kind: Any) -> Any:
+    """The value of a type that a line or a file has as JSON; InputError for anything else."""
     import msgspec  # the course does without
 
     try:
-        return msgspec.json.decode(text, type=kind)
+        return msgspec.json.decode(content, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = f"something else ({error})"
-        raise wrong_format(path, f"line {line}", expected, found) from None
+        text = f"something else ({error})"
+        raise wrong_format(path, f"line {line}", expected, text) from None
 
 
 def _answers_in(files: Iterable[Path]) -> list[dict[str, Any]]:
     """Workers' answers about an item, which may stand in several files."""
-    responses = [_json(file, 1, file.read_bytes(), RESPONSES, Responses) for file in files]
+    responses = [_json(file, 1, file.read_bytes(), RESPONSES_FORMAT, Responses) for file in files]
     return [answer for response in responses for answer in response.answers]
 
 
@@ -177,40 +187,56 @@ def _content(answer: Mapping[str, Any]) -> Any:
 # --- which label is the job's own
 
 
-def _own_label(
-    path: Path, items: list[dict], contents: list, form: "_Form", wanted: str | None
+def _label_of_job(
+    path: Path, items: list[dict], contents: list, form: "_Form", label: str | None
 ) -> str:
-    """The name of the label that this job made, among all that its manifest has."""
+    """The name of the label that this job made, among all that its manifest has.
+
+    Args:
+        path: the job's folder.
+        items: lines of the manifest.
+        contents: what workers sent.
+        form: what may be asked.
+        label: the name, where the caller gives it.
+
+    Raises:
+        InputError: there is no such label, or the manifest does not say which one it is.
+    """
     manifest = path / MANIFEST
     metadata: dict[str, list[dict]] = {}
     for item in items:
         for name, value in item.items():
             if name.endswith(_METADATA) and isinstance(value, dict):
                 metadata.setdefault(name.removesuffix(_METADATA), []).append(value)
-    if wanted is not None:
-        if wanted not in metadata:
-            found = f"labels {_listed(metadata)}"
-            raise wrong_format(manifest, "line 1", f"the label {wanted!r}", found)
-        return wanted
+    if label is not None:
+        if label not in metadata:
+            labels = f"labels {_quote_names(metadata)}"
+            raise wrong_format(manifest, "line 1", f"the label {label!r}", labels)
+        return label
     # An input may have metadata of its own, which no labelling job wrote.
-    made = {name: some for name, some in metadata.items() if any(map(_is_of_a_job, some))}
-    candidates = made or metadata
+    of_jobs = {
+        name: records for name, records in metadata.items() if any(map(_is_of_a_job, records))
+    }
+    candidates = of_jobs or metadata
     if not candidates:
-        raise wrong_format(manifest, "line 1", ITEMS, "0 labels with metadata")
+        raise wrong_format(manifest, "line 1", MANIFEST_FORMAT, "0 labels with metadata")
     for rule in (_named_as_the_folder, _made_last, _with_the_levels_named):
         if len(candidates) > 1:
             chosen = rule(candidates, path, contents, form)
             candidates = {name: candidates[name] for name in chosen} or candidates
     if len(candidates) > 1:
-        raise ValueError(
-            f"{manifest}: line 1: {len(candidates)} labels with metadata, {_listed(candidates)}; "
-            "give `label`, the label attribute of this job"
+        names = _quote_names(candidates)
+        raise InputError(
+            f"{manifest}: line 1: {len(candidates)} labels with metadata, {names}; "
+            "give `label`, the label attribute of this job",
+            field="label",
+            found=list(candidates),
+            expected="the label attribute of this job",
         )
-    (own,) = candidates
-    return own
+    return next(iter(candidates))
 
 
-def _listed(names: Iterable[str]) -> str:
+def _quote_names(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names)) or "nothing"
 
 
@@ -226,40 +252,44 @@ def _is_of_a_job(metadata: Mapping[str, Any]) -> bool:
 def _named_as_the_folder(
     candidates: Mapping[str, list[dict]], path: Path, contents: list, form: "_Form"
 ) -> list[str]:
-    """The service writes a job's output into a folder of the job's name."""
+    """The labels of the job that has the folder's name: the service calls the folder so."""
     folder = path.resolve().name.casefold()
-    return [
-        name
-        for name, metadata in candidates.items()
-        if folder in {str(one.get("job-name")).rpartition("/")[2].casefold() for one in metadata}
-    ]
+    names = []
+    for name, metadata in candidates.items():
+        jobs = {str(record.get("job-name")).rpartition("/")[2].casefold() for record in metadata}
+        if folder in jobs:
+            names.append(name)
+    return names
 
 
 def _made_last(
     candidates: Mapping[str, list[dict]], path: Path, contents: list, form: "_Form"
 ) -> list[str]:
-    """A label from the job's input was made before the job's own."""
+    """The label that was made after all others: one from the job's input was made before."""
     dates = {
-        name: sorted(str(one["creation-date"]) for one in metadata if "creation-date" in one)
+        name: sorted(
+            str(record["creation-date"]) for record in metadata if "creation-date" in record
+        )
         for name, metadata in candidates.items()
     }
     if not all(dates.values()):
         return []
-    return [
-        name
-        for name, own in dates.items()
-        if all(other[-1] < own[0] for rest, other in dates.items() if rest != name)
-    ]
+    last = []
+    for name, of_label in dates.items():
+        others = [of_other for other, of_other in dates.items() if other != name]
+        if all(of_other[-1] < of_label[0] for of_other in others):
+            last.append(name)
+    return last
 
 
 def _with_the_levels_named(
     candidates: Mapping[str, list[dict]], path: Path, contents: list, form: "_Form"
 ) -> list[str]:
-    """A classifier's workers name levels of the label that they are asked about."""
-    named = set()
+    """The labels of which workers named levels: a classifier asks about the job's own label."""
+    levels = set()
     for content in contents:
-        named |= {folded(level) for level in form.named_levels(content)}
-    return [name for name in candidates if named & {*form.levels_of(name)}]
+        levels.update(folded(level) for level in form.named_levels(content))
+    return [name for name in candidates if not levels.isdisjoint(form.levels_of(name))]
 
 
 # --- what workers answered
@@ -272,9 +302,9 @@ def _categories(path: Path, items: list[dict], label: str) -> dict[int, str]:
     """
     file = path / CATEGORIES
     if file.is_file():
-        listed = _json(file, 1, file.read_bytes(), "a list of labels (JSON)", dict[str, Any])
-        labels = listed.get("labels")
-        names = [one.get("label") for one in labels or () if isinstance(one, dict)]
+        content = _json(file, 1, file.read_bytes(), "a list of labels (JSON)", dict[str, Any])
+        labels = content.get("labels") or ()
+        names = [label.get("label") for label in labels if isinstance(label, dict)]
         return {number: name for number, name in enumerate(names) if isinstance(name, str)}
     names = {}
     for item in items:
@@ -310,15 +340,15 @@ class _Form:
         names = []
         for element, value in content.items():
             if element in _CLASSIFIERS and isinstance(value, dict):
-                several = value.get("labels")
-                names += several if isinstance(several, list) else [value.get("label")]
+                labels = value.get("labels")
+                names += labels if isinstance(labels, list) else [value.get("label")]
         return [name for name in names if isinstance(name, str)]
 
     def levels(self, content: Any) -> list[tuple]:
-        """The answers in what a worker sent."""
+        """The answers (question, level, field) in what a worker sent."""
         if not isinstance(content, dict):
             return [(None, None, "answerContent")]
-        questions = {}
+        questions = {}  # name of an element → its question and its value
         others = {}
         for name, value in content.items():
             if name in _CLASSIFIERS or name == self.label:
@@ -330,11 +360,10 @@ class _Form:
         if not questions:
             questions, others = self._only_choice(others)
         questions |= {name: (name, value) for name, value in others.items()}
-        return [
-            answer
-            for element, (question, value) in questions.items()
-            for answer in of_element(question, value, element)
-        ]
+        answers = []
+        for element, (question, value) in questions.items():
+            answers += of_element(question, value, element)
+        return answers
 
     def _only_choice(self, elements: dict[str, Any]) -> tuple[dict[str, tuple], dict[str, Any]]:
         """The only choice among elements with names of no question, as a question, and the rest."""
@@ -342,10 +371,10 @@ class _Form:
         levels = self.levels_of(self.label)
         for name, value in elements.items():
             if isinstance(value, dict) and len(value) == 1:
-                ((said, state),) = value.items()
-                words = [word for word in (said, name) if folded(word) in levels]
-                if type(state) is bool and words:
-                    buttons[name] = words[0], state
+                ((key, state),) = value.items()
+                level_names = [text for text in (key, name) if folded(text) in levels]
+                if type(state) is bool and level_names:
+                    buttons[name] = level_names[0], state
         choices = [name for name, value in elements.items() if _is_choice(value)]
         if len(buttons) > 1:
             # Buttons that stand alone in a form have a name each: {"Female": {"on": true}, …}.
@@ -359,14 +388,16 @@ class _Form:
         return {}, elements
 
     def _category(self, value: Any) -> Any:
-        """What an element says, with names in place of numbers of categories."""
+        """The value of an element, with names in place of numbers of categories."""
         if not isinstance(value, dict):
             return value
         if isinstance(value.get("labels"), list) and "label" not in value:
             labels = [self._name(label) for label in value["labels"]]
             if not labels:
                 return ""
-            return labels[0] if len(labels) == 1 else dict.fromkeys(map(str, labels), True)
+            if len(labels) == 1:
+                return labels[0]
+            return {str(label): True for label in labels}
         if "label" in value:
             return {"label": self._name(value["label"])}
         return value
@@ -386,4 +417,6 @@ def _is_choice(value: Any) -> bool:
     """Whether an element is a choice: a label, several, or buttons that are pressed or not."""
     if not isinstance(value, dict) or not value:
         return False
-    return bool({"label", "labels"} & {*value}) or all(type(one) is bool for one in value.values())
+    if "label" in value or "labels" in value:
+        return True
+    return all(type(state) is bool for state in value.values())

@@ -1,16 +1,15 @@
 """From what stands in files to the tidy table, and a report of everything not taken as it was.
 
-A reader puts assignments and their answers, as they stand in files, into an `Export`. The rules for
-what is dropped are applied here, once, for all formats: each writes its reason into the column
-`problem` of the assignments or of the answers. Millions of answers name few different ones, so an
-answer is kept as a number, a few bytes, and what it says once.
+A reader puts assignments and their answers, as they stand in files, into `RawAnswers`. The rules
+for what is dropped are applied here, once, for all formats: each writes its reason into the column
+`problem` of the assignments or of the answers. Millions of answers are of few different kinds, so
+an answer is kept as the number of its kind, a few bytes, and every kind once.
 
 Tools change the names of images on the way: a server puts eight digits before the name of an
 upload, addresses encode blanks as %20, a folder on the server stands behind ?d=. A name is
 therefore looked up among the known images, where these are given.
 """
 
-import csv
 import math
 import re
 import unicodedata
@@ -26,42 +25,97 @@ from urllib.parse import unquote
 import numpy as np
 import pandas as pd
 
-from faceaudit.annotations.schema import ATTRIBUTES, COLUMNS, MOST_STARS, hash_annotator, occurring
+from faceaudit.annotations.schema import (
+    ATTRIBUTES,
+    MOST_STARS,
+    TIDY_COLUMNS,
+    hash_annotator,
+    occurring,
+)
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import composed
 
-csv.field_size_limit(2**31 - 1)  # an image may stand in a cell, as a data URL
+VISIT_COLUMNS = (
+    "place",
+    "named",
+    "address",
+    "annotator",
+    "email",
+    "seconds",
+    "submitted_at",
+    "updated_at",
+    "status",
+    "job",
+)
+UTC_TIMES = "datetime64[us, UTC]"
 
-VISIT = ("place", "named", "address", "annotator", "email", "seconds", "submitted_at")
-VISIT += ("updated_at", "status", "job")
-TIMES = "datetime64[us, UTC]"
-MISSING, UNUSABLE, UNKNOWN = "missing image", "unusable image id", "unknown image"
-AMBIGUOUS, CONTRADICTORY = "ambiguous image name", "image id and file are two images"
-OF_VISITS = ("older version", "rejected assignment", "cancelled assignment", "other job", MISSING)
-OF_VISITS += (UNUSABLE, UNKNOWN, AMBIGUOUS, CONTRADICTORY, "missing annotator")
+MISSING_IMAGE = "missing image"
+UNUSABLE_ID = "unusable image id"
+UNKNOWN_IMAGE = "unknown image"
+AMBIGUOUS_NAME = "ambiguous image name"
+TWO_IMAGES = "image id and file are two images"
+IMAGE_REASONS = (MISSING_IMAGE, UNUSABLE_ID, UNKNOWN_IMAGE, AMBIGUOUS_NAME, TWO_IMAGES)
+"""Why it is not known which image an assignment is about."""
+VISIT_REASONS = (
+    "older version",
+    "rejected assignment",
+    "cancelled assignment",
+    "other job",
+    *IMAGE_REASONS,
+    "missing annotator",
+)
+"""Why a whole assignment is dropped, in the order of precedence."""
 SEVERAL_REGIONS = "several regions"
+ANSWER_REASONS = (
+    "unknown attribute",
+    "no readable answer",
+    SEVERAL_REGIONS,
+    "several levels",
+    "unknown level",
+    "level outside the scale",
+    "duplicate",
+)
+"""Why one answer is dropped, in the order of precedence."""
+DROP_REASONS = dict.fromkeys(VISIT_REASONS, "assignment") | dict.fromkeys(ANSWER_REASONS, "answer")
+"""Why something is dropped → what one count stands for.
+
+In the order of precedence: an answer is counted under its first reason.
+"""
 IMPOSSIBLE_SECONDS = "seconds that cannot be"
-OF_ANSWERS = ("unknown attribute", "no readable answer", SEVERAL_REGIONS, "several levels")
-OF_ANSWERS += ("unknown level", "level outside the scale", "duplicate")
-DROPPED = dict.fromkeys(OF_VISITS, "assignment") | dict.fromkeys(OF_ANSWERS, "answer")
-"""What is dropped, in the order of precedence (an answer is counted under its first reason), and
-what one count stands for."""
-NOTED = {"no answer": "answer", "e-mail as annotator id": "assignment"}
-NOTED |= {"several answers of one name": "assignment", "unreadable time": "assignment"}
-NOTED |= {IMPOSSIBLE_SECONDS: "assignment"}
-NOTED |= {"ground-truth annotation": "assignment", "draft": "draft", "failed item": "item"}
-NOTED |= {"task without annotation": "task", "nothing usable in a file": "file"}
-_NUMBERS = {reason: number for number, reason in enumerate(DROPPED)}
+NOTE_REASONS = {
+    "no answer": "answer",
+    "e-mail as annotator id": "assignment",
+    "several answers of one name": "assignment",
+    "unreadable time": "assignment",
+    IMPOSSIBLE_SECONDS: "assignment",
+    "ground-truth annotation": "assignment",
+    "draft": "draft",
+    "failed item": "item",
+    "task without annotation": "task",
+    "nothing usable in a file": "file",
+}
+"""Why something is noted and not dropped → what one count stands for."""
+_REASON_NUMBERS = {reason: number for number, reason in enumerate(DROP_REASONS)}
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<na>", "undefined"}
 """How a missing value looks when a program has turned it into text."""
-# Hours from UTC of the zone tokens that MTurk prints.
-_ZONES = {"GMT": 0, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6, "MST": -7}
-_ZONES |= {"PDT": -7, "PST": -8}
+_ZONES = {
+    "GMT": 0,
+    "EDT": -4,
+    "EST": -5,
+    "CDT": -5,
+    "CST": -6,
+    "MDT": -6,
+    "MST": -7,
+    "PDT": -7,
+    "PST": -8,
+}
+"""Time zones as MTurk prints them → hours from UTC."""
 MOST_SECONDS = 24 * 60 * 60
-"""That an answer may take. A page that stays open overnight stays below a day."""
-TRUTH = {"true": True, "t": True, "false": False, "f": False}
+"""Longest time of an answer; a page that stays open overnight stays below a day."""
+TRUTH_TEXTS = {"true": True, "t": True, "false": False, "f": False}
 """How Python, R and spreadsheets write truth values, in small letters."""
-_WHOLE_NUMBER = re.compile(r"(\d+)[.,]0+")
+_WHOLE_DECIMAL = re.compile(r"(\d+)[.,]0+")
 _UPLOAD = re.compile(r"[0-9a-f]{8}-(.+)")
 # Without what no file may be called on some system, and what HTML or a formula begins with.
 _NAME = re.compile(r'(?!\.+$|[=+@])[^\x00-\x1f\x7f-\x9f\ud800-\udfff<>:"/\\|?*]+')
@@ -76,48 +130,54 @@ class Rating:
 
 @dataclass(frozen=True)
 class Unusable:
-    """An answer that cannot be used, and the reason, one of `OF_ANSWERS`."""
+    """An answer that cannot be used, and the reason, one of `ANSWER_REASONS`."""
 
     reason: str
 
 
-class Export:
-    """What a reader finds in files, as it stands there.
+class RawAnswers:
+    """Assignments and their answers, as they stand in files.
 
     Attributes:
         source: name of the format.
         files: their paths, in the order in which they were begun.
-        asked: of every file the names of the questions; None if only the answers tell.
-        visits: a column per name in `VISIT`, with an entry per assignment: its place (in words, or
-            the number of a row), id and address of the image, who answered, an address of theirs,
-            seconds, two times, status ("rejected", "cancelled" or None) and job; and its file.
-        visit, kind: of every answer its assignment, and its number in `kinds`.
+        questions: of every file the names of its questions; None if only the answers say which
+            there were.
+        visits: a column per name in `VISIT_COLUMNS`, with an entry per assignment: its place (in
+            words, or the number of a row), id and address of the image, who answered, an address
+            of theirs, seconds, two times, status ("rejected", "cancelled" or None) and job; and the
+            number of its file.
+        visit: of every answer the number of its assignment.
+        kind: of every answer its number in `kinds`.
         kinds: the different answers, (question, level, field) → number; a level is a name, a whole
             number counted from 0, a tuple of several, a `Rating`, `Unusable`, or None if it cannot
             be read.
         notes: (reason, file, place) of what is no assignment (drafts, say).
         image_keys: names under which the id and the address of an image were looked for.
-        other_keys: names that the first item had which has none of these; None if all have one.
+        other_keys: names that the first item without these has; None if all items have one.
     """
 
     def __init__(self, source: str) -> None:
-        self.source, self.files = source, []
-        self.asked: list[Collection[str] | None] = []
-        self.visits: dict[str, list] = {name: [] for name in (*VISIT, "file")}
-        self.visit, self.kind = array("i"), array("i")
+        self.source = source
+        self.files: list[Path] = []
+        self.questions: list[Collection[str] | None] = []
+        self.visits: dict[str, list] = {name: [] for name in (*VISIT_COLUMNS, "file")}
+        self.visit = array("i")
+        self.kind = array("i")
         self.kinds: dict[tuple, int] = {}
-        self.notes: list[tuple[str, int, str]] = []
+        self.notes: list[tuple[str, int, str | None]] = []
         self.image_keys: tuple[str, ...] = ()
         self.other_keys: tuple[str, ...] | None = None
 
-    def begin(self, path: Path, asked: Collection[str] | None = None) -> None:
-        """What is added from here on stands in this file."""
+    def begin(self, path: Path, questions: Collection[str] | None = None) -> None:
+        """Begin a file: what is added from now on stands in it."""
         self.files.append(path)
-        self.asked.append(asked)
+        self.questions.append(questions)
 
     def add(self, answers: Iterable[tuple], **visit: Any) -> None:
-        """Add an assignment and its answers."""
-        number, visit["file"] = len(self.visits["file"]), len(self.files) - 1
+        """Add an assignment, by the names in `VISIT_COLUMNS`, and its answers."""
+        number = len(self.visits["file"])
+        visit["file"] = len(self.files) - 1
         for name, column in self.visits.items():
             column.append(visit.get(name))
         for answer in answers:
@@ -125,14 +185,14 @@ class Export:
             self.kind.append(self.number_of(answer))
 
     def number_of(self, answer: tuple) -> int:
-        """The number of what an answer says."""
+        """The number of an answer (question, level, field) among the different ones."""
         return self.kinds.setdefault(answer, len(self.kinds))
 
-    def lacks_image(self, wanted: Iterable[str], found: Iterable[str]) -> None:
-        """Keep which names an item has that has none of the wanted ones; the first one counts."""
+    def lacks_image(self, image_keys: Iterable[str], other_keys: Iterable[str]) -> None:
+        """Keep the names that the first item without an image has, for the message."""
         if self.other_keys is None:
-            self.image_keys = tuple(wanted)
-            self.other_keys = tuple(found)
+            self.image_keys = tuple(image_keys)
+            self.other_keys = tuple(other_keys)
 
     def note(self, reason: str, place: str) -> None:
         """Count something that is no assignment."""
@@ -158,7 +218,7 @@ class Ingest(NamedTuple):
 
 
 def validate(
-    export: Export,
+    export: RawAnswers,
     salt: str,
     rename: Mapping | None = None,
     known: Iterable[str] | None = None,
@@ -195,75 +255,83 @@ def validate(
         stars: name of a question → how many stars could be given.
 
     Raises:
-        ValueError: there are no files, or no answer in them can be used; says why, by reason.
+        InputError: there are no files, or no answer in them can be used; says why, by reason.
             Somebody gave stars, and their number is not known, or smaller than what they gave.
     """
     if not export.files:
-        raise ValueError("no files to read: at least one was expected")
+        raise InputError(
+            "no files to read: at least one was expected", field="files", expected="at least one"
+        )
     rename = dict(rename or {})
     stars = dict(stars or {})
     _require_stars(export, scales, rename, stars)
     visits = _visits(export, None if known is None else {str(name) for name in known})
-    kinds = _meanings([*export.kinds], scales, rename, numbered, stars)
+    kinds = _meanings(list(export.kinds), scales, rename, numbered, stars)
     answers = kinds.drop(columns="field").take(np.frombuffer(export.kind, np.int32))
     answers = answers.reset_index(names="kind")
     answers.insert(0, "visit", np.frombuffer(export.visit, np.int32))
     of_visit = visits["problem"].to_numpy()[answers["visit"]]
     answers["problem"] = np.where(of_visit >= 0, of_visit, answers["problem"])
-    answers.loc[_about_regions(visits, answers), "problem"] = _NUMBERS[SEVERAL_REGIONS]
+    answers.loc[_about_regions(visits, answers), "problem"] = _REASON_NUMBERS[SEVERAL_REGIONS]
     late, again = _duplicates(visits, answers)
-    answers.loc[late, "problem"] = _NUMBERS["duplicate"]
+    answers.loc[late, "problem"] = _REASON_NUMBERS["duplicate"]
     good = answers[answers["problem"] < 0]
-    answered = visits.index.isin(good["visit"])
-    given = np.zeros((len(visits), len(scales) + 1), dtype=bool)
-    given[answers["visit"], answers["attribute"]] = True  # the last column takes other questions
-    silent = _silent(export, given[:, :-1], rename, scales) * (visits["problem"] < 0)
+    is_useful = visits.index.isin(good["visit"])
+    is_answered = np.zeros((len(visits), len(scales) + 1), dtype=bool)
+    is_answered[answers["visit"], answers["attribute"]] = True  # the last one: other questions
+    unanswered = _count_unanswered(export, is_answered[:, :-1], rename, scales)
     noted = {
-        "no answer": visits.index.repeat(silent),
+        "no answer": visits.index.repeat(unanswered * (visits["problem"] < 0)),
         "e-mail as annotator id": np.flatnonzero(visits["email"]),
         "several answers of one name": np.unique(again),
-        "unreadable time": np.flatnonzero(answered & visits["submitted_at"].isna()),
-        IMPOSSIBLE_SECONDS: np.flatnonzero(answered & visits["impossible_seconds"]),
+        "unreadable time": np.flatnonzero(is_useful & visits["submitted_at"].isna()),
+        IMPOSSIBLE_SECONDS: np.flatnonzero(is_useful & visits["impossible_seconds"]),
     }
-    useful = {*visits["file"][answered]}
-    unused = [number for number in range(len(export.files)) if number not in useful]
-    export.notes += [("nothing usable in a file", number, None) for number in unused]
-    report = _report(export, visits, answers, kinds["field"], noted)
+    useful_files = set(visits["file"][is_useful])
+    for number in range(len(export.files)):
+        if number not in useful_files:
+            export.notes.append(("nothing usable in a file", number, None))
+    report = _report_reasons(export, visits, answers, kinds["field"], noted)
     if good.empty:
         raise _nothing_usable(export, report, scales)
-    attribute = occurring(pd.Categorical.from_codes(good["attribute"], [*scales]))
+    attribute = occurring(pd.Categorical.from_codes(good["attribute"], list(scales)))
     frame = _tidy(visits, good, export, salt).assign(attribute=attribute)
-    return Ingest(frame[[*COLUMNS]], report)
+    return Ingest(frame[list(TIDY_COLUMNS)], report)
 
 
-def _visits(export: Export, known: set[str] | None) -> pd.DataFrame:
+def _visits(export: RawAnswers, known: set[str] | None) -> pd.DataFrame:
     """All assignments, with the image and the number of the reason for which one is dropped."""
-    given = export.visits
-    visits = pd.DataFrame({"file": np.asarray(given["file"], np.int32)})
-    visits["place"] = pd.Series(given["place"], dtype="object")
+    columns = export.visits
+    visits = pd.DataFrame({"file": np.asarray(columns["file"], np.int32)})
+    visits["place"] = pd.Series(columns["place"], dtype="object")
     for name in ("named", "address", "annotator", "email", "status", "job"):
-        visits[name] = pd.Categorical([_plain(value) for value in given[name]])
+        visits[name] = pd.Categorical([_plain(value) for value in columns[name]])
     for name in ("submitted_at", "updated_at"):
-        visits[name] = times(given[name])
-    seconds = pd.Series([_seconds(value) for value in given["seconds"]], dtype=float)
+        visits[name] = times(columns[name])
+    seconds = pd.Series([_seconds(value) for value in columns["seconds"]], dtype=float)
     visits["impossible_seconds"] = seconds == _IMPOSSIBLE
     visits["seconds"] = seconds.where(seconds != _IMPOSSIBLE)
-    both = [visits[name] for name in ("annotator", "email")]
-    mails = [one for names in both for one in names.cat.categories if _EMAIL.fullmatch(one)]
-    visits["email"] = both[0].isin(mails) | both[1].isin(mails)
+    texts = [*visits["annotator"].cat.categories, *visits["email"].cat.categories]
+    addresses = [text for text in texts if _EMAIL.fullmatch(text)]
+    visits["email"] = visits["annotator"].isin(addresses) | visits["email"].isin(addresses)
     visits["annotator"] = visits["annotator"].map(identity).astype("str").astype("category")
     visits = _with_images(visits, known)
-    rules = [_older(visits)]
-    rules += [visits["status"] == status for status in ("rejected", "cancelled")]
-    rules += [_other_job(visits)]
-    rules += [visits["image_problem"] == reason for reason in OF_VISITS[4:9]]
-    rules += [visits["annotator"].isna()]
-    return visits.assign(problem=np.select(rules, range(len(rules)), -1).astype(np.int8))
+    holds = {reason: visits["image_problem"] == reason for reason in IMAGE_REASONS}
+    holds["older version"] = _older(visits)
+    holds["rejected assignment"] = visits["status"] == "rejected"
+    holds["cancelled assignment"] = visits["status"] == "cancelled"
+    holds["other job"] = _other_job(visits)
+    holds["missing annotator"] = visits["annotator"].isna()
+    conditions = [holds[reason] for reason in VISIT_REASONS]
+    numbers = [_REASON_NUMBERS[reason] for reason in VISIT_REASONS]
+    return visits.assign(problem=np.select(conditions, numbers, -1).astype(np.int8))
 
 
 def _plain(value: Any) -> str:
     """A name or a number as text, empty where there is none; "?" for what names nothing."""
-    return "" if value is None else str(value).strip() if type(value) in (str, int, float) else "?"
+    if value is None:
+        return ""
+    return str(value).strip() if type(value) in (str, int, float) else "?"
 
 
 def identity(text: str) -> str | None:
@@ -271,10 +339,10 @@ def identity(text: str) -> str | None:
 
     A spreadsheet writes a number as 3.0 or 3,0, and that is no new person.
     """
-    named = text.isprintable() and re.search(r"[^\W_]", text) and _is_value(text)
-    if not named:
+    names_somebody = text.isprintable() and re.search(r"[^\W_]", text) and _is_value(text)
+    if not names_somebody:
         return None
-    number = _WHOLE_NUMBER.fullmatch(text)
+    number = _WHOLE_DECIMAL.fullmatch(text)
     return number[1] if number else text
 
 
@@ -286,16 +354,17 @@ def times(values: Sequence) -> pd.Series:
     texts = [text if isinstance(text, str) and len(text) > 15 else None for text in values]
     texts = pd.Series(texts, dtype="str")
     read = partial(pd.to_datetime, utc=True, errors="coerce")
-    found = read(texts, format="ISO8601")
-    found = found.fillna(read(texts[found.isna()], format="%a %b %d %H:%M:%S UTC %Y"))
+    stamps = read(texts, format="ISO8601")
+    stamps = stamps.fillna(read(texts[stamps.isna()], format="%a %b %d %H:%M:%S UTC %Y"))
     zones = {rf" {name} ": f" {hours * 100:+05d} " for name, hours in _ZONES.items()}
     zones[r" (?:GMT|UTC)(?=[+-])"] = " "
-    other = texts[found.isna() & texts.notna()].replace(zones, regex=True)
-    found = found.fillna(read(other, format="%a %b %d %H:%M:%S %z %Y")).astype(TIMES)
-    return found.where(found.dt.year.between(1990, 2099))
+    unread = texts[stamps.isna() & texts.notna()].replace(zones, regex=True)
+    stamps = stamps.fillna(read(unread, format="%a %b %d %H:%M:%S %z %Y")).astype(UTC_TIMES)
+    return stamps.where(stamps.dt.year.between(1990, 2099))
 
 
 _IMPOSSIBLE = -1.0
+"""Stands for seconds that no answer takes."""
 
 
 def _seconds(value: Any) -> float:
@@ -315,49 +384,79 @@ def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
     """Add which image was seen, or the reason why that is not known."""
     key = ["file", "named", "address"]
     pairs = visits[key].drop_duplicates()
-    ids = {*visits["named"].cat.categories} - {""} if known is None else known
-    ids = {composed(name): name for name in sorted(ids)}  # → as the caller spells it
+    names = set(visits["named"].cat.categories) - {""} if known is None else known
+    ids = {composed(name): name for name in sorted(names)}  # → as the caller spells it
     stored: dict[str, list[str]] = {}  # name of an upload on a server → images
     decomposed: dict[str, list[str]] = {}  # the same, of files whose accents are decomposed
     for name in ids:
         stored.setdefault(_stored(name), []).append(name)
         decomposed.setdefault(_stored(unicodedata.normalize("NFD", name)), []).append(name)
-    find = partial(_image, ids=ids, stored=decomposed | stored, any_name=known is None)
-    found = [find(*both) for both in zip(pairs["named"], pairs["address"], strict=True)]
-    found = [(ids.get(image, image), *more) for image, *more in found]
-    found = pd.DataFrame(found, pairs.index, ["image_id", "image_problem", "path"], dtype="str")
+    uploads = decomposed | stored
+    rows = []
+    for name, address in zip(pairs["named"], pairs["address"], strict=True):
+        image, problem, path = _image(name, address, ids, uploads, known is None)
+        rows.append((ids.get(image, image), problem, path))
+    images = pd.DataFrame(rows, pairs.index, ["image_id", "image_problem", "path"], dtype="str")
     # Every server has a known image at an address of its own.
     server = pairs["file"] * (known is not None)
-    first = found.groupby(["image_id", server])["path"].transform("first")
-    other = found["path"].notna() & (found["path"] != first)
-    found.loc[other, ["image_id", "image_problem"]] = None, AMBIGUOUS
-    return visits.merge(pairs.join(found.astype("category")), "left", key)
+    first = images.groupby(["image_id", server])["path"].transform("first")
+    elsewhere = images["path"].notna() & (images["path"] != first)
+    images.loc[elsewhere, ["image_id", "image_problem"]] = None, AMBIGUOUS_NAME
+    return visits.merge(pairs.join(images.astype("category")), "left", key)
 
 
-def _image(name: str, address: str, ids: Mapping, stored: dict, any_name: bool) -> tuple:
-    """The image with this id and the file at this address; why there is none; the file's path.
+def _image(
+    name: str, address: str, ids: Collection[str], stored: Mapping[str, list[str]], any_name: bool
+) -> tuple[str | None, str | None, str | None]:
+    """The image with this id and the file at this address.
 
     Names are compared after Unicode's NFC.
+
+    Args:
+        name: the id, "" if there is none.
+        address: of the file, "" if there is none.
+        ids: of the images.
+        stored: name of an upload on a server → the images that may be called so.
+        any_name: the images are not known, so that any name will do.
+
+    Returns:
+        The image's id, None if it is not known; why it is not known; the path of the file where
+        that alone names the image.
     """
     name = composed(name)
     path, files = _file_names(address)
-    path = composed(path)
     files = [composed(file) for file in files]
-    shown = [file for file in files if file in ids]
-    uploads = [upload[1] for upload in map(_UPLOAD.fullmatch, files) if upload and not shown]
-    uploads = [image for file in uploads for image in stored.get(file, ())]
-    named = next((one for one in (name, composed(unquote(name))) if one in ids), None)
+    by_address = [file for file in files if file in ids]
+    uploads = []
     if any_name:
-        uploads, named = [], name or None
-        shown = shown if name else files[:1]
-    image = named or [*shown, *uploads, None][0]
-    reason = UNKNOWN if name or files else MISSING
-    if image is not None:
-        other = named and (shown or uploads) and named not in (*shown, *uploads)
-        unusable = any_name and not (_is_value(image) and _NAME.fullmatch(image))
-        several = not named and len(uploads) > 1
-        reason = UNUSABLE * unusable or CONTRADICTORY * bool(other) or AMBIGUOUS * several or None
-    return (None, reason, None) if reason else (image, None, None if named else path)
+        by_id = name or None
+        if not name:
+            by_address = files[:1]
+    else:
+        by_id = next((text for text in (name, composed(unquote(name))) if text in ids), None)
+        if not by_address:
+            uploads = _uploaded(files, stored)
+    candidates = by_address or uploads
+    if not by_id and not candidates:
+        return None, UNKNOWN_IMAGE if name or files else MISSING_IMAGE, None
+    image = by_id or candidates[0]
+    if any_name and not (_is_value(image) and _NAME.fullmatch(image)):
+        return None, UNUSABLE_ID, None
+    if by_id and candidates and by_id not in candidates:
+        return None, TWO_IMAGES, None
+    if not by_id and len(uploads) > 1:
+        return None, AMBIGUOUS_NAME, None
+    return image, None, None if by_id else composed(path)
+
+
+def _uploaded(files: Iterable[str], stored: Mapping[str, list[str]]) -> list[str]:
+    """The images of which a server may have made a file of one of these names."""
+    images = []
+    for file in files:
+        upload = _UPLOAD.fullmatch(file)
+        if upload:
+            images += stored.get(upload[1], ())
+    return images
 
 
 def _is_value(text: str) -> bool:
@@ -366,8 +465,8 @@ def _is_value(text: str) -> bool:
 
 def _file_names(address: str) -> tuple[str, list[str]]:
     """The path in an address, and what the image there may be called, without ending first."""
-    before, asked, folder = address.partition("?d=")
-    path = folder.split("&")[0] if asked else re.split(r"[?#]", before)[0]
+    before, query, folder = address.partition("?d=")
+    path = folder.split("&")[0] if query else re.split(r"[?#]", before)[0]
     path = PurePosixPath(unquote(path).replace("\\", "/"))
     # In view?id=17 no part is the name of a file, and behind data: stands the image itself.
     if not path.name or address[:5].lower() == "data:" or ("?" in before and not path.suffix):
@@ -383,30 +482,34 @@ def _stored(name: str) -> str:
 def _older(visits: pd.DataFrame) -> pd.Series:
     """Assignments that are earlier states of another one; copies are no older than each other."""
     annotation = ["image_id", "annotator", "submitted_at", "job"]
-    again = visits.duplicated(annotation, keep=False) & visits[annotation].notna().all(axis=1)
-    some = visits[again]
-    updated = some["updated_at"].fillna(some["submitted_at"])
-    latest = updated.groupby([some[name] for name in annotation], observed=True).transform("max")
+    repeated = visits.duplicated(annotation, keep=False) & visits[annotation].notna().all(axis=1)
+    versions = visits[repeated]
+    updated = versions["updated_at"].fillna(versions["submitted_at"])
+    keys = [versions[name] for name in annotation]
+    latest = updated.groupby(keys, observed=True).transform("max")
     return (updated < latest).reindex(visits.index, fill_value=False)
 
 
 def _other_job(visits: pd.DataFrame) -> pd.Series:
     """Assignments of another job than most of their file; the first of equals is kept."""
-    given = visits["job"] != ""
-    jobs = visits[given].groupby(["file", "job"], observed=True, sort=False).size()
-    most = jobs.groupby("file").idxmax().map(lambda key: key[1])
-    return given & (visits["job"].astype("str") != visits["file"].map(most))
+    has_job = visits["job"] != ""
+    sizes = visits[has_job].groupby(["file", "job"], observed=True, sort=False).size()
+    largest = sizes.groupby("file").idxmax().map(lambda key: key[1])
+    return has_job & (visits["job"].astype("str") != visits["file"].map(largest))
 
 
 def _require_stars(
-    export: Export, scales: Mapping, rename: Mapping[str, str], stars: Mapping[str, int]
+    export: RawAnswers, scales: Mapping, rename: Mapping[str, str], stars: Mapping[str, int]
 ) -> None:
-    """Refuse stars about an attribute, if it is not said how many there were, or was said wrong."""
+    """Raise InputError for stars about an attribute whose number is not known or not possible."""
     for question, number in stars.items():
         if type(number) is not int or not 2 <= number <= MOST_STARS:
-            raise ValueError(
-                f"stars of {question!r}: a whole number from 2 to {MOST_STARS} was expected, "
-                f"not {number!r}"
+            expected = f"a whole number from 2 to {MOST_STARS}"
+            raise InputError(
+                f"stars of {question!r}: {expected} was expected, not {number!r}",
+                field=f"stars of {question!r}",
+                found=number,
+                expected=expected,
             )
     for (question, answer, _), kind in export.kinds.items():
         if not isinstance(answer, Rating) or rename.get(question, question) not in scales:
@@ -415,12 +518,16 @@ def _require_stars(
         if number is not None and answer.stars <= number:
             continue
         visit = export.visit[export.kind.index(kind)]
-        path, place = export.files[export.visits["file"][visit]], export.visits["place"][visit]
-        said = f"of {number} stars" if number else "and does not say of how many stars"
-        raise ValueError(
-            f"{path}: {place}: question {question!r} has a rating of {answer.stars} {said}; say "
+        path = export.files[export.visits["file"][visit]]
+        place = export.visits["place"][visit]
+        scale = f"of {number} stars" if number else "and does not say of how many stars"
+        raise InputError(
+            f"{path}: {place}: question {question!r} has a rating of {answer.stars} {scale}; say "
             f"how many stars its scale has, for example stars={{{question!r}: 10}}, because "
-            "without that number a rating cannot be turned into levels"
+            "without that number a rating cannot be turned into levels",
+            field=f"{path}: {place}: question {question!r}",
+            found=answer.stars,
+            expected="a rating of a number of stars that `stars` gives",
         )
 
 
@@ -431,26 +538,35 @@ def _meanings(
     numbered: bool,
     stars: Mapping[str, int],
 ) -> pd.DataFrame:
-    """Of every kind of answer its field, and the numbers of attribute, level and reason."""
+    """Of every kind of answer its field, and the numbers of attribute, level and reason.
+
+    A number is -1 where there is none.
+    """
     numbers: dict[str, set[int | None]] = {}
     for name, answer, _ in kinds:
         numbers.setdefault(rename.get(name, name), set()).add(_whole(answer, numbered))
-    rows, attributes = [], [*scales]
+    attributes = list(scales)
+    rows = []
     for question, answer, field in kinds:
         name = rename.get(question, question)
-        level = "no readable answer" if name is None else "unknown attribute"
-        if name in scales:
+        attribute = attributes.index(name) if name in scales else -1
+        if name is None:
+            level = "no readable answer"
+        elif name not in scales:
+            level = "unknown attribute"
+        elif isinstance(answer, Rating):
+            level = _level_of_stars(answer.stars, stars[question], len(scales[name]))
+        else:
             from_one = numbered and 0 not in numbers[name] and len(scales[name]) in numbers[name]
-            if isinstance(answer, Rating):
-                level = _level_of_stars(answer.stars, stars[question], len(scales[name]))
-            else:
-                level = _level(answer, scales[name], numbered, from_one)
-        meaning = (-1, _NUMBERS[level]) if isinstance(level, str) else (level, -1)
-        rows.append((field, attributes.index(name) if name in scales else -1, *meaning))
+            level = _level_of_answer(answer, scales[name], numbered, from_one)
+        if isinstance(level, str):
+            rows.append((field, attribute, -1, _REASON_NUMBERS[level]))
+        else:
+            rows.append((field, attribute, level, -1))
     meanings = pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
     whole = (meanings["level"] % 1 == 0).all()
-    kinds_of_numbers = {"attribute": np.int8, "problem": np.int8}
-    return meanings.astype(kinds_of_numbers | {"level": np.int8 if whole else np.float64})
+    level_type = np.int8 if whole else np.float64
+    return meanings.astype({"attribute": np.int8, "problem": np.int8, "level": level_type})
 
 
 def folded(label: str) -> str:
@@ -458,26 +574,36 @@ def folded(label: str) -> str:
     return label.strip().casefold()
 
 
-def _level_of_stars(given: int, stars: int, levels: int) -> int | float | str:
-    """Where stars stand among the levels, counted from 0, or why they give none."""
-    if given < 1:
+def _level_of_stars(rating: int, stars: int, levels: int) -> int | float | str:
+    """The level, counted from 0, of a rating on a scale of stars, or why it gives none."""
+    if rating < 1:
         return "level outside the scale"
-    level = Fraction((given - 1) * (levels - 1), stars - 1)
+    level = Fraction((rating - 1) * (levels - 1), stars - 1)
     return int(level) if level.denominator == 1 else float(level)
 
 
-def _level(answer: Any, labels: Sequence[str], numbered: bool, from_one: bool) -> int | str:
-    """The level that an answer gives, or why it gives none."""
+def _level_of_answer(
+    answer: Any, labels: Sequence[str], numbered: bool, from_one: bool
+) -> int | str:
+    """The number of the level that an answer gives, or why it gives none.
+
+    Args:
+        answer: as in `RawAnswers.kinds`, but for a `Rating`.
+        labels: names of the levels, from low to high.
+        numbered: a text of digits is a level's number.
+        from_one: the numbers of this question were counted from 1, so that they give no level.
+    """
     if isinstance(answer, Unusable):
         return answer.reason
-    names, number = [folded(label) for label in labels], _whole(answer, numbered)
     if isinstance(answer, tuple):
         return "several levels"
+    names = [folded(label) for label in labels]
     if isinstance(answer, str) and folded(answer) in names:
         return names.index(folded(answer))
+    number = _whole(answer, numbered)
     if number is None:
-        said = isinstance(answer, str) and answer.strip()
-        return "unknown level" if said else "no readable answer"
+        is_text = isinstance(answer, str) and answer.strip()
+        return "unknown level" if is_text else "no readable answer"
     return number if 0 <= number < len(labels) and not from_one else "level outside the scale"
 
 
@@ -492,7 +618,7 @@ def _whole(answer: Any, numbered: bool) -> int | None:
 
 def _about_regions(visits: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
     """Usable answers to a question that somebody answered about several regions of the image."""
-    of_regions = answers["problem"].to_numpy() == _NUMBERS[SEVERAL_REGIONS]
+    of_regions = answers["problem"].to_numpy() == _REASON_NUMBERS[SEVERAL_REGIONS]
     if not of_regions.any():
         return of_regions
     image = visits["image_id"].cat.codes.to_numpy(np.int64)[answers["visit"]]
@@ -505,6 +631,9 @@ def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray
 
     The assignments that gave such an answer at another time than the one that is kept are those of
     one person who came back, or of two who have one name. Assignments of one time are copies.
+
+    Returns:
+        The rows of `answers` that are dropped, and the numbers of those assignments.
     """
     pair = visits.groupby(["image_id", "annotator"], observed=True, dropna=False).ngroup()
     good = answers[answers["problem"] < 0]
@@ -515,81 +644,136 @@ def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray
     again = again.sort_values("time", kind="stable")
     late = again[again["question"].duplicated()]
     first = again.drop_duplicates("question").set_index("question").loc[late["question"]]
-    other = late["visit"].to_numpy() != first["visit"].to_numpy()
-    other &= late["time"].to_numpy() != first["time"].to_numpy()
-    return late.index.to_numpy(), late["visit"].to_numpy()[other]
+    other_visit = late["visit"].to_numpy() != first["visit"].to_numpy()
+    other_time = late["time"].to_numpy() != first["time"].to_numpy()
+    return late.index.to_numpy(), late["visit"].to_numpy()[other_visit & other_time]
 
 
-def _silent(export: Export, given: np.ndarray, rename: Mapping, scales: Mapping) -> np.ndarray:
-    """Of every assignment the number of questions of its file that were not answered."""
+def _count_unanswered(
+    export: RawAnswers, is_answered: np.ndarray, rename: Mapping[str, str], scales: Mapping
+) -> np.ndarray:
+    """Of every assignment the number of questions of its file that were not answered.
+
+    Args:
+        export: the files and the names of their questions.
+        is_answered: whether an assignment answers a question about an attribute, bool
+            (assignments, attributes).
+        rename: name of a question → attribute.
+        scales: by attribute, in the order of the columns.
+    """
     file = np.asarray(export.visits["file"], int)
-    asked = np.zeros((len(export.files), len(scales)), dtype=bool)
-    for number, names in enumerate(export.asked):
-        asked[number] = given[file == number].any(axis=0)
-        if names is not None:
-            asked[number] = np.isin([*scales], [rename.get(name, name) for name in names])
-    return (asked[file] & ~given).sum(axis=1)
+    is_asked = np.zeros((len(export.files), len(scales)), dtype=bool)
+    for number, questions in enumerate(export.questions):
+        if questions is None:
+            is_asked[number] = is_answered[file == number].any(axis=0)
+        else:
+            names = [rename.get(question, question) for question in questions]
+            is_asked[number] = np.isin(list(scales), names)
+    return (is_asked[file] & ~is_answered).sum(axis=1)
 
 
-def _report(
-    export: Export, visits: pd.DataFrame, answers: pd.DataFrame, fields: pd.Series, noted: Mapping
+def _report_reasons(
+    export: RawAnswers,
+    visits: pd.DataFrame,
+    answers: pd.DataFrame,
+    fields: pd.Series,
+    noted: Mapping[str, np.ndarray],
 ) -> pd.DataFrame:
-    """Every reason: how often it was found, and where first."""
+    """How often every reason occurs, and where first: `Ingest.report`.
+
+    Args:
+        export: what the files hold.
+        visits: all assignments.
+        answers: all answers.
+        fields: of every kind of answer the name of the question in the file.
+        noted: reason → numbers of the assignments that are noted for it and not dropped.
+    """
     rows = []
-    for reason, unit in (DROPPED | NOTED).items():
-        number = _NUMBERS.get(reason, len(DROPPED))
-        lost, field = np.flatnonzero(answers["problem"] == number), None
-        visit = noted.get(reason, np.flatnonzero(visits["problem"] == number))
-        if reason in OF_ANSWERS and len(lost):
-            visit, field = answers["visit"].to_numpy()[lost], fields[answers["kind"][lost[0]]]
-        notes = [(file, place) for why, file, place in export.notes if why == reason]
-        first = [(visits["file"][one], visits["place"][one]) for one in visit[:1]] + notes[:1]
-        file, place = first[0] if first else (None, None)
-        name = None if file is None else export.files[file].name
-        place = f"row {place}" if isinstance(place, int) else place
-        counts = len(visit) + len(notes), reason in DROPPED, len(lost)
-        rows.append((reason, unit, *counts, name, place, field))
-    columns = ["reason", "unit", "count", "dropped", "answers", "file", "place", "field"]
-    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(columns[5:], "object"))
+    for reason, unit in (DROP_REASONS | NOTE_REASONS).items():
+        number = _REASON_NUMBERS.get(reason, len(DROP_REASONS))
+        dropped_answers = np.flatnonzero(answers["problem"] == number)
+        field = None
+        if reason in noted:
+            numbers = noted[reason]
+        elif reason in ANSWER_REASONS:
+            numbers = answers["visit"].to_numpy()[dropped_answers]
+            if len(numbers):
+                field = fields[answers["kind"][dropped_answers[0]]]
+        else:
+            numbers = np.flatnonzero(visits["problem"] == number)
+        notes = [(file, place) for noted_as, file, place in export.notes if noted_as == reason]
+        file = None
+        place = None
+        if len(numbers):
+            file = visits["file"][numbers[0]]
+            place = visits["place"][numbers[0]]
+        elif notes:
+            file, place = notes[0]
+        rows.append(
+            {
+                "reason": reason,
+                "unit": unit,
+                "count": len(numbers) + len(notes),
+                "dropped": reason in DROP_REASONS,
+                "answers": len(dropped_answers),
+                "file": None if file is None else export.files[file].name,
+                "place": f"row {place}" if isinstance(place, int) else place,
+                "field": field,
+            }
+        )
+    return pd.DataFrame(rows).astype({"file": "object", "place": "object", "field": "object"})
 
 
-def _nothing_usable(export: Export, report: pd.DataFrame, known: Iterable[str]) -> ValueError:
+def _nothing_usable(export: RawAnswers, report: pd.DataFrame, known: Iterable[str]) -> InputError:
     """The error for files of which nothing is kept: how many of what, and where the first is."""
-    found = report[(report["count"] > 0) & (report["unit"] != "file")][:5]
-    why = [f"{row.count} × {row.reason} (first at {row.place})" for row in found.itertuples()]
-    for field in found["field"][found["reason"] == "unknown attribute"]:
+    occurring_reasons = report[(report["count"] > 0) & (report["unit"] != "file")][:5]
+    why = [
+        f"{row.count} × {row.reason} (first at {row.place})"
+        for row in occurring_reasons.itertuples()
+    ]
+    is_attribute = occurring_reasons["reason"] == "unknown attribute"
+    for field in occurring_reasons["field"][is_attribute]:
         why.append(f"the first unknown attribute is {field}; known are {', '.join(known)}")
-    if MISSING in [*found["reason"]]:
+    if MISSING_IMAGE in occurring_reasons["reason"].tolist():
         why += _why_no_image(export)
-    rows, more = len(export.visits["file"]), len(export.files) - 1
-    return ValueError(
-        f"{export.files[0]}{f' and {more} more' * (more > 0)}: nothing usable in {rows} "
-        f"assignment{'s' * (rows != 1)}" + ": " * bool(why) + "; ".join(why)
+    path = export.files[0]
+    others = len(export.files) - 1
+    more = f" and {others} more" if others else ""
+    visits = len(export.visits["file"])
+    assignments = "1 assignment" if visits == 1 else f"{visits} assignments"
+    reasons = ": " + "; ".join(why) if why else ""
+    return InputError(
+        f"{path}{more}: nothing usable in {assignments}{reasons}",
+        field=str(path),
+        found=why,
+        expected="an answer that can be used",
     )
 
 
-def _why_no_image(export: Export) -> list[str]:
+def _why_no_image(export: RawAnswers) -> list[str]:
     """What an item without an image has in its place."""
     if export.other_keys is not None:
         return [
-            f"the first item without an image has {_listed(export.other_keys)} where "
-            f"{_listed(export.image_keys)} was looked for; `image_key` takes another name"
+            f"the first item without an image has {_join_names(export.other_keys)} where "
+            f"{_join_names(export.image_keys)} was looked for; `image_key` takes another name"
         ]
-    inside = [one for one in export.visits["address"] if str(one).lstrip()[:5].lower() == "data:"]
-    if inside:
-        return ["the image stands in the file itself (data:…), so give its name as image_id"]
+    for address in export.visits["address"]:
+        if str(address).lstrip()[:5].lower() == "data:":
+            return ["the image stands in the file itself (data:…), so give its name as image_id"]
     return []
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def _tidy(visits: pd.DataFrame, answers: pd.DataFrame, export: Export, salt: str) -> pd.DataFrame:
+def _tidy(
+    visits: pd.DataFrame, answers: pd.DataFrame, export: RawAnswers, salt: str
+) -> pd.DataFrame:
     """The tidy table, but for the attributes; `answers` are the good ones."""
-    answered = np.unique(answers["visit"])
-    row = np.searchsorted(answered, answers["visit"]).astype(np.int32)
-    visits = visits.iloc[answered]
+    useful = np.unique(answers["visit"])
+    row = np.searchsorted(useful, answers["visit"]).astype(np.int32)
+    visits = visits.iloc[useful]
     people = visits["annotator"].cat.remove_unused_categories()
     hashes = [hash_annotator(name, salt) for name in people.cat.categories]
     sources = np.array([f"{export.source}:{path.name}" for path in export.files], object)
@@ -601,5 +785,6 @@ def _tidy(visits: pd.DataFrame, answers: pd.DataFrame, export: Export, salt: str
     columns = {name: occurring(column).take(row) for name, column in texts.items()}
     whole = np.issubdtype(answers["level"].dtype, np.integer)
     columns["level"] = answers["level"].to_numpy(np.int64 if whole else np.float64)
-    columns |= {name: visits[name].array.take(row) for name in ("seconds", "submitted_at")}
+    for name in ("seconds", "submitted_at"):
+        columns[name] = visits[name].array.take(row)
     return pd.DataFrame(columns, copy=False)

@@ -21,17 +21,20 @@ import pandas as pd
 
 from faceaudit.annotations.ingest import (
     SEVERAL_REGIONS,
-    Export,
     Ingest,
     Rating,
+    RawAnswers,
     Unusable,
     folded,
     validate,
 )
-from faceaudit.annotations.schema import ATTRIBUTES, Known, Paths, Rename, Scales, heading
+from faceaudit.annotations.schema import ATTRIBUTES, KnownImages, Paths, Rename, Scales, heading
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.tables import read_table, wrong_format
 
-EXPECTED = "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
+LABEL_STUDIO_EXPORT = (
+    "a Label Studio export (a JSON list of tasks with annotations, JSON_MIN, CSV or TSV)"
+)
 
 
 @dataclass(slots=True)
@@ -69,11 +72,11 @@ class Task:
     drafts: Any = ()
 
 
-SHOWN = 256
+IMAGE_HEIGHT = 256
 """Height of an image on the screen, pixels; a picture of two faces is wider."""
 
 
-def labelling_config(questions: Scales = ATTRIBUTES, width: int = SHOWN) -> str:
+def labelling_config(questions: Scales = ATTRIBUTES, width: int = IMAGE_HEIGHT) -> str:
     """Write the labelling configuration: the image, and beside it a required choice per question.
 
     On a screen of 1366 × 768 pixels all eight questions stand beside the image without scrolling;
@@ -87,14 +90,15 @@ def labelling_config(questions: Scales = ATTRIBUTES, width: int = SHOWN) -> str:
         XML, as Label Studio's labelling interface takes it.
     """
     view = ElementTree.Element("View", style="display:flex; gap:16px; align-items:flex-start")
-    left = ElementTree.SubElement(view, "View", style=f"flex:0 0 {width}px; position:sticky; top:0")
-    ElementTree.SubElement(left, "Image", name="img", value="$image", width=f"{width}px")
-    right = ElementTree.SubElement(view, "View", style="flex:1; line-height:1.2")
+    sticky = f"flex:0 0 {width}px; position:sticky; top:0"
+    image_column = ElementTree.SubElement(view, "View", style=sticky)
+    ElementTree.SubElement(image_column, "Image", name="img", value="$image", width=f"{width}px")
+    question_column = ElementTree.SubElement(view, "View", style="flex:1; line-height:1.2")
     for attribute, labels in questions.items():
         title = {"value": heading(attribute), "size": "5", "style": "margin:0"}
-        ElementTree.SubElement(right, "Header", title)
+        ElementTree.SubElement(question_column, "Header", title)
         about = {"name": attribute, "toName": "img", "choice": "single-radio", "required": "true"}
-        choices = ElementTree.SubElement(right, "Choices", about, showInline="true")
+        choices = ElementTree.SubElement(question_column, "Choices", about, showInline="true")
         for label in labels:
             ElementTree.SubElement(choices, "Choice", value=label)
     ElementTree.indent(view)
@@ -105,7 +109,7 @@ def read_label_studio(
     path: Paths,
     *,
     questions: Iterable[str] | Mapping[str, Sequence[str]] | None = None,
-    known_images: Known = None,
+    known_images: KnownImages = None,
     rename: Rename = None,
     salt: str = "helpers",
     stars: Mapping[str, int] | None = None,
@@ -144,7 +148,7 @@ def read_label_studio(
         The tidy table and the report of what was rejected, see `Ingest`.
 
     Raises:
-        ValueError: a file is not an export or leaves open what is an answer; names the file, the
+        InputError: a file is not an export or leaves open what is an answer; names the file, the
             place and what was expected. No answer in the files can be used. A question is no
             attribute, or has another number of choices. A rating has no number of stars.
 
@@ -159,11 +163,15 @@ def read_label_studio(
         >>> tidy[["image_id", "attribute", "level"]].values.tolist()
         [['a', 'gender', 4]]
     """
-    scales = ATTRIBUTES if questions is None else _scales(questions, dict(rename or {}))
-    asked, export = None if questions is None else [*questions], Export("label_studio")
-    for one in [path] if isinstance(path, str | Path) else path:
-        doubtful = {*ATTRIBUTES, *(rename or {})}
-        read_export(export, Path(one), "image", asked, doubtful, image_key)
+    export = RawAnswers("label_studio")
+    scales: Scales = ATTRIBUTES
+    question_names = None
+    if questions is not None:
+        scales = _scales(questions, dict(rename or {}))
+        question_names = list(questions)
+    doubtful = {*ATTRIBUTES, *(rename or {})}
+    for file in [path] if isinstance(path, str | Path) else path:
+        read_export(export, Path(file), "image", question_names, doubtful, image_key)
     return validate(export, salt, rename, known_images, scales, numbered=False, stars=stars)
 
 
@@ -173,59 +181,84 @@ def _scales(questions: Iterable[str], rename: Mapping[str, str]) -> dict[str, tu
     for control in questions:
         attribute = rename.get(control, control)
         if attribute not in ATTRIBUTES:
-            raise ValueError(f"question {control!r} is no attribute; `rename` says which it is")
+            raise InputError(
+                f"question {control!r} is no attribute; `rename` says which it is",
+                field="questions",
+                found=control,
+                expected="an attribute",
+            )
         levels = ATTRIBUTES[attribute]
-        choices = [*questions[control]] if isinstance(questions, Mapping) else levels
+        choices = list(questions[control]) if isinstance(questions, Mapping) else levels
         scales[attribute] = tuple(map(str, choices))
         if len({folded(name) for name in scales[attribute]} - {""}) != len(levels):
-            raise ValueError(
-                f"question {control!r}: {len(levels)} choices with different names were expected "
-                f"for the levels of {attribute!r}, not {choices!r}"
+            expected = f"{len(levels)} choices with different names"
+            raise InputError(
+                f"question {control!r}: {expected} were expected for the levels of "
+                f"{attribute!r}, not {choices!r}",
+                field=f"question {control!r}",
+                found=choices,
+                expected=expected,
             )
     return scales
 
 
-Asked = Sequence[str] | None
+QuestionNames = Sequence[str] | None
 """Names of the questions; None where only the answers tell."""
 
 
 def read_export(
-    export: Export,
+    export: RawAnswers,
     path: Path,
     item: str,
-    asked: Asked,
+    questions: QuestionNames,
     doubtful: Iterable[str] = (),
     image_key: str = "image",
 ) -> None:
     """Add an export about any kind of item, whose id is `<item>_id` or the file name in `<item>`.
 
     Where items were shown as images, `image_key` and `image_id` stand in the place of the item.
-    `doubtful` names, in the data of a flat export, might be those of questions.
+
+    Args:
+        export: to add to.
+        path: of the file: full JSON, JSON_MIN, CSV or TSV.
+        item: kind of the items, such as "image" or "pair".
+        questions: names of the questions; None where only the answers tell.
+        doubtful: names that, in the data of a flat export, might be those of questions.
+        image_key: name in the tasks' data of the image's address.
+
+    Raises:
+        InputError: the file is no export, or leaves open which of its names are questions.
     """
     image_key = image_key.removeprefix("$")  # as the labelling configuration writes it
-    export.begin(path, asked)
+    export.begin(path, questions)
     content = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     start = content[: 2**16].lstrip()[:1]
     if not start:
-        raise wrong_format(path, "line 1", EXPECTED, "an empty file")
+        raise wrong_format(path, "line 1", LABEL_STUDIO_EXPORT, "an empty file")
     if start in b"[{":
-        tasks = _in_json(path, content, asked, doubtful)
-    elif asked is not None:
-        rows = read_table(path, EXPECTED, ("annotation_id", "annotator")).to_dict("records")
-        tasks = (
-            (f"row {number}", _as_task(row, asked)) for number, row in enumerate(rows, start=2)
-        )
+        tasks = _in_json(path, content, questions, doubtful)
+    elif questions is not None:
+        tasks = _in_table(path, questions)
     else:
-        raise ValueError(
+        raise InputError(
             f"{path}: row 1: a CSV or TSV export does not say which columns are answers and "
-            "which the task's data; give `questions`, the names in the labelling configuration"
+            "which the task's data; give `questions`, the names in the labelling configuration",
+            field="questions",
+            expected="the names in the labelling configuration",
         )
     for place, task in tasks:
-        _add(export, place, task, item, image_key)
+        _add_task(export, place, task, item, image_key)
+
+
+def _in_table(path: Path, questions: Sequence[str]) -> Iterator[tuple[str, Task]]:
+    """The rows of a CSV or TSV export as tasks, and their places."""
+    rows = read_table(path, LABEL_STUDIO_EXPORT, ("annotation_id", "annotator")).to_dict("records")
+    for number, row in enumerate(rows, start=2):
+        yield f"row {number}", _as_task(row, questions)
 
 
 def _in_json(
-    path: Path, content: bytes, asked: Asked, doubtful: Iterable[str]
+    path: Path, content: bytes, questions: QuestionNames, doubtful: Iterable[str]
 ) -> Iterator[tuple[str, Task]]:
     """The tasks, or flat records, and their places, one by one: whole they take gigabytes."""
     import msgspec  # the course does without
@@ -233,81 +266,111 @@ def _in_json(
     try:
         records = msgspec.json.decode(content, type=list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError) as error:
-        byte = re.search(r"byte (\d+)", str(error))
-        end = len(content) if "truncated" in str(error) else int(byte[1]) if byte else 0
-        line = content.count(b"\n", 0, end) + 1
-        raise wrong_format(path, f"line {line}", EXPECTED, f"other text ({error})") from None
-    flat = any(b'"annotations"' not in bytes(one) for one in records[:1] if b"_id" in bytes(one))
+        place = f"line {_line_of_error(content, str(error))}"
+        text = f"other text ({error})"
+        raise wrong_format(path, place, LABEL_STUDIO_EXPORT, text) from None
+    first = bytes(records[0]) if records else b""
+    flat = b"_id" in first and b'"annotations"' not in first
     decode = msgspec.json.Decoder(dict if flat else Task).decode
     for number, record in enumerate(records, start=1):
         place = f"task {number} of the file"
         try:
             task = decode(record)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise wrong_format(path, place, EXPECTED, f"something else ({error})") from None
+            text = f"something else ({error})"
+            raise wrong_format(path, place, LABEL_STUDIO_EXPORT, text) from None
         task_id = task.get("id") if flat else task.id
-        place = place if task_id is None else f"task {task_id}"
-        yield place, _as_task(task, _asked(path, place, task, asked, doubtful)) if flat else task
+        if task_id is not None:
+            place = f"task {task_id}"
+        if flat:
+            task = _as_task(task, _question_names(path, place, task, questions, doubtful))
+        yield place, task
 
 
-def _asked(
-    path: Path, place: str, record: dict[str, Any], asked: Asked, doubtful: Iterable[str]
+def _line_of_error(content: bytes, error: str) -> int:
+    """The number of the line of a fault, from what msgspec says about it."""
+    if "truncated" in error:
+        end = len(content)
+    else:
+        byte = re.search(r"byte (\d+)", error)
+        end = int(byte[1]) if byte else 0
+    return content.count(b"\n", 0, end) + 1
+
+
+def _question_names(
+    path: Path,
+    place: str,
+    record: dict[str, Any],
+    questions: QuestionNames,
+    doubtful: Iterable[str],
 ) -> Iterable[str]:
     """Which names of a JSON_MIN record are those of questions.
 
     The server writes the task's data, then its `id`, the answers, `annotator` and the rest. A
     question that is called like data takes its place, so that the two cannot be told apart.
     """
-    names = [*record]
-    if missing := [key for key in ("annotation_id", "annotator") if key not in record]:
-        raise wrong_format(path, place, EXPECTED, f"an annotation without {missing[0]!r}")
-    begin = names.index("id") if "id" in names else -1
-    between = names[begin + 1 : names.index("annotator")] if begin >= 0 else []
-    data = names[: max(begin, 0)]
-    confused = [name for name in data if name in (doubtful if asked is None else asked)]
-    if not confused and (begin >= 0 or asked is not None):
-        return dict.fromkeys([*(asked or ()), *between])
-    found = "no 'id' between the task's data and the answers"
+    names = list(record)
+    for key in ("annotation_id", "annotator"):
+        if key not in record:
+            text = f"an annotation without {key!r}"
+            raise wrong_format(path, place, LABEL_STUDIO_EXPORT, text)
+    data = []
+    answered = []
+    if "id" in names:
+        data = names[: names.index("id")]
+        answered = names[names.index("id") + 1 : names.index("annotator")]
+    confused = [name for name in data if name in (doubtful if questions is None else questions)]
+    if not confused and ("id" in names or questions is not None):
+        return dict.fromkeys([*(questions or ()), *answered])
     if confused:
-        found = f"{confused[0]!r} in the task's data, which may be an answer"
-    raise ValueError(
-        f"{path}: {place}: found {found}; give `questions`, the names in the labelling "
-        "configuration, or export the full JSON, which keeps data and answers apart"
+        ambiguity = f"{confused[0]!r} in the task's data, which may be an answer"
+    else:
+        ambiguity = "no 'id' between the task's data and the answers"
+    raise InputError(
+        f"{path}: {place}: found {ambiguity}; give `questions`, the names in the labelling "
+        "configuration, or export the full JSON, which keeps data and answers apart",
+        field=f"{path}: {place}",
+        found=ambiguity,
+        expected="the names of the questions, or the full JSON",
     )
 
 
-def _as_task(record: dict[str, Any], asked: Iterable[str]) -> Task:
+def _as_task(record: dict[str, Any], questions: Iterable[str]) -> Task:
     """The task of a flat record, in which an annotation stands among the data."""
     results = []
-    asked = dict.fromkeys(asked)
-    for name in asked:
-        given = _of_cell(record.get(name))
-        given = given if isinstance(given, list) else [given]
+    questions = dict.fromkeys(questions)
+    for name in questions:
+        cell = _of_cell(record.get(name))
+        answers = cell if isinstance(cell, list) else [cell]
         # Flat exports leave the region out where the answer is a choice, and keep the order.
-        regions = _regions_in(record) if len(given) > 1 else []
-        for order, one in enumerate(given):
-            blank = one is None or (isinstance(one, str) and not one.strip())
-            value = {"choices": [] if blank else [one]}
+        regions = _regions_in(record) if len(answers) > 1 else []
+        for order, answer in enumerate(answers):
+            blank = answer is None or (isinstance(answer, str) and not answer.strip())
+            value = {"choices": [] if blank else [answer]}
             if len(regions) > 1:
                 value |= regions[order % len(regions)]
-            results.append(Result(one if isinstance(one, dict) else value, name))
-    number, person, *times = (record.get(name) for name in _ABOUT)
+            results.append(Result(answer if isinstance(answer, dict) else value, name))
+    number, person, *times = (record.get(name) for name in _VISIT_KEYS)
     visits = [Annotation(results, number, person, *times)] if number or person else []
-    data = {name: record[name] for name in record if name not in asked and name not in _ABOUT}
+    data = {
+        name: cell
+        for name, cell in record.items()
+        if name not in questions and name not in _VISIT_KEYS
+    }
     task_id = data.pop("id", None)
     return Task(data, visits, task_id)
 
 
-def _of_cell(given: Any) -> Any:
+def _of_cell(cell: Any) -> Any:
     """What a cell of a table says, which holds JSON where it is more than a text."""
-    if isinstance(given, str) and given.startswith(("[", "{")):
+    if isinstance(cell, str) and cell.startswith(("[", "{")):
         with suppress(ValueError, RecursionError):
-            return json.loads(given)
-    return given
+            return json.loads(cell)
+    return cell
 
 
-_ABOUT = ("annotation_id", "annotator", "created_at", "updated_at", "lead_time")
-_ANSWERS = (
+_VISIT_KEYS = ("annotation_id", "annotator", "created_at", "updated_at", "lead_time")
+_ANSWER_KEYS = (
     "choices",
     "rating",
     "text",
@@ -327,19 +390,19 @@ def _region(value: Mapping[str, Any]) -> dict[str, Any]:
     A region is no list of known shapes, since Label Studio gets new ones. Where a value says
     nothing of the place, the region's labels stand for it (`rectanglelabels`, `bitmasklabels`).
     """
-    drawn = {name: part for name, part in value.items() if name not in _ANSWERS}
-    where = {name: part for name, part in drawn.items() if not name.endswith("labels")}
-    return where or drawn
+    drawn = {name: part for name, part in value.items() if name not in _ANSWER_KEYS}
+    place = {name: part for name, part in drawn.items() if not name.endswith("labels")}
+    return place or drawn
 
 
 def _regions_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The different regions in the columns of a flat record."""
     regions = []
-    for given in map(_of_cell, record.values()):
-        for one in given if isinstance(given, list) else ():
-            shape = _region(one) if isinstance(one, dict) else {}
-            if shape and shape not in regions:
-                regions.append(shape)
+    for cell in map(_of_cell, record.values()):
+        for value in cell if isinstance(cell, list) else ():
+            region = _region(value) if isinstance(value, dict) else {}
+            if region and region not in regions:
+                regions.append(region)
     return regions
 
 
@@ -351,20 +414,28 @@ def _about_several_regions(results: Sequence[Result]) -> set[str | None]:
     shapes = [_region(result.value) for result in results]
     if not any(shapes):
         return set()
-    ids = {one.id for one, shape in zip(results, shapes, strict=True) if shape and one.id}
-    drawn: dict[str | None, set[str]] = {}
-    asked: dict[str | None, set[str]] = {}
-    for result, shape in zip(results, shapes, strict=True):
+    pairs = list(zip(results, shapes, strict=True))
+    ids = {result.id for result, shape in pairs if shape and result.id}
+    drawn: dict[str | None, set[str]] = {}  # name of a control → the regions drawn with it
+    answered: dict[str | None, set[str]] = {}  # name of a question → the regions it is about
+    for result, shape in pairs:
         if shape or result.id in ids:
-            answered = "choices" in result.value or "rating" in result.value
-            regions = asked if answered else drawn
+            regions = answered if _is_answer(result) else drawn
             regions.setdefault(result.from_name, set()).add(str(result.id or shape))
-    crowded = {one for regions in drawn.values() if len(regions) > 1 for one in regions}
+    crowded = set()
+    for regions in drawn.values():
+        if len(regions) > 1:
+            crowded |= regions
     return {
         question
-        for question, regions in asked.items()
+        for question, regions in answered.items()
         if len(regions) > 1 or not regions.isdisjoint(crowded)
     }
+
+
+def _is_answer(result: Result) -> bool:
+    """Whether a result answers a question, and does not only draw a region."""
+    return "choices" in result.value or "rating" in result.value
 
 
 def _rectangle(value: Mapping[str, Any]) -> tuple[float, float, float, float] | None:
@@ -378,19 +449,21 @@ def _rectangle(value: Mapping[str, Any]) -> tuple[float, float, float, float] | 
 
 def _about_places_apart(annotations: Sequence[Annotation]) -> set[str | None]:
     """Names of the questions that people answered about rectangles of which two do not overlap."""
-    asked: dict[str | None, list[tuple[float, float, float, float]]] = {}
+    places: dict[str | None, list[tuple[float, float, float, float]]] = {}
     for annotation in annotations:
         if annotation.was_cancelled:
             continue
-        placed = [(result, _rectangle(result.value)) for result in annotation.result]
+        pairs = [(result, _rectangle(result.value)) for result in annotation.result]
         # An answer may have the id of its region alone.
-        drawn = {str(result.id): where for result, where in placed if where and result.id}
-        for result, where in placed:
-            rectangle = where or drawn.get(str(result.id))
-            if rectangle and ("choices" in result.value or "rating" in result.value):
-                asked.setdefault(result.from_name, []).append(rectangle)
+        drawn = {
+            str(result.id): rectangle for result, rectangle in pairs if rectangle and result.id
+        }
+        for result, rectangle in pairs:
+            place = rectangle or drawn.get(str(result.id))
+            if place and _is_answer(result):
+                places.setdefault(result.from_name, []).append(place)
     apart = set()
-    for question, rectangles in asked.items():
+    for question, rectangles in places.items():
         left, top, right, bottom = zip(*rectangles, strict=True)
         # Upright rectangles of which every two overlap have a point in common.
         if max(left) >= min(right) or max(top) >= min(bottom):
@@ -398,42 +471,39 @@ def _about_places_apart(annotations: Sequence[Annotation]) -> set[str | None]:
     return apart
 
 
-def _add(export: Export, place: str, task: Task, item: str, image_key: str) -> None:
+def _add_task(export: RawAnswers, place: str, task: Task, item: str, image_key: str) -> None:
+    """Add what people answered about a task; see `read_export` for the names of its image."""
     if not task.annotations:
         export.note("task without annotation", place)
     for _ in task.drafts or ():
         export.note("draft", place)
-    ids = dict.fromkeys([f"{item}_id", "image_id"])
-    addresses = dict.fromkeys([item, image_key] if item != "image" else [image_key])
-    wanted = [*addresses, *ids]
-    image_id = next((task.data[name] for name in ids if name in task.data), None)
-    address = next((task.data[name] for name in addresses if name in task.data), None)
-    if task.annotations and not any(name in task.data for name in wanted):
-        export.lacks_image(wanted, task.data)
+    id_keys = dict.fromkeys([f"{item}_id", "image_id"])
+    address_keys = dict.fromkeys([item, image_key] if item != "image" else [image_key])
+    image_keys = [*address_keys, *id_keys]
+    if task.annotations and not any(name in task.data for name in image_keys):
+        export.lacks_image(image_keys, task.data)
+    image_id = next((task.data[name] for name in id_keys if name in task.data), None)
+    address = next((task.data[name] for name in address_keys if name in task.data), None)
     apart = _about_places_apart(task.annotations)
     for number, annotation in enumerate(task.annotations, start=1):
-        here = f"{place}, annotation {annotation.id or f'{number} of it'}"
-        here = place if place.startswith("row") else here
+        if place.startswith("row"):
+            visit_place = place
+        else:
+            visit_place = f"{place}, annotation {annotation.id or f'{number} of it'}"
         if annotation.ground_truth:
-            export.note("ground-truth annotation", here)
-        # `write_label_studio` says in the first result who answered.
-        meta = annotation.result[0].meta if annotation.result else None
-        named = isinstance(meta, dict) and "annotator" in meta
-        person, email = meta["annotator"] if named else annotation.completed_by, None
-        if isinstance(person, dict):
-            email = person.get("email")
-            person = person.get("id") or email
+            export.note("ground-truth annotation", visit_place)
+        person, email = _annotator(annotation)
         unclear = _about_several_regions(annotation.result) | apart
         answers = []
-        for one in annotation.result:
-            level = _level(one.value)
-            if one.from_name in unclear:
+        for result in annotation.result:
+            level = _level_of_value(result.value)
+            if result.from_name in unclear:
                 level = Unusable(SEVERAL_REGIONS)
             if level != ():
-                answers.append((one.from_name, level, one.from_name))
+                answers.append((result.from_name, level, result.from_name))
         export.add(
             answers,
-            place=here,
+            place=visit_place,
             named=image_id,
             address=address,
             annotator=person,
@@ -446,14 +516,30 @@ def _add(export: Export, place: str, task: Task, item: str, image_key: str) -> N
         )
 
 
-def _level(value: dict[str, Any]) -> Any:
+def _annotator(annotation: Annotation) -> tuple[Any, Any]:
+    """Who answered, and an e-mail address of theirs, None if there is none."""
+    # `write_label_studio` says in the first result who answered.
+    meta = annotation.result[0].meta if annotation.result else None
+    person = annotation.completed_by
+    if isinstance(meta, dict) and "annotator" in meta:
+        person = meta["annotator"]
+    if not isinstance(person, dict):
+        return person, None
+    email = person.get("email")
+    return person.get("id") or email, email
+
+
+def _level_of_value(value: dict[str, Any]) -> Any:
     """A level's name, a rating, a tuple of several names or none, or None if unreadable."""
-    choices, rating = value.get("choices"), value.get("rating")
+    choices = value.get("choices")
+    rating = value.get("rating")
     if isinstance(choices, list) and rating is None:
         if not all(isinstance(label, str) for label in choices):
             return None
         return choices[0] if len(choices) == 1 else tuple(choices)
-    return Rating(rating) if type(rating) is int and choices is None else None
+    if type(rating) is int and choices is None:
+        return Rating(rating)
+    return None
 
 
 def write_label_studio(answers: pd.DataFrame, path: str | Path) -> None:
@@ -478,8 +564,13 @@ def write_export(
 ) -> None:
     """Write answers about any kind of item as `write_label_studio` does about images.
 
-    Choices are about the object `to_name` of the labelling configuration; `data` has the task's
-    data of every item in the column `<item>_id`.
+    Args:
+        answers: as `crowd.annotate` returns them, with the ids of the items in `<item>_id`.
+        path: JSON file to write.
+        item: kind of the items, such as "image" or "pair".
+        to_name: the object of the labelling configuration that choices are about.
+        scales: attribute → names of its levels, from low to high.
+        data: id of an item → its task's data.
     """
     rows = answers.assign(number=np.arange(len(answers)) + 1)
     rows["created"] = answers["submitted_at"].dt.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -488,20 +579,28 @@ def write_export(
     with Path(path).open("w", encoding="utf-8") as file:
         file.write("[")
         # One task a line, so that a line number finds a record.
-        for number, (name, some) in enumerate(tasks):
-            annotations = [_annotation(row, to_name, scales) for row in some]
-            task = {"id": number + 1, "project": 1, "data": data[name], "annotations": annotations}
-            file.write(",\n" * (number > 0) + json.dumps(task, ensure_ascii=False))
+        for number, (name, visits) in enumerate(tasks, start=1):
+            annotations = [_annotation(row, to_name, scales) for row in visits]
+            task = {"id": number, "project": 1, "data": data[name], "annotations": annotations}
+            if number > 1:
+                file.write(",\n")
+            file.write(json.dumps(task, ensure_ascii=False))
         file.write("]\n")
 
 
 def _annotation(row: Any, to_name: str, scales: Scales) -> dict[str, Any]:
-    about, results = {"to_name": to_name, "type": "choices"}, []
+    """An assignment, as the full JSON export has it."""
+    results = []
     for name, levels in scales.items():
         if hasattr(row, name):
-            value = {"choices": [levels[getattr(row, name)]]}
             results.append(
-                {"id": f"{row.number}-{name}", "from_name": name, **about, "value": value}
+                {
+                    "id": f"{row.number}-{name}",
+                    "from_name": name,
+                    "to_name": to_name,
+                    "type": "choices",
+                    "value": {"choices": [levels[getattr(row, name)]]},
+                }
             )
     person = {"id": row.rater, "email": row.worker_id} if "@" in row.worker_id else row.rater
     results[0]["meta"] = {"annotator": person}

@@ -1,16 +1,16 @@
-"""Pairs of faces: are these two the same person? (verification, section 3.5)
+"""Ratings of pairs of faces: do they show the same person? (verification, section 3.5)
 
 A *pairs table* has one row per pair: its unique index names the pairs (`pair_ids` makes names that
 outlive the table), and its columns `first` and `second` (row numbers of the images) and `kind` (the
-intended answer: "positive", "negative" or a control that polarity is not judged by) are used here.
+intended answer: "positive", "negative" or a control, of which polarity says nothing) are used here.
 
 Ratings count how *different* two faces look: level 0 is "Likely same", 4 "Likely different".
 They are written in Label Studio's format, and read in those of all tools.
 
-The raters of `crowd` see how far two identities lie apart, not who the faces were meant to be, and
-answer by the same model on a scale of five points. A difference in pose makes a pair harder: what
-is seen is pulled towards "Not sure", and answers spread more. What is known of real raters is
-little: the median over pairs of the standard deviation of nine ratings is about .3 of the scale's
+The raters of `crowd` see how far two identities lie apart, not which identities were intended, and
+answer by the same model on a scale of five points. A difference in pose makes a pair harder: the
+perceived difference is pulled towards "Not sure", and answers spread more. Little is known of real
+raters: the median over pairs of the standard deviation of nine ratings is about .3 of the scale's
 range (verification, supplement F, Fig. 13), they "generally agreed with our intended synthesis, but
 there are also a significant number of images where they did not" (4.1, Fig. 4), and no differences
 between demographic groups were found (Fig. 4), so there are none here. The noise is set by the
@@ -18,7 +18,6 @@ first; all else is assumed.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,10 +25,11 @@ import numpy as np
 import pandas as pd
 
 from faceaudit.annotations.ground_truth import add_job
-from faceaudit.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import RawAnswers, validate
 from faceaudit.annotations.label_studio import read_export
 from faceaudit.annotations.mturk import add_batch
 from faceaudit.utils.arguments import check_whole, require_columns
+from faceaudit.utils.errors import InputError
 
 PAIR_SCALES: dict[str, tuple[str, ...]] = {
     "identity": (
@@ -40,7 +40,10 @@ PAIR_SCALES: dict[str, tuple[str, ...]] = {
         "Likely different",
     )
 }
-"""The five answers of the paper's survey (verification, 3.5 and supplement B), from 0 to 4."""
+"""The question and the five answers of the paper's survey, from 0 to 4.
+
+Verification, 3.5 and supplement B.
+"""
 
 
 class PairRatings(NamedTuple):
@@ -85,7 +88,8 @@ def side_by_side(images: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
     """
     require_columns(pairs, ["first", "second"])
     gap = np.full((len(pairs), *images.shape[1:3], images.shape[3] // 16), 255, np.uint8)
-    first, second = (images[pairs[side].to_numpy()] for side in ("first", "second"))
+    first = images[pairs["first"].to_numpy()]
+    second = images[pairs["second"].to_numpy()]
     return np.concatenate([first, gap, second], axis=3)
 
 
@@ -118,7 +122,7 @@ def read_pair_export(
         The ratings of completely rated pairs, and the report of what was dropped.
 
     Raises:
-        ValueError: the file is not an export; the table lacks a column; no
+        InputError: the file is not an export; the table lacks a column; no
             answer is about a pair of the table; `n_raters` is below 1; or the polarity is reversed,
             which shows when positive pairs look more different than negative ones on average.
 
@@ -134,46 +138,62 @@ def read_pair_export(
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)
-    labels, export = pairs.index.map(str), Export(tool.replace("-", "_"))
     require_columns(pairs, ["kind"])
+    labels = pairs.index.map(str)
+    export = RawAnswers(tool.replace("-", "_"))
     paths = [Path(path)] if isinstance(path, str | Path) else path
-    of_studio = partial(read_export, item="pair", asked=list(PAIR_SCALES))
-    of_job = partial(add_job, scales=PAIR_SCALES)
-    add = {"mturk": add_batch, "ground-truth": of_job}.get(tool, of_studio)
-    for one in paths:
-        add(export, one)
-    levels = len(PAIR_SCALES["identity"])
-    if stars is not None and stars.get("identity") != levels:
-        raise ValueError(f"stars: {{'identity': {levels}}} was expected, not {stars!r}")
+    for file in paths:
+        if tool == "mturk":
+            add_batch(export, file)
+        elif tool == "ground-truth":
+            add_job(export, file, scales=PAIR_SCALES)
+        else:
+            read_export(export, file, "pair", list(PAIR_SCALES))
+    expected = {"identity": len(PAIR_SCALES["identity"])}
+    if stars is not None and stars.get("identity") != expected["identity"]:
+        raise InputError(
+            f"stars: {expected} was expected, not {stars!r}",
+            field="stars",
+            found=stars,
+            expected=str(expected),
+        )
     frame, report = validate(
         export, "pairs", None, labels, PAIR_SCALES, numbered=False, stars=stars
     )
     frame = frame.sort_values("submitted_at", kind="stable")
-    seat = frame.groupby("image_id").cumcount().to_numpy()
+    order = frame.groupby("image_id").cumcount().to_numpy()  # of the ratings of one pair
     row = labels.get_indexer(frame["image_id"])
-    kept = seat < n_raters
+    counts = order < n_raters
     ratings = np.full((len(pairs), n_raters), -1)
-    ratings[row[kept], seat[kept]] = frame["level"].to_numpy()[kept]
+    ratings[row[counts], order[counts]] = frame["level"].to_numpy()[counts]
     complete = (ratings >= 0).all(axis=1)
     ratings = pd.DataFrame(ratings[complete], index=pairs.index[complete])
     _require_polarity(paths[0], ratings, pairs["kind"][complete])
     report["reason"] = report["reason"].str.replace("image", "pair")
-    lost = [
-        ("surplus rating", "answer", labels[row[~kept]]),
+    dropped = [
+        ("surplus rating", "answer", labels[row[~counts]]),
         ("missing raters", "pair", labels[~complete]),
     ]
-    for reason, unit, names in lost:
-        first = (paths[0].name, None, f"pair_id {names[0]}") if len(names) else (None,) * 3
-        report.loc[len(report)] = (reason, unit, len(names), True, 0, *first)
+    for reason, unit, names in dropped:
+        file = paths[0].name if len(names) else None
+        field = f"pair_id {names[0]}" if len(names) else None
+        report.loc[len(report)] = (reason, unit, len(names), True, 0, file, None, field)
     return PairRatings(ratings, report, int(frame["annotator_id"].nunique()))
 
 
 def _require_polarity(path: str | Path, ratings: pd.DataFrame, kind: pd.Series) -> None:
-    """Levels written as numbers may have been counted from the other end of the scale."""
+    """Raise InputError where positive pairs look more different than negative ones on average.
+
+    Levels written as numbers may have been counted from the other end of the scale.
+    """
     mean = ratings.mean(axis=1).groupby(kind).mean().reindex(["positive", "negative"])
     if mean["positive"] > mean["negative"]:
-        raise ValueError(
+        lowest, *_, highest = PAIR_SCALES["identity"]
+        expected = f"0 for {lowest!r} and 4 for {highest!r}"
+        raise InputError(
             f"{path}: reversed polarity: positive pairs have a mean rating of "
-            f"{mean['positive']:.2f}, negative ones {mean['negative']:.2f}; expected 0 for "
-            f"{PAIR_SCALES['identity'][0]!r} and 4 for {PAIR_SCALES['identity'][-1]!r}"
+            f"{mean['positive']:.2f}, negative ones {mean['negative']:.2f}; expected {expected}",
+            field=str(path),
+            found=mean.to_dict(),
+            expected=expected,
         )

@@ -18,14 +18,14 @@ import numpy as np
 from PIL import Image
 
 from faceaudit.annotations.schema import heading
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import atomic
 
 MOST_LEVELS = 9
 """Levels of a question: each has a key from 1 to 9."""
-UNWRITABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
+UNREADABLE_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]|^\s|\s$|^$")
 """What a file does not give back: control characters, halves of characters, blanks at the ends."""
-
-ON_A_PAGE = 100
+IMAGES_PER_PAGE = 100
 """Images of one page: what a person answers about in an hour, and a phone can hold."""
 
 
@@ -50,7 +50,7 @@ def write_page(
         path: HTML file to write.
 
     Raises:
-        ValueError: an image, an id, a question or a level that cannot be shown or read back; names
+        InputError: an image, an id, a question or a level that cannot be shown or read back; names
             it and what was expected.
 
     Example:
@@ -64,21 +64,32 @@ def write_page(
         ...     "default-src 'none'" in page.read_text(encoding="utf-8")
         True
     """
-    if not images or not questions:
-        raise ValueError(f"no {'questions' if images else 'images'}: at least one was expected")
-    asked = [(_text(q, "a question"), heading(q), _levels(q, questions[q])) for q in questions]
-    ids = [_text(image_id, "an image's id") for image_id in images]
+    for name, mapping in (("images", images), ("questions", questions)):
+        if not mapping:
+            raise InputError(
+                f"no {name}: at least one was expected", field=name, expected="at least one"
+            )
+    question_rows = []
+    for question, levels in questions.items():
+        _check_text(question, "a question")
+        _check_levels(question, levels)
+        question_rows.append((question, heading(question), list(levels)))
+    for image_id in images:
+        _check_text(image_id, "an image's id")
     # The script reads lists only, for an id may have the name of a part of an object.
-    study = {"questions": asked, "images": [(one, _address(one, images[one])) for one in ids]}
+    image_rows = [(image_id, _data_address(image_id, image)) for image_id, image in images.items()]
+    study = {"questions": question_rows, "images": image_rows}
     study["id"] = blake2b(json.dumps(study).encode(), digest_size=8).hexdigest()
-    here = Path(__file__)
-    style, script = (here.with_suffix(kind).read_text(encoding="utf-8") for kind in (".css", ".js"))
+    module = Path(__file__)
+    style = module.with_suffix(".css").read_text(encoding="utf-8")
+    script = module.with_suffix(".js").read_text(encoding="utf-8")
+    html = module.with_suffix(".html").read_text(encoding="utf-8")
     policy = (
-        f"default-src 'none'; img-src data:; style-src {_known(style)}; "
-        f"script-src {_known(script)}; base-uri 'none'; form-action 'none'; "
+        f"default-src 'none'; img-src data:; style-src {_hash_source(style)}; "
+        f"script-src {_hash_source(script)}; base-uri 'none'; form-action 'none'; "
         "require-trusted-types-for 'script'"
     )
-    page = Template(here.with_suffix(".html").read_text(encoding="utf-8")).substitute(
+    page = Template(html).substitute(
         policy=policy,
         style=style,
         script=script,
@@ -92,50 +103,71 @@ def write_page(
 def write_pages(
     images: Mapping[str, np.ndarray], questions: Mapping[str, Sequence[str]], folder: Path
 ) -> int:
-    """Write `page-1.html` and so on, `ON_A_PAGE` images each; how many there are now."""
-    for path in folder.glob("page-*.html"):  # of tasks that may have been more
+    """Write `page-1.html` and so on, `IMAGES_PER_PAGE` images each.
+
+    Args:
+        images: as of `write_page`.
+        questions: as of `write_page`.
+        folder: to write to; pages of an earlier call are deleted, for there may have been more.
+
+    Returns:
+        The number of pages.
+    """
+    for path in folder.glob("page-*.html"):
         path.unlink()
-    shown, number = [*images.items()], 0
-    for number, start in enumerate(range(0, len(shown), ON_A_PAGE), 1):
+    image_ids = list(images)
+    starts = range(0, len(image_ids), IMAGES_PER_PAGE)
+    for number, start in enumerate(starts, start=1):
+        chosen = image_ids[start : start + IMAGES_PER_PAGE]
         with atomic(folder / f"page-{number}.html") as temporary:
-            write_page(dict(shown[start : start + ON_A_PAGE]), questions, temporary)
-    return number
+            write_page({image_id: images[image_id] for image_id in chosen}, questions, temporary)
+    return len(starts)
 
 
-def _known(code: str) -> str:
+def _hash_source(code: str) -> str:
     """The code's source expression in a Content Security Policy."""
     return f"'sha256-{base64.b64encode(sha256(code.encode()).digest()).decode()}'"
 
 
-def _levels(name: str, levels: Sequence[str]) -> list[str]:
-    found = [_text(level, f"question {name!r}: a level") for level in levels]
+def _check_levels(question: str, levels: Sequence[str]) -> None:
+    """Raise InputError unless levels are a list of different names that a reader gives back."""
+    for level in levels:
+        _check_text(level, f"question {question!r}: a level")
     # The reader does not tell capital letters from small ones.
-    different = len({level.casefold() for level in found}) == len(found)
-    if isinstance(levels, str) or not different or not 2 <= len(found) <= MOST_LEVELS:
-        raise ValueError(
-            f"question {name!r}: a list of 2 to {MOST_LEVELS} levels with different names was "
-            f"expected, not {levels!r}"
+    different = len({level.casefold() for level in levels}) == len(levels)
+    if isinstance(levels, str) or not different or not 2 <= len(levels) <= MOST_LEVELS:
+        expected = f"a list of 2 to {MOST_LEVELS} levels with different names"
+        raise InputError(
+            f"question {question!r}: {expected} was expected, not {levels!r}",
+            field=f"question {question!r}",
+            found=levels,
+            expected=expected,
         )
-    return found
 
 
-def _address(image_id: str, image: np.ndarray) -> str:
+def _data_address(image_id: str, image: np.ndarray) -> str:
     """The image as the data address of a WebP file without loss."""
     if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3 or not image.size:
-        raise ValueError(
-            f"image {image_id!r}: uint8 of shape (height, width, 3) was expected, not "
-            f"{image.dtype} of shape {image.shape}"
+        expected = "uint8 of shape (height, width, 3)"
+        array = f"{image.dtype} of shape {image.shape}"
+        raise InputError(
+            f"image {image_id!r}: {expected} was expected, not {array}",
+            field=f"image {image_id!r}",
+            found=array,
+            expected=expected,
         )
     stream = io.BytesIO()
     Image.fromarray(image).save(stream, "webp", lossless=True)
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()
 
 
-def _text(value: object, what: str) -> str:
-    """The text itself, which a reader will give back as it is."""
-    if not isinstance(value, str) or UNWRITABLE.search(value):
-        raise ValueError(
-            f"{what}: a text without blanks at its ends, control characters and halves of "
-            f"characters was expected, not {value!r}"
+def _check_text(text: object, name: str) -> None:
+    """Raise InputError unless a value is a text that a reader will give back as it is."""
+    if not isinstance(text, str) or UNREADABLE_TEXT.search(text):
+        expected = "a text without blanks at its ends, control characters and halves of characters"
+        raise InputError(
+            f"{name}: {expected} was expected, not {text!r}",
+            field=name,
+            found=text,
+            expected=expected,
         )
-    return value

@@ -1,7 +1,7 @@
 """Names, scales and columns shared by all annotation formats, and what follows from the table.
 
-Every external format is turned into one tidy table with one row per answer (`COLUMNS`); what reads
-the table does not know where the answers came from.
+Every external format is turned into one tidy table with one row per answer (`TIDY_COLUMNS`). Code
+that reads the table does not know where the answers came from.
 """
 
 import math
@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from faceaudit.utils.errors import InputError
+
 Paths = str | Path | Sequence[str | Path]
-Known = Iterable[str] | None
+KnownImages = Iterable[str] | None
 Rename = Mapping[str, str] | None
 Scales = Mapping[str, tuple[str, ...]]
 
@@ -47,15 +49,23 @@ MOST_STARS = 100
 #   seconds       float, time spent on the whole assignment, repeated on each of its answers
 #   submitted_at  timestamp in UTC, missing where the file has none that can be read
 #   source        str, "<format>:<file name>"
-COLUMNS = ("image_id", "attribute", "level", "annotator_id", "seconds", "submitted_at", "source")
+TIDY_COLUMNS = (
+    "image_id",
+    "attribute",
+    "level",
+    "annotator_id",
+    "seconds",
+    "submitted_at",
+    "source",
+)
 
 
 def heading(attribute: str) -> str:
     """What stands above a question: how people look is *perceived*, and never who somebody is."""
-    words = "one person?" if attribute == "identity" else attribute.replace("_", " ")
+    text = "one person?" if attribute == "identity" else attribute.replace("_", " ")
     if attribute in ATTRIBUTES and attribute != "fakeness":
-        words = f"perceived {words}"
-    return words[:1].upper() + words[1:]
+        text = f"perceived {text}"
+    return text[:1].upper() + text[1:]
 
 
 def n_levels(attribute: str) -> int:
@@ -81,14 +91,14 @@ def occurring(values: pd.Categorical) -> pd.Categorical:
 
 
 def hidden_names(images: np.ndarray) -> list[str]:
-    """Names for images (n, 3, height, width) that tell what they show alone: hashes of the pixels.
+    """Names for images (n, 3, height, width) that show nothing of the design: hashes of the pixels.
 
-    Two images that are alike have one name and are asked about once; an image that is made anew and
-    looks otherwise has another, so that no answer is taken for one about it.
+    Two images that are alike have one name, and raters answer about them once. An image that is
+    made anew and looks otherwise has another name, so that no old answer counts for it.
     """
     # The letter keeps a name of digits from being read as a number.
     hashes = (blake2b(np.ascontiguousarray(image), digest_size=6) for image in images)
-    return [f"i{one.hexdigest()}" for one in hashes]
+    return [f"i{pixels.hexdigest()}" for pixels in hashes]
 
 
 # --- counts and scores
@@ -109,7 +119,7 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
         the highest.
 
     Raises:
-        ValueError: an attribute is unknown, or a level is outside its scale.
+        InputError: an attribute is unknown, or a level is outside its scale.
 
     Example:
         >>> import pandas as pd
@@ -119,34 +129,52 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
         [[1, 0, 0, 2]]
     """
     require_levels(tidy)
-    images, counts = occurring(pd.Categorical(tidy["image_id"])), {}
-    for attribute, levels in ATTRIBUTES.items():
+    images = occurring(pd.Categorical(tidy["image_id"]))
+    counts = {}
+    for attribute, labels in ATTRIBUTES.items():
         rows = (tidy["attribute"] == attribute).to_numpy()
         if rows.any():
-            given = tidy["level"].to_numpy()[rows]
-            parts = _parts_of_a_level(given)
-            columns = (len(levels) - 1) * parts + 1
-            column = np.rint(given * parts).astype(np.int64)
+            levels = tidy["level"].to_numpy()[rows]
+            parts = _parts_of_a_level(levels)
+            columns = (len(labels) - 1) * parts + 1
+            column = np.rint(levels * parts).astype(np.int64)
             cells = images.codes[rows] * np.int64(columns) + column
-            shape = len(images.categories), columns
+            shape = (len(images.categories), columns)
             counts[attribute] = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
     return pd.Index(images.categories, name="image_id"), counts
 
 
 def _parts_of_a_level(levels: np.ndarray) -> int:
-    """Into how many equal parts the distance of two levels is cut, so that every answer has one."""
+    """Into how many equal parts the distance of two levels is cut, so that each answer is at a cut.
+
+    1 where all answers are levels; more where stars fall between the levels.
+    """
     if np.issubdtype(levels.dtype, np.integer):
         return 1
-    different = [Fraction(level).limit_denominator(MOST_STARS) for level in np.unique(levels)]
-    return math.lcm(*(level.denominator for level in different))
+    fractions = [Fraction(level).limit_denominator(MOST_STARS) for level in np.unique(levels)]
+    return math.lcm(*(fraction.denominator for fraction in fractions))
 
 
 def require_levels(tidy: pd.DataFrame) -> None:
-    for attribute, level in tidy.groupby("attribute", observed=True)["level"]:
+    """Raise InputError for an unknown attribute or a level outside of its scale."""
+    for attribute, levels in tidy.groupby("attribute", observed=True)["level"]:
         if attribute not in ATTRIBUTES:
-            raise ValueError(f"unknown attribute {attribute!r}, expected one of {[*ATTRIBUTES]}")
-        if not level.between(0, n_levels(attribute) - 1).all():
-            raise ValueError(f"level of {attribute} outside 0 ... {n_levels(attribute) - 1}")
+            expected = f"one of {list(ATTRIBUTES)}"
+            raise InputError(
+                f"unknown attribute {attribute!r}, expected {expected}",
+                field="attribute",
+                found=attribute,
+                expected=expected,
+            )
+        highest = n_levels(attribute) - 1
+        outside = levels[~levels.between(0, highest)]
+        if len(outside):
+            raise InputError(
+                f"level of {attribute} outside 0 ... {highest}",
+                field=f"level of {attribute}",
+                found=outside.iloc[0],
+                expected=f"0 ... {highest}",
+            )
 
 
 def scores(tidy: pd.DataFrame) -> pd.DataFrame:
@@ -162,7 +190,7 @@ def scores(tidy: pd.DataFrame) -> pd.DataFrame:
         missing where an image has no answer about the attribute.
 
     Raises:
-        ValueError: an attribute is unknown, or a level is outside its scale.
+        InputError: an attribute is unknown, or a level is outside its scale.
 
     Example:
         >>> import pandas as pd
@@ -172,9 +200,8 @@ def scores(tidy: pd.DataFrame) -> pd.DataFrame:
         [0.5]
     """
     image_ids, counts = count_tensor(tidy)
-    return pd.DataFrame(
-        {attribute: mean(count) for attribute, count in counts.items()}, index=image_ids
-    )
+    means = {attribute: mean(count) for attribute, count in counts.items()}
+    return pd.DataFrame(means, index=image_ids)
 
 
 def mean(counts: np.ndarray) -> np.ndarray:
@@ -210,6 +237,7 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def unit_levels(counts: np.ndarray) -> np.ndarray:
+    """The levels of counts (n, levels) from 0 to 1, at equal distances, (levels,)."""
     return np.linspace(0.0, 1.0, counts.shape[1])
 
 

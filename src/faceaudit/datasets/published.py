@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from faceaudit.annotations.ingest import Export, Ingest, validate
+from faceaudit.annotations.ingest import Ingest, RawAnswers, validate
 from faceaudit.utils.tables import wrong_format
 
 _Content = TypeVar("_Content")
@@ -74,7 +74,7 @@ def read_published(path: str | Path) -> Ingest:
         [0, 4, 1, 1]
     """
     path = Path(path)
-    export = Export("published")
+    export = RawAnswers("published")
     export.begin(path)
     arrays = _read_pickle(path, "a pickled dictionary of arrays", _as_arrays)
     for name, levels in arrays.items():

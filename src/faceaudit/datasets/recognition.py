@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from faceaudit.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import RawAnswers, validate
 from faceaudit.annotations.schema import ATTRIBUTES, scores
 from faceaudit.datasets.rows import PAIR_COLUMNS, DataSet, DroppedRows, Folder, Records, as_file
 from faceaudit.utils.arguments import require_members
@@ -208,7 +208,7 @@ def read_causalface(
         [['seed_1/asian_male_age_0.png', '1 asian male', 0.875]]
     """
     require_members(list(tables), ATTRIBUTES, "attribute")
-    export = Export("causalface")
+    export = RawAnswers("causalface")
     for attribute, path in tables.items():
         export.begin(Path(path), [attribute])
         _add_answers(export, Path(path), attribute)
@@ -227,7 +227,7 @@ def read_causalface(
     return rows.as_data_set("CausalFace", "research", version, first_columns, tables.values())
 
 
-def _add_answers(export: Export, path: Path, attribute: str) -> None:
+def _add_answers(export: RawAnswers, path: Path, attribute: str) -> None:
     """Add the answers of a table, a row of which may have another number of workers than others."""
     expected = _CAUSALFACE_TABLE
     try:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from faceaudit.annotations.ingest import TRUTH
+from faceaudit.annotations.ingest import TRUTH_TEXTS
 from faceaudit.utils.names import MISSING_TEXTS, composed, paths_on_disk
 from faceaudit.utils.tables import read_table, wrong_format
 
@@ -182,7 +182,7 @@ class Records:
         Returns:
             Booleans, with the index of the rows that are left.
         """
-        known = TRUTH | dict(more or {})
+        known = TRUTH_TEXTS | dict(more or {})
         values = self.frame[column].str.casefold().map(known)
         self.drop(values.isna(), "unknown label", column)
         return values[self.frame.index].astype(bool)

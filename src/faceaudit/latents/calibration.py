@@ -1,11 +1,11 @@
-"""An instrument that is brought to its targets before any model is asked.
+"""Calibration of transects: neutral faces and the means of cells are brought to their targets.
 
 Fitted directions miss the exact ones by some degrees, so that steps along them also move what they
-should hold, and leave faces a little beside their level. Both can be seen by whoever looks at the
-faces, and mended: neutral faces are rated and moved to the middle, and the means of cells are
-brought to their goals, round by round. What is left, `leaks` and `dose_spread` measure for a gate.
-All steps are in decision values of `faceaudit.latents.directions.fit_fractional`, which are logits
-of scores.
+should hold, and leave faces a little beside their level. Both show in ratings of the faces, before
+any model is asked, and are corrected round by round: neutral faces are moved to the middle of the
+others, and the means of cells to their goals. `leaks` and `dose_spread` measure, for a gate, what
+the rounds leave. All steps are in decision values of
+`faceaudit.latents.directions.fit_fractional`, which are logits of scores.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-GAIN = 0.7
+STEP_SHARE = 0.7
 """Share of the way that a step goes: links are steeper than their fits."""
-FARTHEST = 0.25
-"""Neutral faces further from the others, in units of the scale, are not neutral: hair that is tied
-or covered cannot be given a length."""
-_STEEPEST = 0.25  # slope of a logit's score at its middle
-_FLATTEST, _LONGEST = 0.02, 0.6  # of slopes that are divided by, and of steps
-_Z = 1.645  # of one-sided limits of 95 %
+MOST_DEVIATION = 0.25
+"""Distance from the other faces, in units of the scale, up to which a neutral face is neutral.
+
+Hair that is tied or covered cannot be given a length.
+"""
+_STEEPEST_SLOPE = 0.25
+"""Slope of a score on its logit at the middle of the scale."""
+_LEAST_SLOPE = 0.02
+"""Slopes are at least this large where a difference is divided by them."""
+_LONGEST_STEP = 0.6
+_NORMAL_QUANTILE = 1.645
+"""Of one-sided limits of 95 %."""
 
 
 def center_neutral(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
@@ -42,10 +48,10 @@ def center_neutral(scores: pd.DataFrame, error: pd.DataFrame) -> pd.DataFrame:
         >>> center_neutral(scores, 0 * scores)["gender"].round(2).tolist()
         [0.28, -0.0, -0.28]
     """
-    away = scores - scores.median()
+    deviation = scores - scores.median()
     noise = error.mean().fillna(np.inf)
-    true = (away.clip(-FARTHEST, FARTHEST).var() - noise).clip(lower=0)
-    return -GAIN * true / (true + noise).clip(lower=1e-9) * away / _STEEPEST
+    true = (deviation.clip(-MOST_DEVIATION, MOST_DEVIATION).var() - noise).clip(lower=0)
+    return -STEP_SHARE * true / (true + noise).clip(lower=1e-9) * deviation / _STEEPEST_SLOPE
 
 
 def is_inlier(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
@@ -56,30 +62,31 @@ def is_inlier(scores: pd.DataFrame, cells: int = 1) -> np.ndarray:
         cells: images of a transect.
 
     Returns:
-        (n,) bool; False where a transect is further away than `FARTHEST` on an axis.
+        (n,) bool; False where a transect is further away than `MOST_DEVIATION` on an axis.
     """
-    away = scores - scores.groupby(np.arange(len(scores)) % cells).transform("median")
-    by_transect = away.groupby(np.arange(len(scores)) // cells).mean()
-    return (by_transect.abs() <= FARTHEST).all(axis=1).to_numpy()
+    number = np.arange(len(scores))
+    deviation = scores - scores.groupby(number % cells).transform("median")
+    by_transect = deviation.groupby(number // cells).mean()
+    return (by_transect.abs() <= MOST_DEVIATION).all(axis=1).to_numpy()
 
 
 def step_to_targets(
     values: pd.DataFrame,
     cells: int,
     goals: Mapping[str, ArrayLike],
-    gain: float = GAIN,
+    gain: float = STEP_SHARE,
     measures: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Steps that bring the mean of every cell to its goal, from a sample of transects.
 
     Args:
-        values: what is seen of the images, all of a transect in a row, one column per attribute:
-            scores from zero to one, or `measures`.
+        values: ratings of the images, all of a transect in a row, one column per attribute: scores
+            from zero to one, or `measures`.
         cells: images of a transect.
         goals: attribute → the mean to reach, one for all cells or (cells,). Other attributes are to
             have the mean of all cells in each.
-        gain: share of the way to go. Rounds that go less far one after the other end nearer: what
-            answers say of a cell by chance averages out.
+        gain: share of the way to go. Rounds of which each goes less far end nearer to the goal: the
+            noise of the answers averages out.
         measures: columns that are no scores but in the unit of their decision value.
 
     Returns:
@@ -92,17 +99,18 @@ def step_to_targets(
     """
     cell = np.arange(len(values)) % cells
     mean = values.groupby(cell).mean()
-    slope = (values * (1 - values)).groupby(cell).mean().clip(lower=_FLATTEST)
+    slope = (values * (1 - values)).groupby(cell).mean().clip(lower=_LEAST_SLOPE)
     slope[list(measures)] = 1.0
-    goal = pd.DataFrame({name: goals.get(name, mean[name].mean()) for name in values}, mean.index)
-    return (gain * (goal - mean) / slope).clip(-_LONGEST, _LONGEST)
+    targets = {name: goals.get(name, mean[name].mean()) for name in values}
+    goal = pd.DataFrame(targets, mean.index)
+    return (gain * (goal - mean) / slope).clip(-_LONGEST_STEP, _LONGEST_STEP)
 
 
 def leaks(values: pd.DataFrame, levels: Mapping[str, ArrayLike]) -> pd.DataFrame:
-    """What moves along with each axis, on average over transects.
+    """How far every attribute moves along each axis, on average over transects.
 
     Args:
-        values: what is seen of the images, all of a transect in a row, one column per attribute.
+        values: ratings of the images, all of a transect in a row, one column per attribute.
         levels: axis → the level, 0 or 1, of every cell of a transect.
 
     Returns:
@@ -121,8 +129,8 @@ def leaks(values: pd.DataFrame, levels: Mapping[str, ArrayLike]) -> pd.DataFrame
         change = np.einsum("ncv,c->nv", grid, sign)
         se = change.std(axis=0, ddof=1) / np.sqrt(len(change))
         mean = change.mean(axis=0)
-        found = {"change": mean, "upper": np.abs(mean) + _Z * se}
-        rows[axis] = pd.DataFrame(found, pd.Index(values.columns, name="attribute"))
+        changes = {"change": mean, "upper": np.abs(mean) + _NORMAL_QUANTILE * se}
+        rows[axis] = pd.DataFrame(changes, pd.Index(values.columns, name="attribute"))
     return pd.concat(rows, names=["axis"]).swaplevel()
 
 
@@ -146,12 +154,14 @@ def dose_spread(
     """
     rows = {}
     for axis, level in levels.items():
-        grid, noise = (one[axis].to_numpy().reshape(-1, len(level)) for one in (scores, error))
+        grid = scores[axis].to_numpy().reshape(-1, len(level))
+        noise = error[axis].to_numpy().reshape(-1, len(level))
         grid = grid - grid.mean(axis=0)
         for side in (0, 1):
             cells = np.asarray(level) == side
-            square = grid[:, cells].mean(axis=1) ** 2
-            square -= np.nan_to_num(noise[:, cells]).mean(axis=1) / cells.sum()
-            upper = square.mean() + _Z * square.std() / np.sqrt(len(square))
-            rows[axis, side] = {"sd": max(square.mean(), 0) ** 0.5, "upper": max(upper, 0) ** 0.5}
+            variance = grid[:, cells].mean(axis=1) ** 2
+            variance -= np.nan_to_num(noise[:, cells]).mean(axis=1) / cells.sum()
+            mean = variance.mean()
+            upper = mean + _NORMAL_QUANTILE * variance.std() / np.sqrt(len(variance))
+            rows[axis, side] = {"sd": max(mean, 0) ** 0.5, "upper": max(upper, 0) ** 0.5}
     return pd.DataFrame(rows).T.rename_axis(["axis", "level"])

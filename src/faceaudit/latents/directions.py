@@ -23,32 +23,53 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.svm import LinearSVC
 
-from faceaudit.utils.arguments import as_finite, check_range, require_members, require_shape
+from faceaudit.utils.arguments import as_finite, require_members, require_shape
+from faceaudit.utils.errors import InputError
+
+RIDGE_ALPHAS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
+"""Strengths of the ridge penalty, of which RidgeCV chooses by leave-one-out error.
+
+They are decades from hardly to strongly regularised, for latents with coordinates of about unit
+variance.
+"""
+SVM_C = 0.01
+"""C of linear SVMs, the inverse of their penalty.
+
+The papers give no C. With 600 and with 5,000 simulated latents in 512 dimensions this one was at
+least as accurate as scikit-learn's default of 1, which is slow and does not always converge.
+"""
+LOGIT_PENALTY = 20.0
+"""Weight of half the squared length of a normal in `fit_fractional`."""
+_MOST_ITERATIONS = 500
+_TOLERANCE = 1e-9
+"""Largest change of a coefficient at which the iterations of `fit_fractional` end."""
+SHARE_OUTSIDE = 0.001
+"""Share of sampled codes that may lie outside of the sampled range, half of it on either side."""
 
 
 def out_of_range(
-    codes: ArrayLike, sampled: ArrayLike, planes: Hyperplanes | None = None, share: float = 0.001
+    codes: ArrayLike, sampled: ArrayLike, planes: Hyperplanes | None = None
 ) -> pd.DataFrame:
     """Find codes that lie where the generator hardly ever samples.
 
-    A walk leads anywhere, and an image comes out of every code. Outside of the sampled range
-    nothing says that it is still a face of this generator's population.
+    A generator makes an image of every code that a walk leads to. Of codes outside of the sampled
+    range it is not known whether the images are faces of the generator's population. Of
+    `SHARE_OUTSIDE` of the sampled codes, half lie on either side; of distances only the far side
+    counts.
 
     Args:
         codes: of the experiment, (n, …); all but the first axis are taken together.
         sampled: codes that the generator sampled (truncated as in the experiment), (m, …).
-        planes: hyperplanes whose decision values are looked at, besides the distance from the mean
+        planes: hyperplanes whose decision values are compared, besides the distance from the mean
             of the sampled codes.
-        share: of the sampled codes that may lie outside, half of it on either side; of distances
-            only the far side counts.
 
     Returns:
         One row a code: `distance` from the mean, per hyperplane the decision value under its
         attribute's name, and `outside`: the names of those that are out of range, with commas.
 
     Raises:
-        ValueError: codes of another shape, empty or not finite; too few sampled codes for the
-            share.
+        InputError: codes of another shape, empty or not finite; fewer sampled codes than
+            1 / `SHARE_OUTSIDE`.
 
     Example:
         >>> import numpy as np
@@ -57,37 +78,34 @@ def out_of_range(
         >>> directions.out_of_range([[0.1, 0, 0], [0, 9, 0]], sampled)["outside"].tolist()
         ['', 'distance']
     """
-    check_range("share", share, 0, 1, "()")
-    flat = (np.reshape(rows, (len(rows), -1)) for rows in (codes, sampled))
-    codes, sampled = (as_finite(rows, "codes", ndim=2) for rows in flat)
-    if len(sampled) * share < 1:
-        raise ValueError(f"{len(sampled)} sampled codes, {1 / share:g} or more are needed")
-    there, here = (_measures(rows, sampled.mean(0), planes) for rows in (sampled, codes))
-    low, high = there.quantile(share / 2), there.quantile(1 - share / 2)
-    low["distance"], high["distance"] = -np.inf, there["distance"].quantile(1 - share)
-    out = (here < low) | (here > high)
-    words = [", ".join(out.columns[row]) for row in out.to_numpy()]
-    return here.assign(outside=words)
+    codes = as_finite(np.reshape(codes, (len(codes), -1)), "codes", ndim=2)
+    sampled = as_finite(np.reshape(sampled, (len(sampled), -1)), "codes", ndim=2)
+    if len(sampled) * SHARE_OUTSIDE < 1:
+        expected = f"{1 / SHARE_OUTSIDE:g} or more"
+        raise InputError(
+            f"{len(sampled)} sampled codes, {expected} are needed",
+            field="sampled",
+            found=len(sampled),
+            expected=expected,
+        )
+    mean = sampled.mean(0)
+    usual = _measures(sampled, mean, planes)
+    low = usual.quantile(SHARE_OUTSIDE / 2)
+    high = usual.quantile(1 - SHARE_OUTSIDE / 2)
+    low["distance"] = -np.inf
+    high["distance"] = usual["distance"].quantile(1 - SHARE_OUTSIDE)
+    measures = _measures(codes, mean, planes)
+    outside = (measures < low) | (measures > high)
+    names = [", ".join(outside.columns[row]) for row in outside.to_numpy()]
+    return measures.assign(outside=names)
 
 
 def _measures(codes: np.ndarray, mean: np.ndarray, planes: Hyperplanes | None) -> pd.DataFrame:
+    """Distance of codes (n, D) from a mean (D,), and their decision values, a column each."""
     measures = pd.DataFrame({"distance": np.linalg.norm(codes - mean, axis=1)})
     if planes is not None:
         measures[list(planes.names)] = planes.decision_values(codes)
     return measures
-
-
-ALPHAS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4)
-"""Decades from hardly to strongly regularised, for latents with coordinates of about unit variance;
-RidgeCV chooses by leave-one-out error."""
-C = 0.01
-"""The papers give no C. With 600 and with 5,000 simulated latents in 512 dimensions this one was at
-least as accurate as scikit-learn's default of 1, which is slow and does not always converge."""
-
-
-PENALTY = 20.0
-"""Of half the squared length of a normal in `fit_fractional`."""
-_STEPS, _STILL = 500, 1e-9
 
 
 class Plane(NamedTuple):
@@ -119,7 +137,7 @@ class Hyperplanes:
         scores: attribute → cross-validated R² (ridge) or balanced accuracy (SVM), where known.
 
     Raises:
-        ValueError: shapes that do not fit, or values that are not finite.
+        InputError: shapes that do not fit, or values that are not finite.
 
     Example:
         >>> planes = Hyperplanes(("age", "gender"), np.eye(2), np.array([0.0, -1.0]))
@@ -151,7 +169,7 @@ class Hyperplanes:
         """The hyperplanes of some attributes, in the order asked for.
 
         Raises:
-            ValueError: an attribute that has none.
+            InputError: an attribute that has none.
         """
         require_members(names, self.names, "hyperplane")
         rows = [self.names.index(name) for name in names]
@@ -172,18 +190,24 @@ class Hyperplanes:
         """Hyperplanes of the arrays that `save` wrote: names, normals, intercepts, scores.
 
         Raises:
-            ValueError: the arrays do not fit together.
+            InputError: the arrays do not fit together.
         """
         names = tuple(map(str, arrays["names"]))
         scores = pd.Series(arrays["scores"], names).dropna().to_dict()
-        normals, intercepts = (np.asarray(arrays[k], np.float64) for k in ("normals", "intercepts"))
+        normals = np.asarray(arrays["normals"], np.float64)
+        intercepts = np.asarray(arrays["intercepts"], np.float64)
         return cls(names, normals, intercepts, scores)
 
     def save(self, path: str | Path) -> None:
         """Write an `.npz` of plain arrays, scores NaN where unknown; `from_arrays` reads them."""
         scores = [self.scores.get(name, np.nan) for name in self.names]
-        planes = {"normals": self.normals, "intercepts": self.intercepts}
-        np.savez(path, names=np.array(self.names), **planes, scores=np.array(scores))
+        np.savez(
+            path,
+            names=np.array(self.names),
+            normals=self.normals,
+            intercepts=self.intercepts,
+            scores=np.array(scores),
+        )
 
 
 def fit_ridge(w: ArrayLike, score: ArrayLike, folds: int = 5) -> Plane:
@@ -200,7 +224,7 @@ def fit_ridge(w: ArrayLike, score: ArrayLike, folds: int = 5) -> Plane:
         Plane whose score is the mean cross-validated R².
 
     Raises:
-        ValueError: rows that do not match, or scores that are not numbers.
+        InputError: rows that do not match, or scores that are not numbers.
 
     Example:
         >>> w = np.random.default_rng(0).standard_normal((200, 3))
@@ -208,21 +232,24 @@ def fit_ridge(w: ArrayLike, score: ArrayLike, folds: int = 5) -> Plane:
         >>> round(float(plane.normal[0]), 2), round(plane.score, 2)
         (0.1, 1.0)
     """
-    w, score, _ = _checked(w, score)
+    w, score, _ = _check_scores(w, score)
     return _ridges(w, score[:, None], folds)[0]
 
 
 def _ridges(w: np.ndarray, scores: np.ndarray, folds: int = 5) -> list[Plane]:
     """One plane for each column of scores (n, K): they share the decomposition of the latents."""
-    model = RidgeCV(alphas=ALPHAS, alpha_per_target=True)
+    model = RidgeCV(alphas=RIDGE_ALPHAS, alpha_per_target=True)
     r2 = []
     for seen, unseen in KFold(folds, shuffle=True, random_state=0).split(w):
         predicted = model.fit(w[seen], scores[seen]).predict(w[unseen])
         r2.append(r2_score(scores[unseen], predicted, multioutput="raw_values"))
     model.fit(w, scores)
-    normals, zeros = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
-    rows = zip(normals, zeros, np.mean(r2, axis=0), strict=True)
-    return [Plane(normal, float(zero) - 0.5, float(score)) for normal, zero, score in rows]
+    normals = np.atleast_2d(model.coef_)
+    intercepts = np.atleast_1d(model.intercept_)
+    rows = zip(normals, intercepts, np.mean(r2, axis=0), strict=True)
+    return [
+        Plane(normal, float(intercept) - 0.5, float(score)) for normal, intercept, score in rows
+    ]
 
 
 def fit_svm(w: ArrayLike, score: ArrayLike, threshold: float, folds: int = 5) -> Plane:
@@ -241,7 +268,7 @@ def fit_svm(w: ArrayLike, score: ArrayLike, threshold: float, folds: int = 5) ->
         Plane whose score is the mean cross-validated balanced accuracy.
 
     Raises:
-        ValueError: rows that do not match, scores that are not numbers, or fewer than `folds`
+        InputError: rows that do not match, scores that are not numbers, or fewer than `folds`
             scores on one side of the threshold; the message names the attribute and the counts.
 
     Example:
@@ -250,13 +277,19 @@ def fit_svm(w: ArrayLike, score: ArrayLike, threshold: float, folds: int = 5) ->
         >>> bool(plane.score > 0.9)
         True
     """
-    w, score, name = _checked(w, score)
+    w, score, name = _check_scores(w, score)
     positive = score > threshold
-    above, below = int(positive.sum()), int((~positive).sum())
+    above = int(positive.sum())
+    below = len(score) - above
     if min(above, below) < folds:
         counts = f"{above} of {len(score)} scores are above {threshold} and {below} are not"
-        raise ValueError(f"{name}: {counts}; at least {folds} of each are needed")
-    model = LinearSVC(C=C, dual=False, class_weight="balanced")
+        raise InputError(
+            f"{name}: {counts}; at least {folds} of each are needed",
+            field=name,
+            found=counts,
+            expected=f"at least {folds} of each",
+        )
+    model = LinearSVC(C=SVM_C, dual=False, class_weight="balanced")
     splits = StratifiedKFold(folds, shuffle=True, random_state=0)
     accuracy = cross_val_score(model, w, positive, cv=splits, scoring="balanced_accuracy")
     model.fit(w, positive)
@@ -278,7 +311,7 @@ def fit_hyperplanes(
         Hyperplanes of all of them, with their cross-validated scores.
 
     Raises:
-        ValueError: an attribute without a column, or as in `fit_ridge` and `fit_svm`.
+        InputError: an attribute without a column, or as in `fit_ridge` and `fit_svm`.
 
     Example:
         >>> w = np.random.default_rng(0).standard_normal((200, 3))
@@ -287,10 +320,16 @@ def fit_hyperplanes(
         ('age', 'makeup')
     """
     require_members([*continuous, *binary], scores.columns, "score")
-    checked = [_checked(w, scores[name])[:2] for name in continuous]
-    ridges = _ridges(checked[0][0], np.stack([y for _, y in checked], axis=1)) if checked else []
-    planes = dict(zip(continuous, ridges, strict=True))
-    planes |= {name: fit_svm(w, scores[name], threshold) for name, threshold in binary.items()}
+    planes = {}
+    if continuous:
+        columns = []
+        for name in continuous:
+            latents, column, _ = _check_scores(w, scores[name])
+            columns.append(column)
+        ridges = _ridges(latents, np.stack(columns, axis=1))
+        planes = dict(zip(continuous, ridges, strict=True))
+    for name, threshold in binary.items():
+        planes[name] = fit_svm(w, scores[name], threshold)
     return Hyperplanes(
         names=tuple(planes),
         normals=np.stack([plane.normal for plane in planes.values()]),
@@ -302,11 +341,12 @@ def fit_hyperplanes(
 def fit_fractional(w: ArrayLike, scores: pd.DataFrame) -> Hyperplanes:
     """Hyperplanes whose decision value is the logit of the mean score: fractional logit.
 
-    Maximises Σ y log σ(d) + (1 − y) log(1 − σ(d)) − `PENALTY` ‖n‖²/2 for scores y in [0, 1] (Papke
-    and Wooldridge 1996), d the decision value. A scale that ends is followed to its ends, and a
-    step of one is one logit for every attribute. A fitted normal is too long for faces that it has
-    not seen. Half of the sample tells by how much: the slope g of a logit on the decision values of
-    a fit to the other half. The whole sample's normal is scaled by (1 + (1/g² − 1)/2)^−½.
+    Maximises Σ y log σ(d) + (1 − y) log(1 − σ(d)) − `LOGIT_PENALTY` ‖n‖²/2 for scores y in [0, 1]
+    (Papke and Wooldridge 1996), d the decision value. Fitted scores follow a scale to both of its
+    ends, and a step of one is one logit for every attribute. A fitted normal is too long for faces
+    outside of its sample. Half of the sample measures by how much: the slope g of a logit on the
+    decision values of a fit to the other half. The whole sample's normal is scaled by
+    (1 + (1/g² − 1)/2)^−½.
 
     Args:
         w: latents (n, D).
@@ -316,7 +356,7 @@ def fit_fractional(w: ArrayLike, scores: pd.DataFrame) -> Hyperplanes:
         Hyperplanes of all columns; their scores are R² on the unseen half.
 
     Raises:
-        ValueError: rows that do not match, or scores that are not numbers.
+        InputError: rows that do not match, or scores that are not numbers.
 
     Example:
         >>> w = np.random.default_rng(0).standard_normal((400, 3))
@@ -328,13 +368,18 @@ def fit_fractional(w: ArrayLike, scores: pd.DataFrame) -> Hyperplanes:
     y = as_finite(scores, "scores", ndim=2)
     require_shape(y, "scores", (len(w), -1))
     seen = np.arange(len(w)) % 2 == 0
-    of_half, rest = _fractional_logit(w[seen], y[seen], PENALTY), y[~seen]
-    unseen = w[~seen] @ of_half[:-1] + of_half[-1]
-    pairs = zip(unseen.T, rest.T, strict=True)
-    again = np.hstack([_fractional_logit(x[:, None], one[:, None], 0.0) for x, one in pairs])
-    scale = (1 + np.maximum(again[0] ** -2 - 1, 0) / 2) ** -0.5
-    planes = scale * _fractional_logit(w, y, PENALTY)
-    r2 = r2_score(rest, expit(again[0] * unseen + again[1]), multioutput="raw_values")
+    of_half = _fractional_logit(w[seen], y[seen], LOGIT_PENALTY)
+    unseen_y = y[~seen]
+    unseen_values = w[~seen] @ of_half[:-1] + of_half[-1]
+    recalibrated = [
+        _fractional_logit(values[:, None], column[:, None], 0.0)
+        for values, column in zip(unseen_values.T, unseen_y.T, strict=True)
+    ]
+    slope, intercept = np.hstack(recalibrated)
+    scale = (1 + np.maximum(slope**-2 - 1, 0) / 2) ** -0.5
+    planes = scale * _fractional_logit(w, y, LOGIT_PENALTY)
+    predicted = expit(slope * unseen_values + intercept)
+    r2 = r2_score(unseen_y, predicted, multioutput="raw_values")
     names = tuple(scores)
     return Hyperplanes(names, planes[:-1].T, planes[-1], dict(zip(names, r2, strict=True)))
 
@@ -348,13 +393,13 @@ def _fractional_logit(w: np.ndarray, y: np.ndarray, penalty: float) -> np.ndarra
     x = np.c_[w, np.ones(len(w))]
     ridge = np.r_[np.full(w.shape[1], penalty), 0.0][:, None]
     curvature = cho_factor(x.T @ x / 4 + np.diag(ridge[:, 0]))
-    found = np.zeros((x.shape[1], y.shape[1]))
-    for _ in range(_STEPS):
-        step = cho_solve(curvature, x.T @ (y - expit(x @ found)) - ridge * found)
-        found += step
-        if np.abs(step).max() < _STILL:
+    coefficients = np.zeros((x.shape[1], y.shape[1]))
+    for _ in range(_MOST_ITERATIONS):
+        step = cho_solve(curvature, x.T @ (y - expit(x @ coefficients)) - ridge * coefficients)
+        coefficients += step
+        if np.abs(step).max() < _TOLERANCE:
             break
-    return found
+    return coefficients
 
 
 def cosines(planes: Hyperplanes) -> pd.DataFrame:
@@ -375,9 +420,10 @@ def cosines(planes: Hyperplanes) -> pd.DataFrame:
     return pd.DataFrame(normals @ normals.T, planes.names, planes.names).clip(-1, 1)
 
 
-def _checked(w: ArrayLike, score: ArrayLike) -> tuple[np.ndarray, np.ndarray, str]:
-    """Latents, scores and what to call the scores in a message."""
+def _check_scores(w: ArrayLike, score: ArrayLike) -> tuple[np.ndarray, np.ndarray, str]:
+    """Latents (n, D) and scores (n,) as float64, and the name of the scores for messages."""
     name = str(getattr(score, "name", None) or "scores")
-    w, score = as_finite(w, "latents", ndim=2), as_finite(score, name)
+    w = as_finite(w, "latents", ndim=2)
+    score = as_finite(score, name)
     require_shape(score, name, w.shape[:1])
     return w, score, name

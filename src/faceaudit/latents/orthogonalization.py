@@ -1,8 +1,8 @@
 """Directions that move one attribute and leave the others where they are, made in chapter 04.
 
-Source: transects 4.1.3. Wanted are v_j ⟂ n_k for every k ≠ j: the dual basis of the normals.
-Algorithm 2 of the paper is kept beside it because it does not deliver this. All matrices hold one
-vector per row.
+Source: transects 4.1.3. Such directions have v_j ⟂ n_k for every k ≠ j: they are the dual basis of
+the normals. Algorithm 2 of the paper does not give them, and is here for comparison. All matrices
+hold one vector per row.
 """
 
 import warnings
@@ -15,9 +15,13 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
 from faceaudit.utils.arguments import as_finite
+from faceaudit.utils.errors import InputError
 
 VIF_CAP = 10.0
-"""The usual alarm: steps √10 ≈ 3.2 times as long as for orthogonal attributes."""
+"""Variance inflation from which `dual_basis` warns, as is usual in regression.
+
+At 10, steps are √10 ≈ 3.2 times as long as for orthogonal attributes.
+"""
 
 
 class OffTarget(NamedTuple):
@@ -50,7 +54,7 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
         value j by one and no other.
 
     Raises:
-        ValueError: the rows are linearly dependent, naming those that depend on each other.
+        InputError: the rows are linearly dependent, naming those that depend on each other.
 
     Example:
         >>> dual_basis([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
@@ -58,9 +62,10 @@ def dual_basis(normals: ArrayLike, vif_cap: float = VIF_CAP) -> np.ndarray:
     """
     dual, inflation = _dual(normals)
     if (inflation > vif_cap).any():
-        told = f"VIF by row: {inflation.round(1).tolist()}"
+        by_row = inflation.round(1).tolist()
         warnings.warn(
-            f"nearly collinear normals: steps get √VIF times as long; {told}", stacklevel=2
+            f"nearly collinear normals: steps get √VIF times as long; VIF by row: {by_row}",
+            stacklevel=2,
         )
     return dual
 
@@ -78,7 +83,7 @@ def variance_inflation(normals: ArrayLike) -> np.ndarray:
         (K,) float64, 1 for a normal that is orthogonal to all others.
 
     Raises:
-        ValueError: linearly dependent rows.
+        InputError: linearly dependent rows.
 
     Example:
         >>> variance_inflation([[1.0, 0.0], [1.0, 1.0]]).round(3).tolist()
@@ -102,14 +107,14 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
         (K, D) float64.
 
     Raises:
-        ValueError: linearly dependent rows.
+        InputError: linearly dependent rows.
 
     Example:
         >>> changed = gram_schmidt([[1.0, 0.0], [1.0, 1.0]])
         >>> (changed @ np.array([[1.0, 0.0], [1.0, 1.0]]).T).round(3).tolist()
         [[1.0, 1.0], [0.0, 1.0]]
     """
-    normals = _matrix(normals)
+    normals = _as_independent(normals)
     q = np.linalg.qr(normals.T)[0].T
     changed = normals.copy()
     for i in range(len(normals)):
@@ -131,7 +136,7 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
         divided by that of the intended attribute itself; the diagonal is therefore 1.
 
     Raises:
-        ValueError: the intended attribute's own score does not change.
+        InputError: the intended attribute's own score does not change.
 
     Example:
         >>> low = pd.DataFrame({"a": [0.2], "b": [0.5]})
@@ -143,7 +148,12 @@ def leakage(low: Mapping[str, pd.DataFrame], high: Mapping[str, pd.DataFrame]) -
     for intended in low:
         change = high[intended].mean() - low[intended].mean()
         if not abs(change[intended]) > 0:
-            raise ValueError(f"moving along {intended} leaves its own score unchanged")
+            raise InputError(
+                f"moving along {intended} leaves its own score unchanged",
+                field=intended,
+                found=change[intended],
+                expected="a score that changes",
+            )
         matrix[intended] = change / change[intended]
     return pd.DataFrame(matrix).T.rename_axis(index="intended", columns="perceived")
 
@@ -161,30 +171,45 @@ def off_target(matrix: pd.DataFrame) -> OffTarget:
         >>> off_target(pd.DataFrame([[1, -0.2], [0.1, 1]], ["a", "b"], ["a", "b"])).max
         0.2
     """
-    own = matrix.index.to_numpy()[:, None] == matrix.columns.to_numpy()
-    ratios = matrix.abs().mask(own)
+    on_target = matrix.index.to_numpy()[:, None] == matrix.columns.to_numpy()
+    ratios = matrix.abs().mask(on_target)
     return OffTarget(float(np.nanmean(ratios)), float(np.nanmax(ratios)))
 
 
-def _matrix(normals: ArrayLike) -> np.ndarray:
-    """The normals; a ValueError names rows that take part in a vanishing linear combination."""
+def _as_independent(normals: ArrayLike) -> np.ndarray:
+    """The normals as float64 (K, D).
+
+    Raises:
+        InputError: names rows that are zero, or that take part in a vanishing linear combination.
+    """
     normals = as_finite(normals, "normals", ndim=2)
     lengths = np.linalg.norm(normals, axis=1, keepdims=True)
     if not lengths.all():
-        raise ValueError(f"normals: rows {np.flatnonzero(lengths == 0).tolist()} are zero")
+        rows = np.flatnonzero(lengths == 0).tolist()
+        raise InputError(
+            f"normals: rows {rows} are zero",
+            field="normals",
+            found=f"rows {rows}",
+            expected="rows that are not zero",
+        )
     combinations, values, _ = np.linalg.svd(normals / lengths)
     values = np.pad(values, (0, len(normals) - len(values)))
     tolerance = max(normals.shape) * np.finfo(np.float64).eps * values[0]
     vanishing = combinations[:, values <= tolerance]
     if vanishing.size:
         rows = np.flatnonzero(np.abs(vanishing).max(axis=1) > 1e-8).tolist()
-        raise ValueError(f"normals: rows {rows} are linearly dependent, so no dual basis exists")
+        raise InputError(
+            f"normals: rows {rows} are linearly dependent, so no dual basis exists",
+            field="normals",
+            found=f"rows {rows}",
+            expected="linearly independent rows",
+        )
     return normals
 
 
 def _dual(normals: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """The dual basis (K, D), and the variance inflation of its rows (K,)."""
-    normals = _matrix(normals)
+    normals = _as_independent(normals)
     q, r = np.linalg.qr(normals.T)
     dual = solve_triangular(r, q.T)
     return dual, (dual**2).sum(axis=1) * (normals**2).sum(axis=1)

@@ -19,11 +19,12 @@ from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import as_finite, require_shape
+from faceaudit.utils.errors import InputError
 
-_CANDIDATES = 4
+_CANDIDATES_PER_POINT = 4
 """Latents drawn for every base point; about half of the face world's are adults."""
-_TOGETHER = 16_384
-"""Latents that are computed with at a time, in twice their precision."""
+_LATENTS_AT_A_TIME = 16_384
+"""Latents that are converted to float64 at a time."""
 
 
 def base_latents(
@@ -39,8 +40,8 @@ def base_latents(
 ) -> np.ndarray:
     """Base points of adults' transects: sample, keep adults, project with age held.
 
-    This recipe *is* the population that transects speak about, so whoever estimates an effect and
-    whoever computes the truth for it call it with the same axes, `youngest` and `held`.
+    The axes, `youngest` and `held` define the population of the transects. An estimate and the
+    truth that it is compared with need the same ones.
 
     Args:
         generator: to sample from.
@@ -49,8 +50,8 @@ def base_latents(
         axes: attributes of the grid, whose hyperplanes the points are projected onto.
         n: number of base points.
         youngest: decision value of age, in the units of `planes`, from which a face is kept.
-        held: attribute → decision value, in the units of `planes`, that all points get; `{}` leaves
-            every face what it has.
+        held: attribute → decision value, in the units of `planes`, that all points get; `{}` holds
+            none.
         seed: of the run.
         stage: another stage draws other faces; the same stage begins with the same candidates
             whatever the planes.
@@ -59,7 +60,7 @@ def base_latents(
         (n, D) float64, with decision values 0 on the axes and the face's own one of age.
 
     Raises:
-        ValueError: too few of the candidates are adults, an attribute without a hyperplane, or one
+        InputError: too few of the candidates are adults, an attribute without a hyperplane, or one
             that is held and an axis or age.
 
     Example:
@@ -73,21 +74,27 @@ def base_latents(
         >>> w.shape, bool((w[:, 0] >= 0).all()), bool(np.allclose(w[:, 1], 0))
         ((5, 3), True, True)
     """
-    random = int(seeding.rng(seed, stage).integers(2**62))
-    candidates, plane = generator.sample(_CANDIDATES * n, random), planes.select(["age"])
-    parts = (part.cpu().numpy() for part in candidates.split(_TOGETHER))
+    draw_seed = int(seeding.rng(seed, stage).integers(2**62))
+    candidates = generator.sample(_CANDIDATES_PER_POINT * n, draw_seed)
+    plane = planes.select(["age"])
+    parts = [part.cpu().numpy() for part in candidates.split(_LATENTS_AT_A_TIME)]
     age = np.concatenate([plane.decision_values(part)[:, 0] for part in parts])
     adult = np.flatnonzero(age >= youngest)[:n]
     if len(adult) < n:
-        found = f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value"
-        raise ValueError(f"{found} of at least {youngest:g}; {n} are needed")
+        raise InputError(
+            f"only {len(adult)} of {len(candidates)} sampled faces have an age decision value of "
+            f"at least {youngest:g}; {n} are needed",
+            field="youngest",
+            found=len(adult),
+            expected=f"{n} faces of at least {youngest:g}",
+        )
     adults = candidates[torch.from_numpy(adult)].cpu().numpy()
     fixed = planes.select([*axes, *held, "age"])
     values = np.tile([*[0.0] * len(axes), *held.values(), 0.0], (n, 1))
     values[:, -1] = age[adult]
     base = np.empty(adults.shape)
-    for first in range(0, n, _TOGETHER):
-        part = slice(first, first + _TOGETHER)
+    for first in range(0, n, _LATENTS_AT_A_TIME):
+        part = slice(first, first + _LATENTS_AT_A_TIME)
         base[part] = project(adults[part], fixed.normals, fixed.intercepts, values[part])
     return base
 
@@ -111,13 +118,13 @@ def project(
         (n, D) float64.
 
     Raises:
-        ValueError: shapes that do not fit, or linearly dependent normals.
+        InputError: shapes that do not fit, or linearly dependent normals.
 
     Example:
         >>> project([[3.0, 4.0]], normals=[[2.0, 0.0]], intercepts=[-2.0]).tolist()
         [[1.0, 4.0]]
     """
-    w, normals, intercepts = _checked(w, normals, intercepts)
+    w, normals, intercepts = _check_hyperplanes(w, normals, intercepts)
     excess = w @ normals.T + intercepts - np.asarray(values, dtype=np.float64)
     return w - excess @ dual_basis(normals, vif_cap=np.inf)  # the dual basis is (N⁺)ᵀ
 
@@ -142,7 +149,7 @@ def project_cyclic(
         >>> project_cyclic([[3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]], [0.0, 0.0], rounds=1).tolist()
         [[0.0, 0.0]]
     """
-    w, normals, intercepts = _checked(w, normals, intercepts)
+    w, normals, intercepts = _check_hyperplanes(w, normals, intercepts)
     for _ in range(rounds):
         for normal, intercept in zip(normals, intercepts, strict=True):
             w -= np.outer(w @ normal + intercept, normal / (normal @ normal))
@@ -180,7 +187,7 @@ def grid(
         (n, L1, …, LK, D) float64.
 
     Raises:
-        ValueError: shapes that do not fit, dependent normals, or a direction that does not cross
+        InputError: shapes that do not fit, dependent normals, or a direction that does not cross
             its own hyperplane.
 
     Example:
@@ -188,7 +195,7 @@ def grid(
         >>> grid([[5.0, 7.0]], axis, [0.0], axis, [[-1.0, 1.0]]).tolist()
         [[[-1.0, 7.0], [1.0, 7.0]]]
     """
-    w, normals, intercepts = _checked(w, normals, intercepts)
+    w, normals, intercepts = _check_hyperplanes(w, normals, intercepts)
     directions = np.asarray(directions, dtype=np.float64)
     require_shape(directions, "directions", normals.shape)
     cells = np.stack(np.meshgrid(*decision_values, indexing="ij"), axis=-1)  # (L1, …, LK, K)
@@ -210,7 +217,7 @@ def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
         per attribute `<attribute>_level` (int) and `<attribute>_decision` (float).
 
     Raises:
-        ValueError: an axis has more than ten levels, so that a digit cannot hold its level.
+        InputError: an axis has more than ten levels, so that a digit cannot hold its level.
 
     Example:
         >>> index(1, {"skin_colour": [-2.0, 2.0]})["image_id"].tolist()
@@ -219,7 +226,12 @@ def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
     values = {name: np.asarray(axis, dtype=np.float64) for name, axis in axes.items()}
     shape = (n, *map(len, values.values()))
     if max(shape[1:], default=0) > 10:
-        raise ValueError(f"axes of {shape[1:]} levels; at most ten fit a digit of the image id")
+        raise InputError(
+            f"axes of {shape[1:]} levels; at most ten fit a digit of the image id",
+            field="axes",
+            found=shape[1:],
+            expected="at most ten levels of an axis",
+        )
     transect, *levels = np.indices(shape).reshape(len(shape), -1)
     cells = zip(transect, *levels, strict=True)
     ids = [f"{number:05d}_{''.join(map(str, cell))}" for number, *cell in cells]
@@ -231,20 +243,28 @@ def index(n: int, axes: Mapping[str, ArrayLike]) -> pd.DataFrame:
 
 
 def _unit_steps(normals: np.ndarray, directions: np.ndarray, variant: str) -> np.ndarray:
-    """Steps (K, D) that raise the own decision value by one, or the paper's version of them."""
+    """Steps (K, D), of which each raises its axis's decision value by one; or the paper's ones."""
     along = np.einsum("kd,kd->k", directions, normals)
     lengths = np.linalg.norm(directions, axis=1)
     # A direction in its hyperplane would need an infinite step; rounding hides the exact zero.
-    lost = np.abs(along) <= 1e-12 * lengths * np.linalg.norm(normals, axis=1)
-    if lost.any():
-        raise ValueError(f"directions {np.flatnonzero(lost).tolist()} run along their hyperplanes")
+    is_parallel = np.abs(along) <= 1e-12 * lengths * np.linalg.norm(normals, axis=1)
+    if is_parallel.any():
+        rows = np.flatnonzero(is_parallel).tolist()
+        raise InputError(
+            f"directions {rows} run along their hyperplanes",
+            field="directions",
+            found=f"rows {rows}",
+            expected="directions that cross their hyperplanes",
+        )
     return directions / (along * {"exact": 1.0, "paper": lengths}[variant])[:, None]
 
 
-def _checked(
+def _check_hyperplanes(
     w: ArrayLike, normals: ArrayLike, intercepts: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    w, normals = as_finite(w, "latents", ndim=2), as_finite(normals, "normals", ndim=2)
+    """Latents (n, D), normals (K, D) and intercepts (K,) as float64; InputError unless they fit."""
+    w = as_finite(w, "latents", ndim=2)
+    normals = as_finite(normals, "normals", ndim=2)
     intercepts = as_finite(intercepts, "intercepts")
     require_shape(normals, "normals", (len(normals), w.shape[1]))
     require_shape(intercepts, "intercepts", (len(normals),))

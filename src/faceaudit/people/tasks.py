@@ -13,7 +13,7 @@ from PIL import Image
 
 from faceaudit import words
 from faceaudit.annotations.ground_truth import MANIFEST
-from faceaudit.annotations.label_studio import SHOWN, labelling_config
+from faceaudit.annotations.label_studio import IMAGE_HEIGHT, labelling_config
 from faceaudit.annotations.rating_page import write_pages
 from faceaudit.annotations.schema import hidden_names
 from faceaudit.file.parts import AnnotationTool

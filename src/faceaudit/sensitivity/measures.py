@@ -1,4 +1,4 @@
-"""How a step along a vector moves scores and flips decisions, and what people see of it.
+"""How a step along a vector moves scores and flips decisions, and what people perceive of it.
 
 f(x) is the probability of smiling, y(x) = 1(f(x) ≥ c) the decision. Codes are the units, one row
 each: means have t intervals, shares Wilson's, and differences of shares Tango's.
@@ -15,7 +15,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit.effects.matched import paired_interval
 from faceaudit.effects.resampling import as_resamples, draw_weights
-from faceaudit.utils.arguments import as_probabilities, check_range, require_alike
+from faceaudit.utils.arguments import as_probabilities, check_range, require_same_shape
 
 CONFIDENCE = 0.95
 """Level of every interval of this package."""
@@ -47,10 +47,11 @@ def score_sensitivity(
         Columns n (codes), estimate, low, high: 95 % t interval over codes, NaN with fewer than two.
 
     Raises:
-        ValueError: scores that are no probabilities, or shapes that differ.
+        InputError: scores that are no probabilities, or shapes that differ.
     """
     before, after = _pair(scores_before, scores_after)
-    change, close = after - before, near_boundary(before, near)
+    change = after - before
+    close = near_boundary(before, near)
     parts = {
         "score sensitivity": change,
         "near the boundary": change[close],
@@ -83,16 +84,23 @@ def flips(scores_before: ArrayLike, scores_after: ArrayLike, threshold: float) -
         n is 0.
 
     Raises:
-        ValueError: as `score_sensitivity`, or a threshold outside of [0, 1].
+        InputError: as `score_sensitivity`, or a threshold outside of [0, 1].
     """
     before, after = _pair(scores_before, scores_after)
-    before, after = decisions(before, threshold), decisions(after, threshold)
-    up, down = ~before & after, before & ~after
-    shares = {"joint_01": up, "joint_10": down}
-    shares |= {"conditional_01": up[~before], "conditional_10": down[before]}
-    net = up.astype(float) - down
-    net = {"net": (len(net), int(net.sum()), *net_interval(net))}
-    return pd.concat([share_table(shares, "flip"), as_table(net, "flip", ["n", "events"])])
+    before = decisions(before, threshold)
+    after = decisions(after, threshold)
+    up = ~before & after
+    down = before & ~after
+    shares = {
+        "joint_01": up,
+        "joint_10": down,
+        "conditional_01": up[~before],
+        "conditional_10": down[before],
+    }
+    differences = up.astype(float) - down
+    net = (len(differences), int(differences.sum()), *net_interval(differences))
+    net_table = as_table({"net": net}, "flip", ["n", "events"])
+    return pd.concat([share_table(shares, "flip"), net_table])
 
 
 def curve(
@@ -140,19 +148,26 @@ def near_boundary(scores: np.ndarray, near: tuple[float, float]) -> np.ndarray:
 
 
 def _pair(scores_before: ArrayLike, scores_after: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Both as float64 (n,); InputError unless they are probabilities of the same codes."""
     before = as_probabilities(scores_before, "scores_before")
     after = as_probabilities(scores_after, "scores_after")
-    require_alike(after, "scores_after", before, "scores_before")
+    require_same_shape(after, "scores_after", before, "scores_before")
     return before, after
 
 
-# --- what people see
+# --- what people perceive
 
 
-def explained(
-    score: ArrayLike, seen: ArrayLike, by_score: ArrayLike, by_seen: ArrayLike, *, n_boot, seed
+def decompose_score_change(
+    score_change: ArrayLike,
+    perceived_change: ArrayLike,
+    calibration_score_change: ArrayLike,
+    calibration_perceived_change: ArrayLike,
+    *,
+    n_boot: int,
+    seed: int,
 ) -> pd.DataFrame:
-    """Does a vector move the score more than the smile that people see change accounts for?
+    """Split a change of the score into what perceived smiling explains, and a rest.
 
     The split is the book's own. A vector d_a that widens the smile should raise the score of
     smiling. How much it should is calibrated along the smiling vector itself, on the same codes:
@@ -167,10 +182,10 @@ def explained(
     does not attenuate β, as it would a regression slope.
 
     Args:
-        score: change of f along d_a, (n,), a row per code.
-        seen: change of perceived smiling along d_a, (n,).
-        by_score: change of f along the smiling vector, (n,), rows as above.
-        by_seen: change of perceived smiling along the smiling vector, (n,).
+        score_change: change of f along d_a, (n,), a row per code.
+        perceived_change: change of perceived smiling along d_a, (n,).
+        calibration_score_change: change of f along the smiling vector, (n,), rows as above.
+        calibration_perceived_change: change of perceived smiling along the smiling vector, (n,).
         n_boot: resamples of codes; each gives all three rows.
         seed: of the resamples.
 
@@ -179,25 +194,31 @@ def explained(
         explained and rest are missing where the calibration's mean perceived change is not
         distinguishable from zero, so that β may be anything.
     """
-    changes = np.stack([score, seen, by_score, by_seen], axis=1).astype(np.float64)
+    columns = [
+        score_change,
+        perceived_change,
+        calibration_score_change,
+        calibration_perceived_change,
+    ]
+    changes = np.stack(columns, axis=1).astype(np.float64)
     index = pd.Index(["total", "explained", "rest"], name="part")
     table = pd.DataFrame(np.nan, index, INTERVAL)
-    _, low, high = mean_interval(changes[:, 3])
-    if low <= 0 <= high:
+    _, lowest, highest = mean_interval(changes[:, 3])
+    if lowest <= 0 <= highest:
         table.loc["total"] = mean_interval(changes[:, 0])
         return table
     weights = draw_weights(len(changes), as_resamples(n_boot), seed, "explained")
     draws = _parts(weights @ changes / weights.sum(axis=1)[:, None])
-    ends = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
-    table[:] = np.stack([_parts(changes.mean(axis=0)), *ends], axis=1)
+    low, high = np.quantile(draws, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    table[:] = np.stack([_parts(changes.mean(axis=0)), low, high], axis=1)
     return table
 
 
 def _parts(means: np.ndarray) -> np.ndarray:
     """total, explained, rest (..., 3) of the four mean changes (..., 4)."""
-    total, perceived, scored, seen = np.moveaxis(means, -1, 0)
-    share = scored / seen * perceived
-    return np.stack([total, share, total - share], axis=-1)
+    total, perceived, calibration_score, calibration_perceived = np.moveaxis(means, -1, 0)
+    explained = calibration_score / calibration_perceived * perceived
+    return np.stack([total, explained, total - explained], axis=-1)
 
 
 # --- intervals over codes
@@ -213,9 +234,11 @@ def share_table(shares: Mapping[str, np.ndarray], index: str) -> pd.DataFrame:
     """A row per key of `shares`, which hold events (n,), bool, with Wilson's interval."""
     counts = {name: (len(events), events.sum()) for name, events in shares.items()}
     table = pd.DataFrame.from_dict(counts, orient="index", columns=["n", "events"])
-    n, level = table["n"].where(table["n"] > 0), 1 - CONFIDENCE
+    n = table["n"].where(table["n"] > 0)
     table["estimate"] = table["events"] / n
-    table["low"], table["high"] = proportion_confint(table["events"], n, level, method="wilson")
+    low, high = proportion_confint(table["events"], n, 1 - CONFIDENCE, method="wilson")
+    table["low"] = low
+    table["high"] = high
     return table.rename_axis(index)
 
 
@@ -227,8 +250,10 @@ def as_table(rows: Mapping[str, tuple], index: str, counts: Sequence = ("n",)) -
 
 def mean_interval(values: np.ndarray) -> Interval:
     """Mean of the values (n,) with its t interval."""
-    if len(values) < 2:
-        return values.mean() if len(values) else np.nan, np.nan, np.nan
+    if len(values) == 0:
+        return np.nan, np.nan, np.nan
+    if len(values) == 1:
+        return values.mean(), np.nan, np.nan
     return values.mean(), *DescrStatsW(values).tconfint_mean(1 - CONFIDENCE)
 
 
@@ -241,5 +266,7 @@ def net_interval(differences: np.ndarray) -> Interval:
     n = len(differences)
     if n == 0:
         return np.nan, np.nan, np.nan
-    up, down = (differences > 0).sum(), (differences < 0).sum()
-    return (up - down) / n, *paired_interval(up, down, n, norm.ppf((1 + CONFIDENCE) / 2))
+    up = (differences > 0).sum()
+    down = (differences < 0).sum()
+    low, high = paired_interval(up, down, n, norm.ppf((1 + CONFIDENCE) / 2))
+    return (up - down) / n, low, high

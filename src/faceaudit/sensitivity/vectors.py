@@ -2,8 +2,8 @@
 
 A linear classifier separates the latent codes of images with an attribute from those without it.
 The samples are balanced, so that what goes along with the attribute, above all smiling itself, is
-as frequent on both sides and does not enter the vector. Along a vector images are drawn; between
-codes of one class it is asked whether the space is of that class too (section 5: 98 %).
+as frequent on both sides and does not enter the vector. `traverse` draws images along a vector;
+`lines` gives codes between those of one class, of which 98 % are of that class too (section 5).
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,12 @@ from statsmodels.stats.proportion import proportion_confint
 from torch import Tensor
 
 from faceaudit.generators.image_cache import Generator
-from faceaudit.latents.directions import C
+from faceaudit.latents.directions import SVM_C
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import as_binary, as_finite, require_columns
+from faceaudit.utils.errors import InputError
 
-BATCH = 64
+IMAGES_AT_A_TIME = 64
 """Images drawn at a time."""
 
 
@@ -70,7 +71,7 @@ def balanced_rows(
         Positions of the positive and of the negative rows, each int (n,), ascending.
 
     Raises:
-        ValueError: a column is missing or not binary, or there are too few rows.
+        InputError: a column is missing or not binary, or there are too few rows.
     """
     balance = list(balance)
     require_columns(attributes, [name, *balance])
@@ -78,45 +79,76 @@ def balanced_rows(
     for column in balance:
         cells = 2 * cells + as_binary(attributes[column])
     n_cells = 2 ** len(balance)
-    sides = {side: as_binary(attributes[name]) == side for side in (True, False)}
-    found = [np.bincount(cells[rows], minlength=n_cells) for rows in sides.values()]
-    place = len(balance) - 1 - balance.index(halved) if halved in balance else n_cells
-    half = np.arange(n_cells) >> place & 1
-    strata = [half == level for level in np.unique(half)]
-    wanted, take = n // len(strata), np.zeros(n_cells, np.int64)
-    for stratum in strata:
-        available = np.minimum(*found)[stratum]
-        if available.sum() < wanted:
-            alike = f"{available.sum()} of each class are alike in {balance}"
-            raise ValueError(f"{name}: {wanted} rows of each class asked for, {alike}")
-        take[stratum] = _share_equally(wanted, available)
-    positive, negative = (
-        np.sort(_choose(np.where(rows, cells, -1), take, seed, f"{name}/{side}"))
-        for side, rows in sides.items()
+    is_positive = as_binary(attributes[name]) == 1
+    available = np.minimum(
+        np.bincount(cells[is_positive], minlength=n_cells),
+        np.bincount(cells[~is_positive], minlength=n_cells),
     )
-    return positive, negative
+    bit = None
+    if halved in balance:
+        bit = len(balance) - 1 - balance.index(halved)  # the last column is the lowest bit
+    strata = _strata(n_cells, bit)
+    n_of_stratum = n // len(strata)
+    n_of_cell = np.zeros(n_cells, np.int64)
+    for stratum in strata:
+        alike = available[stratum].sum()
+        if alike < n_of_stratum:
+            raise InputError(
+                f"{name}: {n_of_stratum} rows of each class asked for, {alike} of each class are "
+                f"alike in {balance}",
+                field=name,
+                found=int(alike),
+                expected=f"{n_of_stratum} rows of each class",
+            )
+        n_of_cell[stratum] = _share_equally(n_of_stratum, available[stratum])
+    positive = _choose(np.where(is_positive, cells, -1), n_of_cell, seed, f"{name}/True")
+    negative = _choose(np.where(is_positive, -1, cells), n_of_cell, seed, f"{name}/False")
+    return np.sort(positive), np.sort(negative)
 
 
-def _share_equally(wanted: int, available: np.ndarray) -> np.ndarray:
-    """`wanted` rows from cells that hold `available` (cells,), as equal as these allow."""
-    take = np.zeros(len(available), np.int64)
-    for _ in range(wanted):
+def _strata(n_cells: int, bit: int | None) -> list[np.ndarray]:
+    """Cells without and with the attribute of a bit of their numbers, bool (cells,) each.
+
+    Without such an attribute all cells are one stratum.
+    """
+    if bit is None:
+        return [np.ones(n_cells, bool)]
+    has_attribute = (np.arange(n_cells) >> bit & 1).astype(bool)
+    return [~has_attribute, has_attribute]
+
+
+def _share_equally(n: int, available: np.ndarray) -> np.ndarray:
+    """n rows from cells that hold `available` (cells,), as equal as these allow."""
+    n_of_cell = np.zeros(len(available), np.int64)
+    for _ in range(n):
         # The next row comes from the cell that gave least, the first of equals; never an empty one.
-        take[np.where(take < available, take, wanted).argmin()] += 1
-    return take
+        n_of_cell[np.where(n_of_cell < available, n_of_cell, n).argmin()] += 1
+    return n_of_cell
 
 
-def _choose(cells: np.ndarray, take: np.ndarray, seed: int, stage: str) -> np.ndarray:
-    """Rows of the cells, `take` (cells,) of each; rows of a negative cell are not available."""
+def _choose(cells: np.ndarray, n_of_cell: np.ndarray, seed: int, stage: str) -> np.ndarray:
+    """Rows drawn from cells.
+
+    Args:
+        cells: number of every row's cell, negative for rows that are not available.
+        n_of_cell: how many rows to draw from each cell, (cells,).
+        seed: of the draws.
+        stage: of the draws.
+    """
     chosen = []
-    for cell, number in enumerate(take):
+    for cell, number in enumerate(n_of_cell):
         draw = seeding.rng(seed, f"balanced rows/{stage}", cell)
         chosen.append(draw.permutation(np.flatnonzero(cells == cell))[:number])
     return np.concatenate(chosen)
 
 
 def attribute_vector(
-    codes: ArrayLike, positive: ArrayLike, negative: ArrayLike, share: float, seed: int, name=""
+    codes: ArrayLike,
+    positive: ArrayLike,
+    negative: ArrayLike,
+    share: float,
+    seed: int,
+    name: str = "",
 ) -> AttributeVector:
     """Direction orthogonal to a linear SVM's boundary between codes with and without an attribute.
 
@@ -131,14 +163,18 @@ def attribute_vector(
         name: the attribute, to be kept with its vector.
     """
     codes = as_finite(codes, "codes", ndim=2)
-    parts = []
-    for side, members in {"positive": positive, "negative": negative}.items():
+    test_parts = []
+    training_parts = []
+    for side, rows in {"positive": positive, "negative": negative}.items():
         draw = seeding.rng(seed, f"attribute vector/{name}/{side}")
-        held_out = len(members) - min(round(share * len(members)), len(members) - 1)
-        parts.append(np.split(draw.permutation(members), [held_out]))
-    test, training = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+        held_out = len(rows) - min(round(share * len(rows)), len(rows) - 1)
+        order = draw.permutation(rows)
+        test_parts.append(order[:held_out])
+        training_parts.append(order[held_out:])
+    test = np.concatenate(test_parts)
+    training = np.concatenate(training_parts)
     is_positive = np.isin(np.arange(len(codes)), positive)
-    model = LinearSVC(C=C, dual=False).fit(codes[training], is_positive[training])
+    model = LinearSVC(C=SVM_C, dual=False).fit(codes[training], is_positive[training])
     right = int((model.predict(codes[test]) == is_positive[test]).sum())
     low, high = proportion_confint(right, len(test), method="wilson")
     direction = model.coef_[0] / np.linalg.norm(model.coef_[0])
@@ -167,7 +203,9 @@ def traverse(
     steps = torch.as_tensor(list(lambdas), dtype=z.dtype, device=z.device)
     moved = (z[:, None] + steps[:, None] * direction).flatten(0, 1)
     # As floats, all images of a walk would fill gigabytes.
-    images = np.concatenate([as_uint8(generator.synthesize(part)) for part in moved.split(BATCH)])
+    images = np.concatenate(
+        [as_uint8(generator.synthesize(part)) for part in moved.split(IMAGES_AT_A_TIME)]
+    )
     return images.reshape(len(z), len(steps), *images.shape[1:])
 
 
@@ -191,10 +229,11 @@ def lines(z: np.ndarray, positive: np.ndarray, seed: int) -> tuple[np.ndarray, n
         codes (n, D) float64, one on each line, those between positive codes first, and the rows
         of `z` at the lines' ends, int (n, 2).
     """
-    z, ends = as_finite(z, "z", ndim=2), []
+    z = as_finite(z, "z", ndim=2)
+    pairs = []
     for side in (True, False):
         rows = seeding.rng(seed, f"lines/{side}").permutation(np.flatnonzero(positive == side))
-        ends.append(rows[: len(rows) // 2 * 2].reshape(-1, 2))
-    ends = np.concatenate(ends)
+        pairs.append(rows[: len(rows) // 2 * 2].reshape(-1, 2))
+    ends = np.concatenate(pairs)
     place = seeding.uniforms(seed, "lines/place", ends[:, 0], 1)
     return (1 - place) * z[ends[:, 0]] + place * z[ends[:, 1]], ends

@@ -1,7 +1,7 @@
 """What callers may pass: checks of arguments that modules share.
 
 `as_*` converts and checks; `require_*` checks a frame or an array, and `check_*` one number,
-without a change. All raise a ValueError of one wording: the place, what stands there, and what was
+without a change. All raise an InputError of one wording: the place, what stands there, and what was
 expected: "column 'error', row 4 is None, 0 or 1 was expected (3 such values)".
 """
 
@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from faceaudit.utils.errors import InputError
+
 if TYPE_CHECKING:
     import torch
 
@@ -25,30 +27,61 @@ SCORE_DIGITS = 6  # scores are means of few whole levels; digits beyond are roun
 
 
 def check_range(name: str, value: float, low: float, high: float, ends: str = "[]") -> float:
-    """The number itself; ValueError unless it lies between two, ends included "[]" or not "()"."""
+    """The number itself; InputError unless it lies in an interval.
+
+    Args:
+        name: of the number, for the message.
+        value: the number.
+        low: of the interval.
+        high: of the interval.
+        ends: a bracket for each end of the interval: "[" and "]" where it is included, "(" and ")"
+            where it is not.
+    """
     above = low <= value if ends[0] == "[" else low < value
-    if not (above and (value <= high if ends[1] == "]" else value < high)):
-        where = f"{ends[0]}{low:g}, {high:g}{ends[1]}"
-        raise ValueError(f"{name} is {value}, a number in {where} was expected")
+    below = value <= high if ends[1] == "]" else value < high
+    if not (above and below):
+        expected = f"a number in {ends[0]}{low:g}, {high:g}{ends[1]}"
+        raise InputError(
+            f"{name} is {value}, {expected} was expected",
+            field=name,
+            found=value,
+            expected=expected,
+        )
     return value
 
 
 def check_whole(name: str, value: int, least: int) -> None:
-    """Raise ValueError unless a number is whole and at least `least`."""
+    """Raise InputError unless a number is whole and at least `least`."""
     if not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}, a whole number of at least {least} was expected")
+        expected = f"a whole number of at least {least}"
+        raise InputError(
+            f"{name} is {value!r}, {expected} was expected",
+            field=name,
+            found=value,
+            expected=expected,
+        )
 
 
 def resolve_device(device: str | torch.device) -> torch.device:
-    """The torch device of a name such as "cpu", "cuda" or "cuda:1"; ValueError without one."""
+    """The torch device of a name such as "cpu", "cuda" or "cuda:1"; InputError without one."""
     import torch  # statistics do without it
 
     try:
         resolved = torch.device(device)
     except RuntimeError:
-        raise ValueError(f"unknown DEVICE={device}: expected cpu or cuda") from None
+        raise InputError(
+            f"unknown DEVICE={device}: expected cpu or cuda",
+            field="DEVICE",
+            found=device,
+            expected="cpu or cuda",
+        ) from None
     if resolved.type == "cuda" and not torch.cuda.is_available():
-        raise ValueError(f"DEVICE={device} asked for, but torch sees no GPU; run with DEVICE=cpu")
+        raise InputError(
+            f"DEVICE={device} asked for, but torch sees no GPU; run with DEVICE=cpu",
+            field="DEVICE",
+            found=device,
+            expected="cpu",
+        )
     return resolved
 
 
@@ -56,33 +89,51 @@ def resolve_device(device: str | torch.device) -> torch.device:
 
 
 def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    """Raise ValueError when `frame` lacks one of `columns`."""
-    if missing := [column for column in columns if column not in frame.columns]:
-        raise ValueError(f"the frame has no column {missing}; it has {list(frame.columns)}")
+    """Raise InputError when `frame` lacks one of `columns`."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise InputError(
+            f"the frame has no column {missing}; it has {list(frame.columns)}",
+            field=str(missing[0]),
+            expected=f"a column {missing[0]!r}",
+        )
 
 
 def require_rows(frame: pd.DataFrame) -> None:
-    """Raise ValueError for a frame without rows."""
+    """Raise InputError for a frame without rows."""
     if frame.empty:
-        raise ValueError("the frame has no rows")
+        raise InputError("the frame has no rows", field="frame", expected="at least one row")
 
 
 def require_present(values: pd.Series, expected: str) -> None:
-    """Raise ValueError naming the column and the first row of `values` that is missing."""
+    """Raise InputError naming the column and the first row of `values` that is missing."""
     refuse(values.isna().to_numpy(), values, str(values.name), expected)
 
 
 def require_distinct(frame: pd.DataFrame, columns: Sequence[str], place: str) -> None:
-    """Raise ValueError when two rows agree in all `columns`, which together name a `place`."""
-    if (repeated := frame.duplicated(list(columns))).any():
+    """Raise InputError when two rows agree in all `columns`, which together name a `place`."""
+    repeated = frame.duplicated(list(columns))
+    if repeated.any():
         first = frame.loc[repeated, list(columns)].iloc[0].to_dict()
-        raise ValueError(f"two images in one {place}: {first}")
+        raise InputError(
+            f"two images in one {place}: {first}",
+            field=", ".join(columns),
+            found=first,
+            expected=f"one image in a {place}",
+        )
 
 
-def require_members(names: Sequence[str], known: Sequence[str] | Mapping, what: str) -> None:
-    """Raise ValueError naming those of `names` that are not among the known ones of `what`."""
-    if missing := [name for name in names if name not in known]:
-        raise ValueError(f"no {what} of {', '.join(missing)} among {', '.join(map(str, known))}")
+def require_members(names: Sequence[str], known: Sequence[str] | Mapping, kind: str) -> None:
+    """Raise InputError naming those of `names` that are not among the known ones of a kind."""
+    missing = [name for name in names if name not in known]
+    if missing:
+        known_names = ", ".join(map(str, known))
+        raise InputError(
+            f"no {kind} of {', '.join(missing)} among {known_names}",
+            field=kind,
+            found=missing[0],
+            expected=f"one of {known_names}",
+        )
 
 
 # --- columns and arrays
@@ -96,7 +147,7 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
         name: what to call other arrays.
 
     Raises:
-        ValueError: naming the place of the first missing or fractional value.
+        InputError: naming the place of the first missing or fractional value.
     """
     numbers = _floats(values, name, 1)
     refuse((numbers != 0) & (numbers != 1), values, name, "0 or 1")
@@ -106,18 +157,18 @@ def as_binary(values: ArrayLike, name: str = "error") -> np.ndarray:
 def as_rates(values: pd.Series) -> np.ndarray:
     """Outcomes in [0, 1] as float64, shape (n,): 0, 1, or the rate of several; NaN where missing.
 
-    ValueError names column and row of the first that is outside or not a number.
+    InputError names column and row of the first that is outside or not a number.
     """
     rates = _floats(values, "rates", 1)
-    bad = ~values.isna().to_numpy() & ~((rates >= 0) & (rates <= 1))
-    refuse(bad, values, "rates", "a number in [0, 1]")
+    outside = ~values.isna().to_numpy() & ~((rates >= 0) & (rates <= 1))
+    refuse(outside, values, "rates", "a number in [0, 1]")
     return rates
 
 
 def as_scores(score: pd.Series) -> np.ndarray:
     """Scores in [0, 1] as float64, shape (n,), rounded to `SCORE_DIGITS`.
 
-    ValueError names column and row of the first score that is missing or outside.
+    InputError names column and row of the first score that is missing or outside.
     """
     scores = np.round(_floats(score, "scores", 1), SCORE_DIGITS)
     refuse(~((scores >= 0) & (scores <= 1)), score, "scores", "a score in [0, 1]")
@@ -127,81 +178,138 @@ def as_scores(score: pd.Series) -> np.ndarray:
 def as_score_table(frame: pd.DataFrame) -> np.ndarray:
     """Scores in [0, 1] of a whole frame as float64 (n, columns), not rounded.
 
-    ValueError names column and row of the first score that is missing or outside.
+    InputError names column and row of the first score that is missing or outside.
     """
-    return np.column_stack([_within((0, 1), frame[c], c, 1, "a score in [0, 1]") for c in frame])
+    columns = [_within((0, 1), frame[column], column, 1, "a score in [0, 1]") for column in frame]
+    return np.column_stack(columns)
 
 
 def as_probabilities(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Probabilities as float64 of `ndim` axes; ValueError for the first outside [0, 1]."""
+    """Probabilities as float64 of `ndim` axes; InputError for the first outside [0, 1]."""
     hint = "; does the classifier return logits?"
     return _within((0, 1), values, name, ndim, "a probability in [0, 1]", hint)
 
 
 def as_finite(values: ArrayLike, name: str, ndim: int = 1) -> np.ndarray:
-    """Any finite numbers as float64 of `ndim` axes; ValueError for the first that is not."""
+    """Any finite numbers as float64 of `ndim` axes; InputError for the first that is not."""
     largest = np.finfo(np.float64).max
     return _within((-largest, largest), values, name, ndim, "a finite number")
 
 
-def require_alike(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
-    """Raise ValueError unless both have the same shape."""
+def require_same_shape(values: np.ndarray, name: str, like: np.ndarray, other: str) -> None:
+    """Raise InputError unless an array, and another one to which it belongs, have the same shape.
+
+    Args:
+        values: the array.
+        name: of the array.
+        like: the other array.
+        other: name of the other array.
+    """
     if values.shape != like.shape:
-        raise ValueError(f"{name}: shape {values.shape}, expected {like.shape} as of {other}")
+        raise InputError(
+            f"{name}: shape {values.shape}, expected {like.shape} as of {other}",
+            field=name,
+            found=values.shape,
+            expected=f"{like.shape} as of {other}",
+        )
 
 
 def require_shape(values: np.ndarray, name: str, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless an array has this shape; -1 stands for any length."""
-    fits = all(n in (-1, m) for n, m in zip(shape, values.shape, strict=False))
+    """Raise InputError unless an array has this shape; -1 stands for any length."""
+    fits = all(
+        expected in (-1, length) for expected, length in zip(shape, values.shape, strict=False)
+    )
     if len(shape) != values.ndim or not fits:
-        raise ValueError(f"{name}: shape {values.shape}, expected {shape}".replace("-1", "D"))
+        raise InputError(
+            f"{name}: shape {values.shape}, expected {shape}".replace("-1", "D"),
+            field=name,
+            found=values.shape,
+            expected=str(shape).replace("-1", "D"),
+        )
 
 
 def _within(
-    limits: tuple, values: ArrayLike, name: str, ndim: int, expected: str, hint: str = ""
+    limits: tuple[float, float],
+    values: ArrayLike,
+    name: str,
+    ndim: int,
+    expected: str,
+    hint: str = "",
 ) -> np.ndarray:
-    """Numbers within the limits, at least one of them."""
+    """Numbers within the limits, at least one of them, as float64; InputError for others."""
     numbers = _floats(values, name, ndim)
     if not numbers.size:
-        raise ValueError(f"{name}: shape {numbers.shape}, at least one row was expected")
-    within = (numbers >= limits[0]) & (numbers <= limits[1])
-    refuse(~within, values, name, expected, hint)
+        raise InputError(
+            f"{name}: shape {numbers.shape}, at least one row was expected",
+            field=name,
+            found=numbers.shape,
+            expected="at least one row",
+        )
+    low, high = limits
+    refuse(~((numbers >= low) & (numbers <= high)), values, name, expected, hint)
     return numbers
 
 
 def _floats(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
-    """Numbers as float64, NaN for what is none; words are none, even if they read like one."""
+    """Numbers as float64, NaN for all else; a text is no number, even if it reads like one."""
     if isinstance(values, pd.Series) and values.dtype.kind in "biuf":
         return values.to_numpy(np.float64, na_value=np.nan)
     array = np.asarray(values)
     if array.ndim != ndim:
-        raise ValueError(f"{name}: shape {array.shape}, expected {ndim} axes")
+        raise InputError(
+            f"{name}: shape {array.shape}, expected {ndim} axes",
+            field=name,
+            found=array.shape,
+            expected=f"{ndim} axes",
+        )
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
-    numbers = [float(v) if isinstance(v, Real) else np.nan for v in array.ravel().tolist()]
+    cells = array.ravel().tolist()
+    numbers = [float(cell) if isinstance(cell, Real) else np.nan for cell in cells]
     return np.array(numbers, np.float64).reshape(array.shape)
 
 
 def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: str = "") -> None:
-    """Raise the ValueError that names the first `bad` place of an array or a Series, if any."""
+    """Raise the InputError that names the first bad place of an array or a Series, if any.
+
+    Args:
+        bad: which of the values are not as expected, bool.
+        values: a Series is named in the message by its own name and index.
+        name: what to call other arrays.
+        expected: what should stand there, in words.
+        hint: is added where a number stands there.
+    """
     if not bad.any():
         return
-    place = np.argwhere(bad)[0]
+    position = np.argwhere(bad)[0]
     if isinstance(values, pd.Series):
         # Lists hold Python's own numbers: a reader's row is 4, not np.int64(4).
-        words = f"column {values.name!r}, row {values.index[bad].tolist()[0]!r}"
-        found = values[bad].tolist()[0]
+        place = f"column {values.name!r}, row {values.index[bad].tolist()[0]!r}"
+        value = values[bad].tolist()[0]
     else:
-        words = f"{name}: " + ", ".join(map("{} {}".format, ("row", "column"), place))
-        found = np.asarray(values).astype(object)[tuple(place)]
+        axes = zip(("row", "column"), position, strict=False)
+        place = f"{name}: " + ", ".join(f"{axis} {number}" for axis, number in axes)
+        value = np.asarray(values).astype(object)[tuple(position)]
     # The hint is about numbers on another scale, not about missing ones.
-    hint *= isinstance(found, Real) and bool(np.isfinite(found))
+    if not (isinstance(value, Real) and np.isfinite(value)):
+        hint = ""
     number = f" ({bad.sum()} such values)" if bad.sum() > 1 else ""
-    raise ValueError(f"{words} is {found!r}, {expected} was expected{number}{hint}")
+    raise InputError(
+        f"{place} is {value!r}, {expected} was expected{number}{hint}",
+        field=place,
+        found=value,
+        expected=expected,
+    )
 
 
 def check_images(images: np.ndarray) -> None:
-    """Raise ValueError unless images are uint8 (n, 3, height, width)."""
+    """Raise InputError unless images are uint8 (n, 3, height, width)."""
     if images.dtype != np.uint8 or images.ndim != 4 or images.shape[1] != 3:
-        found = f"{images.dtype} {images.shape}"
-        raise ValueError(f"images must be uint8 (n, 3, height, width), not {found}")
+        array = f"{images.dtype} {images.shape}"
+        expected = "uint8 (n, 3, height, width)"
+        raise InputError(
+            f"images must be {expected}, not {array}",
+            field="images",
+            found=array,
+            expected=expected,
+        )

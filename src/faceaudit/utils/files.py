@@ -14,9 +14,12 @@ from filelock import FileLock, Timeout
 
 @contextmanager
 def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Hold the lock at `path`; who comes second waits, and `tell` takes a sentence that says so.
+    """Hold the lock at `path`; a second process waits for the first.
 
-    In a chapter nothing should be told: it would be part of the page.
+    Args:
+        path: of the lock's file; its folder is made.
+        tell: takes a sentence where this process has to wait. Leave it out in a chapter, whose page
+            would have the sentence.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
@@ -39,20 +42,24 @@ def hash_of_hashes(hashed: Mapping[str, str]) -> str:
 
 
 def file_hash(path: Path) -> str:
-    """SHA-256 of a file; a file that was not touched since is read once in a process."""
+    """SHA-256 of a file; in one process, a file is read again only after a change."""
     return _file_hash(path, state(path))
 
 
 def state(path: Path) -> State:
-    """What changes with every edit; the time of change, unlike that of the content, is not set.
+    """Numbers of a file that change with every edit; of a folder, with every file in it or gone.
 
-    Of a folder, what changes with every file that comes or goes; empty where there is nothing.
+    Among them is the time at which the file's entry changed, because programs can set that of its
+    content.
+
+    Returns:
+        Empty where there is no file.
     """
     try:
-        now = path.stat()
+        entry = path.stat()
     except FileNotFoundError:
         return ()
-    return now.st_ino, now.st_mtime_ns, now.st_ctime_ns, now.st_size
+    return entry.st_ino, entry.st_mtime_ns, entry.st_ctime_ns, entry.st_size
 
 
 @cache

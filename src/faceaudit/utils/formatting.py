@@ -26,8 +26,8 @@ def in_points(rate: float) -> str:
     """A difference of rates (a fraction) in percentage points, with its sign.
 
     It has one decimal; what that would round to zero has two, or the end of an interval that
-    excludes zero would seem to reach it. The one number 18.75 may come as 0.1875 or as a hair less;
-    it is told the same way.
+    excludes zero would seem to reach it. The number 18.75 may come as 0.1875 or, after rounding
+    errors, as a little less; both give the same text.
 
     Args:
         rate: a fraction.
@@ -42,8 +42,8 @@ def in_points(rate: float) -> str:
         ('+18.8', '+18.8')
     """
     points = round(100 * rate, 9)
-    told = f"{points:+z.1f}"
-    return f"{points:+z.2f}" if points and float(told) == 0 else told
+    text = f"{points:+z.1f}"
+    return f"{points:+z.2f}" if points and float(text) == 0 else text
 
 
 def spaced(name: str) -> str:
@@ -71,7 +71,7 @@ def percent(rate: float | None) -> str:
 
 
 def hundredths(rate: float) -> str:
-    """A rate as so many of a hundred; 0.1875 and a hair less are told alike."""
+    """A rate as so many of a hundred; 0.1875 and, by rounding errors, a little less are alike."""
     return f"{round(100 * rate, 9):z.1f}"
 
 
@@ -82,8 +82,8 @@ def points(difference: float | None) -> str:
 
 def tolerated(tolerance: float) -> str:
     """A tolerance in points, of which one is a point."""
-    told = f"{100 * tolerance:g}"
-    return f"{told} point{'s' * (told != '1')}"
+    count = f"{100 * tolerance:g}"
+    return "1 point" if count == "1" else f"{count} points"
 
 
 def number(value: float | None) -> str:
@@ -93,4 +93,6 @@ def number(value: float | None) -> str:
 
 def p_value(value: float | None) -> str:
     """Three decimals; "–" where there is none."""
-    return "–" if value is None else "<\u00a00.001" if value < 0.001 else f"{value:.3f}"
+    if value is None:
+        return "–"
+    return "<\u00a00.001" if value < 0.001 else f"{value:.3f}"

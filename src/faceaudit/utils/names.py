@@ -10,9 +10,29 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
-import pyarrow.csv
 
-MISSING_TEXTS = frozenset(pyarrow.csv.ConvertOptions().null_values) | {"<NA>"}
+MISSING_TEXTS = frozenset(
+    {
+        "",
+        "#N/A",
+        "#N/A N/A",
+        "#NA",
+        "-1.#IND",
+        "-1.#QNAN",
+        "-NaN",
+        "-nan",
+        "1.#IND",
+        "1.#QNAN",
+        "<NA>",
+        "N/A",
+        "NA",
+        "NULL",
+        "NaN",
+        "n/a",
+        "nan",
+        "null",
+    }
+)
 """Texts of a cell that stand for a missing value: those of pyarrow, and how pandas prints its own.
 
 The text "None" is not among them: people write it for "no beard" or "no glasses".
@@ -87,12 +107,13 @@ def paths_on_disk(folder: Path, names: Iterable[str]) -> dict[str, Path]:
 
 
 def _on_disk(path: Path, listings: dict[Path, dict[str, str]]) -> Path:
+    """A path as the disk spells it; `listings` keeps composed name → name of folders seen."""
     if path.name.isascii() and path.parent.as_posix().isascii():
         return path
     if path.exists() or path.parent == path:
         return path
     parent = _on_disk(path.parent, listings)
     if parent not in listings:
-        listed = os.listdir(parent) if parent.is_dir() else []
-        listings[parent] = {composed(name): name for name in sorted(listed)}
+        names = os.listdir(parent) if parent.is_dir() else []
+        listings[parent] = {composed(name): name for name in sorted(names)}
     return parent / listings[parent].get(composed(path.name), path.name)

@@ -1,8 +1,9 @@
-"""Work that is shared out among threads, processes or a cluster, or done here alone.
+"""Work that is shared out among threads, processes or a cluster, or done in this process alone.
 
 Floating-point sums depend on how many threads of a library share them. So each of several workers
-has one, and their results are the same byte for byte. Results are handed over, never written: a
-worker needs no folder in common with this process, and one that is killed leaves no half of a file.
+has one thread, and their results are the same byte for byte. Workers return their results and write
+no files: a worker needs no folder in common with this process, and a worker that is killed leaves
+no half of a file.
 """
 
 import os
@@ -11,8 +12,12 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any
 
-SCHEDULER = "SCHEDULER"  # the variable that names a Dask scheduler, as in tcp://10.0.0.5:8786
-PATIENCE = 20  # seconds in which a scheduler must answer, and one of its workers be there
+from faceaudit.utils.errors import InputError
+
+SCHEDULER = "SCHEDULER"
+"""The environment variable with the address of a Dask scheduler, such as tcp://10.0.0.5:8786."""
+PATIENCE = 20
+"""Seconds within which a scheduler must answer, and have a worker."""
 
 
 def cpu_count() -> int:
@@ -23,10 +28,10 @@ def cpu_count() -> int:
 
 
 def threads() -> int:
-    """Threads for work in this process whose results do not depend on how many do it.
+    """Number of threads for work in this process whose results do not depend on that number.
 
-    The variable NUMBA_NUM_THREADS says how many, as joblib sets it to 1 in processes that share
-    work; by default there is one per core.
+    It is that of the environment variable NUMBA_NUM_THREADS, which joblib sets to 1 in processes
+    that share work; by default one per core.
     """
     return int(os.environ.get("NUMBA_NUM_THREADS") or cpu_count())
 
@@ -67,10 +72,12 @@ def shared_out(
     import torch  # as above
     from joblib import Parallel, delayed, parallel_config
 
-    before = torch.get_num_threads()  # for the whole process: what workers here set is taken back
+    # Workers in this process set the number of threads for the whole process.
+    threads_before = torch.get_num_threads()
     with ExitStack() as stack:
-        stack.callback(torch.set_num_threads, before)
-        if address := os.environ.get(SCHEDULER):
+        stack.callback(torch.set_num_threads, threads_before)
+        address = os.environ.get(SCHEDULER)
+        if address:
             client = stack.enter_context(_connected(address))
             check(client)
             stack.enter_context(parallel_config("dask", client=client))
@@ -82,20 +89,26 @@ def shared_out(
 
 @contextmanager
 def _connected(address: str) -> Iterator[Any]:
+    """A client of the Dask scheduler at an address; InputError where none with a worker answers."""
     try:
         from distributed import Client
 
         client = Client(address, timeout=PATIENCE, set_as_default=False)
         client.wait_for_workers(1, timeout=PATIENCE)
     except (ImportError, OSError, TimeoutError, ValueError) as error:
-        words = "no Dask scheduler with a worker there; Dask comes with pip install '.[cluster]'"
-        raise ValueError(f"{SCHEDULER}={address}: {words}") from error
+        raise InputError(
+            f"{SCHEDULER}={address}: no Dask scheduler with a worker there; Dask comes with pip "
+            "install '.[cluster]'",
+            field=SCHEDULER,
+            found=address,
+            expected="the address of a Dask scheduler with a worker",
+        ) from error
     with client:
         yield client
 
 
 def _chunk(work: Callable, number: int, chunk: Any) -> tuple[int, Any]:
-    """One chunk, with one thread."""
+    """The number of a chunk, and what the work gives for it on one thread."""
     import torch  # as above
 
     torch.set_num_threads(1)

@@ -13,7 +13,7 @@ import numpy as np
 # The item takes the highest of the counter's four 64-bit words, which leaves every item a stream
 # of 2**192 blocks before it would run into the next one's.
 _ITEM_SHIFT = 192
-_ITEMS = 2**64
+_N_ITEMS = 2**64
 Items = Sequence[int] | np.ndarray
 
 
@@ -81,12 +81,14 @@ def uniforms(seed: int, stage: str, items: Items, k: int) -> np.ndarray:
 
 
 def _rows(draw: Callable, seed: int, stage: str, items: Items, k: int) -> np.ndarray:
-    drawn = np.empty((len(items), k))
-    for row, random in zip(drawn, rngs(seed, stage, items), strict=True):
+    """Draws of every item, (n, k)."""
+    draws = np.empty((len(items), k))
+    for row, random in zip(draws, rngs(seed, stage, items), strict=True):
         row[:] = draw(random, k)
-    return drawn
+    return draws
 
 
 def _check(item: int) -> None:
-    if not 0 <= item < _ITEMS:
+    """Raise ValueError unless a number of an item fits 64 bits."""
+    if not 0 <= item < _N_ITEMS:
         raise ValueError(f"item must be an integer from 0 to 2**64 - 1, got {item}")

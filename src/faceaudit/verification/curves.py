@@ -13,7 +13,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from faceaudit.utils.arguments import as_binary, as_finite, require_alike, require_present
+from faceaudit.utils.arguments import (
+    as_binary,
+    as_finite,
+    require_alike,
+    require_present,
+    require_same_shape,
+)
 from faceaudit.utils.errors import InputError
 
 NO_POSITIVES = "no positives"
@@ -151,7 +157,7 @@ def by_group(similarity: ArrayLike, is_match: ArrayLike, group: ArrayLike) -> It
     positive = as_binary(np.asarray(is_match), "is_match").astype(bool)
     groups = pd.Categorical(group)
     for values, name in ((positive, "is_match"), (groups.codes, "group")):
-        require_alike(values, name, similarity, "similarity")
+        require_same_shape(values, name, similarity, "similarity")
     require_present(pd.Series(groups, name="group"), "a group")
     order = np.argsort(similarity, kind="stable")
     codes = groups.codes[order]

@@ -107,15 +107,18 @@ def test_agreement_of_the_real_annotations(attribute):
     """As published, and as the raters' own answers give it, pair by pair of raters."""
     name, alpha, reliability = PUBLISHED[attribute]
     file = Path(os.environ["HELPERS_REAL_DATA"]) / "stylegan2_ffhq_annotations.npz"
-    given, levels = np.load(file)[name], len(ATTRIBUTES[attribute])
-    counts = counts_of(given, levels)
-    total, raters = counts.sum(axis=0), given.shape[1]
+    answers = np.load(file)[name]
+    levels = len(ATTRIBUTES[attribute])
+    counts = counts_of(answers, levels)
+    total = counts.sum(axis=0)
+    raters = answers.shape[1]
     apart = np.subtract.outer(*[total.cumsum() - total / 2] * 2) ** 2
-    observed = sum(apart[given[:, [k]], given].sum() for k in range(raters)) / (raters - 1)
-    slow = 1 - observed * (given.size - 1) / (total @ apart @ total)
+    observed = sum(apart[answers[:, [k]], answers].sum() for k in range(raters)) / (raters - 1)
+    slow = 1 - observed * (answers.size - 1) / (total @ apart @ total)
     assert krippendorff_alpha(counts) == pytest.approx(slow, abs=1e-14)
     assert slow == pytest.approx(alpha, abs=6e-4)
-    within, between = given.var(axis=1, ddof=1).mean(), raters * given.mean(axis=1).var(ddof=1)
+    within = answers.var(axis=1, ddof=1).mean()
+    between = raters * answers.mean(axis=1).var(ddof=1)
     assert icc(counts) == pytest.approx(1 - within / between, abs=1e-14)
     assert 1 - within / between == pytest.approx(reliability, abs=6e-4)
 

@@ -33,7 +33,7 @@ def single(label: object, worker: str = "w") -> dict:
 def job(folder, items: list[dict], responses: dict[str, object]):
     manifest = folder / "manifests/output/output.manifest"
     manifest.parent.mkdir(parents=True)
-    manifest.write_text("".join(json.dumps(one) + "\n" for one in items), encoding="utf-8")
+    manifest.write_text("".join(json.dumps(line) + "\n" for line in items), encoding="utf-8")
     for name, content in responses.items():
         file = folder / "annotations/worker-response/iteration-1" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,8 +70,8 @@ def test_every_shape_of_an_answer(tmp_path):
     frame, report = read_ground_truth(job(tmp_path, [item("x")], responses))
     assert frame["attribute"].tolist() == ["gender"] * 3 + ["age"]
     assert frame["level"].tolist() == [4, 4, 4, 1]
-    found = counts(report)
-    assert found == {"several levels": 1, "no answer": 5, "unreadable time": 1}
+    reasons = counts(report)
+    assert reasons == {"several levels": 1, "no answer": 5, "unreadable time": 1}
     assert report.set_index("reason").loc["several levels", "place"] == "item 0, answer 2"
 
 
@@ -96,15 +96,16 @@ def test_failed_items_and_bad_rows_are_counted(tmp_path):
     assert where.loc["missing image", "place"] == "item 7, answer 1"
 
 
-def other(label: str, job_name: str, made: str, **about) -> dict:
+def other(label: str, job_name: str, creation_date: str, **about) -> dict:
     """A label of another job, which a line has kept."""
     metadata = {"class-name": "Adult", "type": "groundtruth/image-classification"}
-    metadata |= {"job-name": f"labeling-job/{job_name}", "creation-date": made}
+    metadata |= {"job-name": f"labeling-job/{job_name}", "creation-date": creation_date}
     return {label: 3, f"{label}-metadata": metadata | about}
 
 
 ONE = {"0/a.json": {"answers": [single("Male", "a"), single("Female", "b")]}}
-EARLY, LATE = "2018-10-18T22:18:13.527256", "2018-10-19T08:00:00.000000"
+EARLY = "2018-10-18T22:18:13.527256"
+LATE = "2018-10-19T08:00:00.000000"
 
 
 def chained(folder, name: str, first: dict, second: dict, responses=ONE):
@@ -118,7 +119,8 @@ def test_a_chained_job_is_read_by_its_own_label(tmp_path):
     def attributes(folder, **more):
         return set(read_ground_truth(folder, **more).frame["attribute"])
 
-    age, gender = other("age", "age-job", LATE), other("gender", "gender-job", LATE)
+    age = other("age", "age-job", LATE)
+    gender = other("gender", "gender-job", LATE)
     # The service's folder has the name of the job, in whatever order the labels stand.
     assert attributes(chained(tmp_path, "gender-job", gender, age)) == {"gender"}
     # In a folder that somebody called otherwise, the label that was made last.
@@ -127,9 +129,10 @@ def test_a_chained_job_is_read_by_its_own_label(tmp_path):
     # Else the one whose levels workers named.
     assert attributes(chained(tmp_path, "equal", gender, age)) == {"gender"}
     # "None" is a level of both.
-    beard, makeup = other("facial_hair", "one", LATE), other("makeup", "two", LATE)
-    said = {"0/a.json": {"answers": [single("None")]}}
-    unclear = chained(tmp_path, "unclear", beard, makeup, said)
+    beard = other("facial_hair", "one", LATE)
+    makeup = other("makeup", "two", LATE)
+    responses = {"0/a.json": {"answers": [single("None")]}}
+    unclear = chained(tmp_path, "unclear", beard, makeup, responses)
     words = "output.manifest: line 1: 2 labels with metadata, 'facial_hair', 'makeup'; give `label`"
     with pytest.raises(ValueError, match=words):
         read_ground_truth(unclear)
@@ -172,18 +175,18 @@ def test_a_job_about_gender_alone_in_every_shape(tmp_path, content, level):
 
 def test_an_answer_as_the_service_hands_it_to_a_consolidation(tmp_path):
     content = json.dumps({"crowd-image-classifier": {"label": "Male"}})
-    said = {"workerId": "w", "annotationData": {"content": content}}
-    responses = {"0/a.json": {"answers": [said]}}
+    record = {"workerId": "w", "annotationData": {"content": content}}
+    responses = {"0/a.json": {"answers": [record]}}
     frame, _ = read_ground_truth(job(tmp_path, [item("x")], responses))
     assert frame["level"].tolist() == [4]
 
 
 def test_several_labels_of_one_worker_are_no_level(tmp_path):
-    many = [
+    choices = [
         answer({MANY: {"labels": ["Female", "Male"]}}, "a"),
         answer({MANY: {"labels": []}}, "b"),
     ]
-    responses = {"0/a.json": {"answers": [*many, single("Male", "c")]}}
+    responses = {"0/a.json": {"answers": [*choices, single("Male", "c")]}}
     frame, report = read_ground_truth(job(tmp_path, [item("x")], responses))
     assert frame["level"].tolist() == [4]
     assert counts(report) == {"several levels": 1, "no answer": 1}

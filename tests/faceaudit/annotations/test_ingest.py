@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from simulated import counts
 
-from faceaudit.annotations.ingest import Export, validate
+from faceaudit.annotations.ingest import RawAnswers, validate
 
 GOOD = {"named": "a", "seconds": 3.5, "submitted_at": "2025-10-09T07:30:20Z", "job": "1"}
 
@@ -15,12 +15,12 @@ def ingest(*changes: dict, **about):
 
     A change with several `answers` is one assignment.
     """
-    export = Export("test")
+    export = RawAnswers("test")
     export.begin(Path("folder/file.csv"))
     for number, change in enumerate(changes):
         visit = {"place": f"row {number + 2}", "annotator": f"w{number}"} | GOOD | change
-        own = [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
-        answers = visit.pop("answers", own)
+        single = [(visit.pop("attribute", "gender"), visit.pop("level", "Male"))]
+        answers = visit.pop("answers", single)
         export.add([(name, level, f"field {name}") for name, level in answers], **visit)
     return validate(export, "salt", **about)
 
@@ -78,7 +78,7 @@ def test_a_question_that_others_answered_is_missed():
 
 
 @pytest.mark.parametrize(
-    ("given", "seconds", "reported"),
+    ("cell", "seconds", "reported"),
     [
         (3.5, 3.5, 0),
         ("3.5", 3.5, 0),
@@ -97,8 +97,8 @@ def test_a_question_that_others_answered_is_missed():
         ([3], None, 1),
     ],
 )
-def test_seconds_that_cannot_be_are_counted_and_the_answer_is_kept(given, seconds, reported):
-    frame, report = ingest({}, {"seconds": given})
+def test_seconds_that_cannot_be_are_counted_and_the_answer_is_kept(cell, seconds, reported):
+    frame, report = ingest({}, {"seconds": cell})
     assert frame["level"].tolist() == [4, 4]
     read = frame["seconds"].tolist()[1]
     assert read == seconds or (seconds is None and read != read)
@@ -152,7 +152,7 @@ def test_several_answers_of_one_name_are_told():
 
 
 @pytest.mark.parametrize(
-    ("known", "named", "address", "found"),
+    ("known", "named", "address", "image_id"),
     [
         (None, 7, None, "7"),
         (None, None, "https://host.example/a/0042_L1.jpg?sig=1", "0042_L1"),
@@ -180,9 +180,9 @@ def test_several_answers_of_one_name_are_told():
         (["a", "b"], "a", "x/b.png", "image id and file are two images"),
     ],
 )
-def test_which_image_it_is(known, named, address, found):
+def test_which_image_it_is(known, named, address, image_id):
     good = {"named": None, "address": "good/good.png"}
     known = None if known is None else [*known, "good"]
     frame, report = ingest(good, {"named": named, "address": address}, known=known)
     images = frame["image_id"].astype("str").tolist()
-    assert (images, counts(report)) in ((["good", found], {}), (["good"], {found: 1}))
+    assert (images, counts(report)) in ((["good", image_id], {}), (["good"], {image_id: 1}))

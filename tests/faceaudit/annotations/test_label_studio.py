@@ -85,8 +85,8 @@ def flat(data: dict, answers: dict, **about) -> dict:
 def test_task_data_named_like_an_attribute_is_no_answer(tmp_path):
     """The intended level, say: taken for an answer, a manipulation check would prove itself."""
     intended = {"image_id": "a", "gender": "Female"}
-    asked = flat(intended, {"perceived_gender": "Male"})
-    path = write(tmp_path, json.dumps([asked]))
+    record = flat(intended, {"perceived_gender": "Male"})
+    path = write(tmp_path, json.dumps([record]))
     with pytest.raises(ValueError, match=r"task 17: found 'gender' in the .*data.*`questions`"):
         read_label_studio(path)
     rename = {"perceived_gender": "gender"}
@@ -123,21 +123,21 @@ def test_one_report_for_all_formats(tmp_path):
     for record in records:
         second = {"gender": json.dumps(["Male", "Female"])} if "age" not in record else {}
         table.writerow(record | (second if "gender" in record else {}))
-    asked = ["gender", "age", "makeup"]
-    found = [
-        read_label_studio(write(tmp_path, text, name), questions=asked)
+    questions = ["gender", "age", "makeup"]
+    ingests = [
+        read_label_studio(write(tmp_path, text, name), questions=questions)
         for text, name in (
             (json.dumps(tasks), "full.json"),
             (json.dumps(records), "min.json"),
             (text.getvalue(), "table.csv"),
         )
     ]
-    for frame, report in found:
+    for frame, report in ingests:
         assert counts(report) == {"duplicate": 1, "no answer": 1, "task without annotation": 1}
         assert sorted(zip(frame["attribute"], frame["level"], strict=True)) == [
             *(("age", 1), ("gender", 4), ("gender", 4), ("makeup", 2), ("makeup", 2))
         ]
-    places = [one.report.set_index("reason").loc["no answer", "place"] for one in found]
+    places = [ingest.report.set_index("reason").loc["no answer", "place"] for ingest in ingests]
     assert places == ["task 1, annotation 1", "task 17, annotation 902", "row 2"]
 
 
@@ -158,11 +158,11 @@ def test_choices_called_one_to_five_are_counted_from_one(tmp_path):
 
 
 def test_several_files_are_read_as_one(tmp_path):
-    def one(name: str, *people: int):
+    def task(name: str, *people: int):
         tasks = [export(*(annotation([choice("Male")], completed_by=who) for who in people))]
         return write(tmp_path, json.dumps(tasks), name)
 
-    paths = [one("a.json", 1, 2), one("b.json", 2, 3), write(tmp_path, "[]", "empty.json")]
+    paths = [task("a.json", 1, 2), task("b.json", 2, 3), write(tmp_path, "[]", "empty.json")]
     together = read_label_studio(paths)
     assert len(together.frame) == 3
     assert counts(together.report) == {"duplicate": 1, "nothing usable in a file": 1}
@@ -206,14 +206,14 @@ def test_a_picture_in_the_file_has_the_name_of_its_image_id(tmp_path):
         read_label_studio(path)
 
 
-def stars(given: int, name: str = "skin_colour") -> dict:
-    return {"from_name": name, "type": "rating", "value": {"rating": given}}
+def stars(rating: int, name: str = "skin_colour") -> dict:
+    return {"from_name": name, "type": "rating", "value": {"rating": rating}}
 
 
 def test_a_rating_is_read_if_its_number_of_stars_is_given(tmp_path):
     """Ten stars of which nobody gave more than six cannot be told from six stars."""
-    given = {"pale": 1, "light": 2, "dark": 6}
-    tasks = [export(annotation([stars(r)]), data={"image_id": name}) for name, r in given.items()]
+    ratings = {"pale": 1, "light": 2, "dark": 6}
+    tasks = [export(annotation([stars(r)]), data={"image_id": name}) for name, r in ratings.items()]
     path = write(tmp_path, json.dumps(tasks))
     with pytest.raises(ValueError, match=r"export.json: task 1, .* 'skin_colour' has .*stars=\{"):
         read_label_studio(path)
@@ -264,7 +264,8 @@ def of_box(region: dict, label: str) -> dict:
     return choice(label) | {"id": region["id"], "value": where | {"choices": [label]}}
 
 
-LEFT, RIGHT = box("L", 5), box("R", 60)
+LEFT = box("L", 5)
+RIGHT = box("R", 60)
 
 
 def test_answers_about_several_regions_of_an_image_are_left_out(tmp_path):
@@ -300,23 +301,24 @@ def test_answers_of_two_people_about_places_apart_are_left_out(tmp_path, with_pl
             answer["value"] = {"choices": [label]}
         return annotation([region, answer], completed_by=person, **about)
 
-    left = one_region(LEFT, "Female", 1)
-    near, turned = box("N", 15), box("T", 60)
+    left_answer = one_region(LEFT, "Female", 1)
+    near = box("N", 15)
+    turned = box("T", 60)
     turned["value"]["rotation"] = 30
     tasks = {
-        "apart": [left, one_region(RIGHT, "Male", 2)],
-        "overlap": [left, one_region(near, "Male", 2)],
-        "cancelled": [left, one_region(RIGHT, "Male", 2, was_cancelled=True)],
-        "turned": [left, one_region(turned, "Male", 2)],
-        "whole image": [left, annotation([choice("Male")], completed_by=2)],
+        "apart": [left_answer, one_region(RIGHT, "Male", 2)],
+        "overlap": [left_answer, one_region(near, "Male", 2)],
+        "cancelled": [left_answer, one_region(RIGHT, "Male", 2, was_cancelled=True)],
+        "turned": [left_answer, one_region(turned, "Male", 2)],
+        "whole image": [left_answer, annotation([choice("Male")], completed_by=2)],
     }
     records = [
         export(*annotations, data={"image_id": name}) | {"id": number}
         for number, (name, annotations) in enumerate(tasks.items(), start=1)
     ]
     frame, report = read_label_studio(write(tmp_path, json.dumps(records)))
-    kept = frame.groupby("image_id", observed=True).size().to_dict()
-    assert kept == {"overlap": 2, "cancelled": 1, "turned": 2, "whole image": 2}
+    sizes = frame.groupby("image_id", observed=True).size().to_dict()
+    assert sizes == {"overlap": 2, "cancelled": 1, "turned": 2, "whole image": 2}
     assert counts(report)["several regions"] == 2
 
 
@@ -335,8 +337,8 @@ def test_regions_of_any_kind_are_told_apart(tmp_path, place):
     ]
     frame, report = read_label_studio(write(tmp_path, json.dumps(tasks)))
     assert dict(zip(frame["image_id"], frame["level"], strict=True)) == {"single": 4}
-    found = counts(report)
-    assert found["several regions"] == 2 and "duplicate" not in found
+    reasons = counts(report)
+    assert reasons["several regions"] == 2 and "duplicate" not in reasons
 
 
 @pytest.mark.parametrize("kind", ["json", "csv"])
@@ -361,8 +363,8 @@ def test_short_formats_tell_of_several_regions_too(tmp_path, kind):
     frame, report = read_label_studio(path, questions=["gender"])
     levels = dict(zip(frame["image_id"], frame["level"], strict=True))
     assert levels == {"single": 4, "twice": 4}
-    found = counts(report)
-    assert (found["several regions"], found["duplicate"]) == (2, 1)
+    reasons = counts(report)
+    assert (reasons["several regions"], reasons["duplicate"]) == (2, 1)
 
 
 def test_another_key_of_the_image_is_named_or_given(tmp_path):
@@ -402,9 +404,9 @@ def test_attributes_are_asked_one_at_a_time_and_read_together(tmp_path):
     for project, (name, level) in enumerate(levels.items(), start=1):
         config = ElementTree.fromstring(labelling_config({name: ATTRIBUTES[name]}))
         assert [choices.get("name") for choices in config.iter("Choices")] == [name]
-        said = {"annotation_id": project, "annotator": "x", "image_id": "a", "id": 1}
-        said |= {name: ATTRIBUTES[name][level], "created_at": "2025-10-09T07:30:20Z"}
-        exports.append(write(tmp_path, json.dumps([said]), f"{name}.json"))
+        record = {"annotation_id": project, "annotator": "x", "image_id": "a", "id": 1}
+        record |= {name: ATTRIBUTES[name][level], "created_at": "2025-10-09T07:30:20Z"}
+        exports.append(write(tmp_path, json.dumps([record]), f"{name}.json"))
     frame = read_label_studio(exports, questions=list(levels)).frame
     assert dict(zip(frame["attribute"], frame["level"], strict=True)) == levels
 
@@ -417,5 +419,5 @@ def test_the_configuration_offers_exactly_the_scales():
     }
     assert offered == ATTRIBUTES
     image = {"name": "img", "value": "$image", "width": "256px"}
-    assert [one.attrib for one in view.iter("Image")] == [image]
+    assert [element.attrib for element in view.iter("Image")] == [image]
     assert {choices.get("toName") for choices in view.iter("Choices")} == {"img"}

@@ -10,7 +10,7 @@ from faceaudit.annotations.ingest import times
 from faceaudit.annotations.schema import hash_annotator
 from faceworld import crowd
 
-FIXED = mturk.FIXED.split(",")
+FIXED = list(mturk.FIXED_COLUMNS)
 ROW = dict.fromkeys(FIXED, "") | {
     "HITId": "3H",
     "HITTypeId": "3T",
@@ -93,8 +93,8 @@ def batches(*types: dict) -> list[dict]:
     return [
         {"HITTypeId": f"3T{number}", "Title": "Describe a face", "Answer.gender": "Male"}
         | {"Input.image_url": f"https://host.example/{number}{copy}.png"}
-        | one
-        for number, one in enumerate(types)
+        | hit_type
+        for number, hit_type in enumerate(types)
         for copy in range(2)
     ]
 
@@ -212,10 +212,10 @@ def test_what_the_crowd_answers_is_what_is_read(tmp_path, perceived):
     first = first.set_index(["image_id", "annotator_id"]).sort_index()
     assert (first["submitted_at"] == expected["submitted_at"]).all()
     assert np.abs(first["seconds"] - expected["seconds"]).max() <= 0.5
-    found = counts(report)
-    assert found["rejected assignment"] == (answers["status"] == "rejected").sum() > 0
-    assert found["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
-    assert "cancelled assignment" not in found
+    reasons = counts(report)
+    assert reasons["rejected assignment"] == (answers["status"] == "rejected").sum() > 0
+    assert reasons["duplicate"] == 8 * (answers["visit"] == 1).sum() > 0
+    assert "cancelled assignment" not in reasons
 
 
 def test_answers_called_like_missing_values_are_answers(tmp_path):

@@ -37,8 +37,8 @@ def usual(kind: str, raters: int = 9) -> list[dict]:
 
 def export(tmp_path, annotations: dict[str | None, list[dict]]):
     tasks = (
-        {"id": 1, "data": {"first": "a", "second": "b", "pair_id": pair}, "annotations": given}
-        for pair, given in annotations.items()
+        {"id": 1, "data": {"first": "a", "second": "b", "pair_id": pair}, "annotations": records}
+        for pair, records in annotations.items()
     )
     path = tmp_path / "pairs.json"
     path.write_text("[" + ",\n".join(map(json.dumps, tasks)) + "]", encoding="utf-8")

@@ -112,7 +112,9 @@ class TestPage:
         self, chromium, page_of_four, tmp_path
     ):
         answers = {"heron-42": ["11111111", "22222222", "33333333"], "Otter 7": ["45664555"] * 3}
-        expected, found, orders = {}, {}, {}
+        expected = {}
+        found = {}
+        orders = {}
         for name, given in answers.items():
             with browser.visit(chromium, page_of_four.as_uri(), LAPTOP) as visit:
                 page = visit.page

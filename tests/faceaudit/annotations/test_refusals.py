@@ -20,13 +20,15 @@ from faceaudit.annotations import (
     write_page,
 )
 from faceaudit.datasets import read_published
+from faceaudit.utils.errors import InputError
 from faceworld import crowd
 
 CHOICE = {"from_name": "gender", "value": {"choices": ["Male"]}}
 VISIT = {"id": 7, "completed_by": 1, "created_at": "2025-10-09T07:30:20Z", "result": [CHOICE]}
 TASK = {"id": 3, "data": {"image_id": "a"}, "annotations": [VISIT]}
 FLAT = {"image_id": "a", "id": 3, "gender": "Male", "annotator": 1, "annotation_id": 7}
-FULL, MIN = json.dumps([TASK, TASK]), json.dumps([FLAT, FLAT])
+FULL = json.dumps([TASK, TASK])
+MIN = json.dumps([FLAT, FLAT])
 BATCH = "HITTypeId,WorkerId,AssignmentStatus,SubmitTime,WorkTimeInSeconds,Input.image_id,"
 BATCH += "Answer.age\nT,W,Approved,Thu Oct 09 07:30:20 UTC 2025,9,a,Teen\n"
 TABLE = "annotation_id,annotator,image_id,gender\n1,2,a,Male\n1,3,a,Male\n"
@@ -47,7 +49,7 @@ def utf16(text: str) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("read", "content", "place", "found"),
+    ("read", "content", "place", "words"),
     [
         (read_label_studio, "", "line 1", "an empty file"),
         (read_label_studio, FULL[:-40], "line 1", "Input data was truncated"),
@@ -79,16 +81,16 @@ def utf16(text: str) -> bytes:
         (read_published, pickle.dumps({"age": np.array([1])}), "'age'", "int64 of 1 axes"),
     ],
 )
-def test_a_damaged_file_gives_one_clear_sentence(tmp_path, read, content, place, found):
+def test_a_damaged_file_gives_one_clear_sentence(tmp_path, read, content, place, words):
     path = tmp_path / "file"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(ValueError, match=rf"^{path}: {place}.*{found}") as refused:
+    with pytest.raises(ValueError, match=rf"^{path}: {place}.*{words}") as refused:
         read(path)
     assert "\n" not in str(refused.value).strip()
 
 
 @pytest.mark.parametrize(
-    ("manifest", "answers", "found"),
+    ("manifest", "answers", "words"),
     [
         (" \n", SAID, "output.manifest: line 1: expected .*malformed|truncated"),
         (ITEM + ITEM[:-9], SAID, "output.manifest: line 2: .*truncated"),
@@ -97,17 +99,18 @@ def test_a_damaged_file_gives_one_clear_sentence(tmp_path, read, content, place,
         (ITEM, SAID, "nothing usable in 1 assignment: 1 × no readable answer"),
     ],
 )
-def test_a_damaged_job_gives_one_clear_sentence(tmp_path, manifest, answers, found):
+def test_a_damaged_job_gives_one_clear_sentence(tmp_path, manifest, answers, words):
     files = {"manifests/output/output.manifest": manifest}
     files["annotations/worker-response/iteration-1/0/a.json"] = answers
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(text)
-    with pytest.raises(ValueError, match=found):
+    with pytest.raises(ValueError, match=words):
         read_ground_truth(tmp_path)
 
 
-GREY, YES_NO = np.zeros((4, 4, 3), np.uint8), {"q": ("no", "yes")}
+GREY = np.zeros((4, 4, 3), np.uint8)
+YES_NO = {"q": ("no", "yes")}
 SEEN = perceived_scores().head(5)
 ANSWERS = pd.DataFrame({"image_id": ["a", "b"], "attribute": "age", "level": [0, 5]})
 ANSWERS = ANSWERS.assign(annotator_id="w", seconds=1.0)
@@ -143,3 +146,41 @@ def test_an_argument_that_means_nothing_is_refused(tmp_path, call, words):
     with pytest.raises(ValueError, match=words):
         call(tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("call", "field", "found", "expected"),
+    [
+        (
+            page({"x": GREY}, {"q": ("no", "No")}),
+            "question 'q'",
+            ("no", "No"),
+            "a list of 2 to 9 levels with different names",
+        ),
+        (page({}), "images", None, "at least one"),
+        (
+            lambda _: count_tensor(ANSWERS.assign(level=9)),
+            "level of age",
+            9,
+            "0 ... 5",
+        ),
+        (
+            lambda _: agreement.screen_raters(ANSWERS, gold={("a", "hat"): [1]}),
+            "gold",
+            ("a", "hat"),
+            "questions that were answered",
+        ),
+        (
+            lambda _: read_label_studio([], questions=["hat"]),
+            "questions",
+            "hat",
+            "an attribute",
+        ),
+    ],
+)
+def test_an_error_says_what_is_at_fault(tmp_path, call, field, found, expected):
+    with pytest.raises(InputError) as raised:
+        call(tmp_path)
+    assert raised.value.field == field
+    assert raised.value.found == found
+    assert raised.value.expected == expected

@@ -13,12 +13,12 @@ from faceworld import crowd, raters
 
 def test_rounds_bring_cells_to_their_goals_and_hold_the_rest():
     rng = np.random.default_rng(0)
-    own = rng.normal(0, 0.3, (2000, 1, 2))
+    faces = rng.normal(0, 0.3, (2000, 1, 2))
     codes = np.array([[-1.0, 0.4], [1.5, -0.4]])  # the second attribute leaks along the first
     for _ in range(8):
-        seen = pd.DataFrame(expit(own + codes).reshape(-1, 2), columns=["axis", "other"])
+        seen = pd.DataFrame(expit(faces + codes).reshape(-1, 2), columns=["axis", "other"])
         codes = codes + calibration.step_to_targets(seen, 2, {"axis": [0.2, 0.9]}).to_numpy()
-    axis, other = expit(own + codes).mean(axis=0).T
+    axis, other = expit(faces + codes).mean(axis=0).T
     np.testing.assert_allclose([*axis, other[0]], [0.2, 0.9, other[1]], atol=1e-3)
 
 
@@ -31,12 +31,13 @@ def test_measures_move_by_what_they_lack_and_steps_have_a_limit():
 
 def test_neutral_faces_move_by_what_is_not_noise():
     rng = np.random.default_rng(1)
-    true, error = rng.normal(0, 0.06, 50_000), 0.08**2
+    true = rng.normal(0, 0.06, 50_000)
+    error = 0.08**2
     scores = pd.DataFrame({"gender": 0.5 + true + rng.normal(0, 0.08, len(true))})
     step = calibration.center_neutral(scores, pd.DataFrame({"gender": [error]}))["gender"]
     slope = np.polyfit(scores["gender"], step, 1)[0]
     reliability = 0.06**2 / (0.06**2 + error)
-    np.testing.assert_allclose(slope, -calibration.GAIN * reliability / 0.25, rtol=0.03)
+    np.testing.assert_allclose(slope, -calibration.STEP_SHARE * reliability / 0.25, rtol=0.03)
     none = calibration.center_neutral(scores, pd.DataFrame({"gender": [1.0]}))["gender"]
     assert (none == 0).all()  # all that is seen is noise
 
@@ -66,7 +67,7 @@ def test_a_fractional_logit_agrees_with_statsmodels_and_holds_on_new_faces():
     y = rated(w)
     plane = directions.fit_fractional(w, pd.DataFrame({"age": y}))
     model = sm.GLM(y, sm.add_constant(w), family=sm.families.Binomial())
-    penalty = np.r_[0, np.full(250, directions.PENALTY / len(w))]
+    penalty = np.r_[0, np.full(250, directions.LOGIT_PENALTY / len(w))]
     reference = model.fit_regularized(alpha=penalty, L1_wt=0, maxiter=2000)
     normal = reference.params[1:]
     scale = plane.normals[0] @ normal / (normal @ normal)
@@ -87,22 +88,22 @@ def test_leaks_are_mean_changes_with_a_limit_that_holds():
     for _ in range(400):
         seen = rng.normal(0, 1, (50, 4))
         seen[:, 2:] += 0.3  # along skin
-        found = calibration.leaks(pd.DataFrame({"jaw": seen.ravel()}), LEVELS)
-        changes = (seen[:, 2:].mean(axis=1) - seen[:, :2].mean(axis=1)).mean()
-        np.testing.assert_allclose(found.loc[("jaw", "skin"), "change"], changes)
-        exceeded += found.loc[("jaw", "skin"), "upper"] < 0.3
+        table = calibration.leaks(pd.DataFrame({"jaw": seen.ravel()}), LEVELS)
+        change = (seen[:, 2:].mean(axis=1) - seen[:, :2].mean(axis=1)).mean()
+        np.testing.assert_allclose(table.loc[("jaw", "skin"), "change"], change)
+        exceeded += table.loc[("jaw", "skin"), "upper"] < 0.3
     assert 0.02 < exceeded / 400 < 0.09  # a one-sided limit of 95 %
 
 
 def test_the_spread_of_doses_is_free_of_the_raters_noise_at_its_level():
     rng = np.random.default_rng(7)
-    own = rng.normal(0, 0.02, (4000, 1)) * np.array([1.0, 1, 0, 0])
+    offsets = rng.normal(0, 0.02, (4000, 1)) * np.array([1.0, 1, 0, 0])
     noise = rng.normal(0, sizes := np.array([0.04, 0.04, 0.08, 0.08]), (4000, 4))
-    scores = pd.DataFrame({"skin": (own + noise).ravel(), "hair": noise.ravel()})
+    scores = pd.DataFrame({"skin": (offsets + noise).ravel(), "hair": noise.ravel()})
     error = pd.DataFrame(dict.fromkeys(LEVELS, np.tile(sizes**2, 4000)))
-    found = calibration.dose_spread(scores, error, LEVELS)
-    np.testing.assert_allclose(found.loc[("skin", 0), "sd"], 0.02, rtol=0.1)
-    assert found.loc[("skin", 0), "upper"] > 0.02 > found.loc[("skin", 1), "upper"]
+    spread = calibration.dose_spread(scores, error, LEVELS)
+    np.testing.assert_allclose(spread.loc[("skin", 0), "sd"], 0.02, rtol=0.1)
+    assert spread.loc[("skin", 0), "upper"] > 0.02 > spread.loc[("skin", 1), "upper"]
 
 
 def test_observers_are_unbiased_and_a_crop_hides_the_hair():
@@ -112,7 +113,7 @@ def test_observers_are_unbiased_and_a_crop_hides_the_hair():
         raters.rated(faces, 9, seed=1, stage="test", seen_as=how)["gender"]
         for how in (crowd.perceived, raters.on_crops)
     )
-    slopes = [np.polyfit(np.linspace(0, 1, 600), one, 1)[0] for one in (full, crops)]
+    slopes = [np.polyfit(np.linspace(0, 1, 600), scores, 1)[0] for scores in (full, crops)]
     assert slopes[0] < -0.1 and abs(slopes[1]) < 0.05
     assert raters.loose_hair(faces).all()
     population = facerender.defaults(500)

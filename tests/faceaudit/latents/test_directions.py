@@ -32,14 +32,15 @@ def test_ridge_finds_the_planted_hyperplane():
 
 def test_ridge_zero_is_a_score_of_one_half():
     plane = fit_ridge(W, SCORES["age"])
-    predicted = RidgeCV(alphas=directions.ALPHAS).fit(W, SCORES["age"]).predict(W)
+    predicted = RidgeCV(alphas=directions.RIDGE_ALPHAS).fit(W, SCORES["age"]).predict(W)
     np.testing.assert_allclose(W @ plane.normal + plane.intercept, predicted - 0.5, atol=1e-12)
 
 
 def test_fit_hyperplanes_collects_both_kinds():
     planes = fit_hyperplanes(W, SCORES, continuous=["age"], binary={"makeup": 0.5})
     assert planes.names == ("age", "makeup")
-    ridge, svm = fit_ridge(W, SCORES["age"]), fit_svm(W, SCORES["makeup"], 0.5)
+    ridge = fit_ridge(W, SCORES["age"])
+    svm = fit_svm(W, SCORES["makeup"], 0.5)
     np.testing.assert_array_equal(planes.normals, [ridge.normal, svm.normal])
     np.testing.assert_array_equal(planes.intercepts, [ridge.intercept, svm.intercept])
     assert planes.scores == {"age": ridge.score, "makeup": svm.score}

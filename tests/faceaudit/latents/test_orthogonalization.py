@@ -46,9 +46,9 @@ def test_variance_inflation_agrees_with_regression():
 
 def test_gram_schmidt_clears_earlier_rows_only():
     normals = at_cosine(0.4, count=4) * np.array([[2.0], [1.0], [0.5], [3.0]])
-    left = np.abs(relative_products(gram_schmidt(normals), normals))
-    assert np.tril(left, -1).max() < 1e-12
-    assert np.triu(left, 1).max() > 0.35
+    products = np.abs(relative_products(gram_schmidt(normals), normals))
+    assert np.tril(products, -1).max() < 1e-12
+    assert np.triu(products, 1).max() > 0.35
 
 
 def test_gram_schmidt_is_the_textbook_procedure():

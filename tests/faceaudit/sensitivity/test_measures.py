@@ -7,7 +7,7 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from faceaudit.effects import paired_interval
-from faceaudit.sensitivity import explained, flips, score_sensitivity
+from faceaudit.sensitivity import decompose_score_change, flips, score_sensitivity
 
 RNG = np.random.default_rng(0)
 BEFORE = RNG.random(90)
@@ -35,8 +35,10 @@ def test_score_sensitivity_of_codes_is_the_paired_t_interval():
 def test_flips_are_those_of_a_loop():
     table = flips(BEFORE, AFTER, 0.4)
     y = [(b >= 0.4, a >= 0.4) for b, a in zip(BEFORE, AFTER, strict=True)]
-    up, down = y.count((False, True)), y.count((True, False))
-    zeros, ones = up + y.count((False, False)), down + y.count((True, True))
+    up = y.count((False, True))
+    down = y.count((True, False))
+    zeros = up + y.count((False, False))
+    ones = down + y.count((True, True))
     assert table["events"].to_dict() == {
         "joint_01": up,
         "joint_10": down,
@@ -66,7 +68,8 @@ def test_net_covers_where_few_codes_flip():
 
 def simulated_changes(rng, n=80, direct=0.03, noise=0.05):
     """Score changes are 1.5 times the true smile's, plus `direct`; people see it with noise."""
-    smile, full = rng.normal(0.05, 0.03, n), rng.normal(0.3, 0.05, n)
+    smile = rng.normal(0.05, 0.03, n)
+    full = rng.normal(0.3, 0.05, n)
     error = rng.normal(0, noise, (4, n))
     return (
         1.5 * smile + direct + 0.5 * error[0],
@@ -78,7 +81,7 @@ def simulated_changes(rng, n=80, direct=0.03, noise=0.05):
 
 def test_explained_is_a_ratio_of_means():
     changes = simulated_changes(np.random.default_rng(1))
-    table = explained(*changes, n_boot=50, seed=2)
+    table = decompose_score_change(*changes, n_boot=50, seed=2)
     total, seen, scored, calibrated = (change.mean() for change in changes)
     share = scored / calibrated * seen
     np.testing.assert_allclose(table["estimate"], [total, share, total - share])
@@ -87,9 +90,10 @@ def test_explained_is_a_ratio_of_means():
 
 def test_explained_covers_the_rest():
     """Perception noise larger than the perceived change itself does not pull β to zero."""
-    hits, runs = np.zeros(3), 100
+    hits = np.zeros(3)
+    runs = 100
     for run in range(runs):
         changes = simulated_changes(np.random.default_rng(run), n=200, noise=0.1)
-        table = explained(*changes, n_boot=120, seed=run)
+        table = decompose_score_change(*changes, n_boot=120, seed=run)
         hits += table["low"].le([0.105, 0.075, 0.03]) & table["high"].ge([0.105, 0.075, 0.03])
     assert (hits / runs).between(0.9, 0.99).all()

@@ -8,10 +8,12 @@ import pandas as pd
 from faceaudit.sensitivity import lines
 from faceaudit.sensitivity.vectors import attribute_vector, balanced_rows
 
-HALVED, SHARE = "Smiling", 0.8
+HALVED = "Smiling"
+SHARE = 0.8
 RNG = np.random.default_rng(0)
 N = 2000
-SMILING, MALE = RNG.random(N) < 0.6, RNG.random(N) < 0.4
+SMILING = RNG.random(N) < 0.6
+MALE = RNG.random(N) < 0.4
 ATTRIBUTES = pd.DataFrame(
     {
         "Smiling": SMILING,
@@ -45,7 +47,8 @@ CODES = RNG.standard_normal((N, 16)).astype(np.float32)
 
 def test_balancing_keeps_a_correlated_attribute_out():
     """Young codes smile more often: only the balanced vector is free of smiling."""
-    smiling, young = CODES @ PLANTED[0] > 0, CODES @ PLANTED[1] + 0.7 * CODES @ PLANTED[0] > 0
+    smiling = CODES @ PLANTED[0] > 0
+    young = CODES @ PLANTED[1] + 0.7 * CODES @ PLANTED[0] > 0
     frame = pd.DataFrame({"Smiling": smiling, "Young": young})
     leaks = [
         attribute_vector(
@@ -58,7 +61,8 @@ def test_balancing_keeps_a_correlated_attribute_out():
 
 
 def test_lines_join_codes_of_one_class_and_use_none_twice():
-    z, positive = RNG.standard_normal((50, 6)), np.arange(50) < 31
+    z = RNG.standard_normal((50, 6))
+    positive = np.arange(50) < 31
     codes, ends = lines(z, positive, seed=3)
     assert codes.shape == (24, 6) and ends.shape == (24, 2)
     assert len(np.unique(ends)) == 48

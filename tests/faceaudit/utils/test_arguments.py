@@ -7,6 +7,7 @@ import torch
 
 from faceaudit.utils import arguments
 from faceaudit.utils.arguments import as_binary, as_rates, as_scores, resolve_device
+from faceaudit.utils.errors import InputError
 
 
 def column(*values, index=None):
@@ -14,7 +15,7 @@ def column(*values, index=None):
 
 
 @pytest.mark.parametrize(
-    ("check", "given", "message"),
+    ("check", "args", "message"),
     [
         ("as_binary", ([0, 0.3], "label"), "label: row 1 is 0.3, 0 or 1 was expected"),
         ("as_binary", (column(0, None, index=[2, 4]),), "'error', row 4 is None, 0 or 1 was"),
@@ -34,9 +35,21 @@ def column(*values, index=None):
         ("resolve_device", ("gpu",), "unknown DEVICE=gpu"),
     ],
 )
-def test_what_is_refused(check, given, message):
+def test_what_is_refused(check, args, message):
     with pytest.raises(ValueError, match=message):
-        getattr(arguments, check)(*given)
+        getattr(arguments, check)(*args)
+
+
+def test_an_error_says_place_value_and_what_was_expected():
+    with pytest.raises(InputError) as raised:
+        as_rates(column(0, 1.5, index=[7, 4]))
+    error = raised.value
+    assert (error.field, error.found) == ("column 'error', row 4", 1.5)
+    assert error.expected == "a number in [0, 1]"
+    with pytest.raises(InputError) as raised:
+        arguments.check_range("alpha", 1, 0, 1, "()")
+    error = raised.value
+    assert (error.field, error.found, error.expected) == ("alpha", 1, "a number in (0, 1)")
 
 
 def test_what_is_accepted():
@@ -46,11 +59,11 @@ def test_what_is_accepted():
     for dtype in ("boolean", "Int64", "float32", bool):
         np.testing.assert_array_equal(as_rates(pd.Series([1, 0], dtype=dtype)), [1, 0])
     np.testing.assert_array_equal(as_scores(pd.Series([0.1 + 0.2, 1])), [0.3, 1])
-    found = arguments.as_finite(torch.ones(2, 3), "latents", ndim=2)
-    assert found.dtype == np.float64 and found.shape == (2, 3)
-    given = np.ones(3)
-    arguments.as_finite(given, "x")[0] = 2
-    assert given[0] == 1  # what was passed is not what is returned
+    latents = arguments.as_finite(torch.ones(2, 3), "latents", ndim=2)
+    assert latents.dtype == np.float64 and latents.shape == (2, 3)
+    ones = np.ones(3)
+    arguments.as_finite(ones, "x")[0] = 2
+    assert ones[0] == 1  # what was passed is not what is returned
     for value in (0.5, np.float32(0.5), 1):
         assert arguments.check_range("alpha", value, 0, 1, "(]") == value
     arguments.require_shape(np.ones((2, 3)), "n", (2, -1))

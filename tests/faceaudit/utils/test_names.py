@@ -41,12 +41,12 @@ def test_accents_are_composed():
 
 
 def test_a_path_is_found_however_the_disk_spells_its_accents(tmp_path):
-    for on_disk, asked in ((DECOMPOSED, COMPOSED), (COMPOSED, DECOMPOSED)):
+    for on_disk, in_table in ((DECOMPOSED, COMPOSED), (COMPOSED, DECOMPOSED)):
         folder = tmp_path / ascii(on_disk)[1:-1].replace("\\", "") / on_disk
         folder.mkdir(parents=True)
         (folder / f"{on_disk}.png").touch()
-        name = f"{asked}/{asked}.png"
-        found = paths_on_disk(folder.parent, [name, "none.png", f"{asked}/other{asked}.png"])
-        assert found[name] == folder / f"{on_disk}.png" and found[name].is_file()
-        assert found["none.png"] == folder.parent / "none.png"
-        assert not found[f"{asked}/other{asked}.png"].exists()
+        name = f"{in_table}/{in_table}.png"
+        paths = paths_on_disk(folder.parent, [name, "none.png", f"{in_table}/other{in_table}.png"])
+        assert paths[name] == folder / f"{on_disk}.png" and paths[name].is_file()
+        assert paths["none.png"] == folder.parent / "none.png"
+        assert not paths[f"{in_table}/other{in_table}.png"].exists()

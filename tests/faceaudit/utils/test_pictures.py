@@ -39,15 +39,16 @@ def test_the_middle_has_the_proportions_of_the_shape(size, shape, rows, columns)
 def test_training_and_audits_see_the_same_part_of_a_picture(tmp_path, height, width):
     drawn = written(tmp_path / "one.png", height, width)
     (tmp_path / "table.csv").write_text("file\none.png\n")
-    found = ImageSet(tmp_path / "table.csv", {}, unit="file")
-    pixels = found.synthesize(found.codes).mul(255).round().numpy().astype(np.uint8)
+    image_set = ImageSet(tmp_path / "table.csv", {}, unit="file")
+    pixels = image_set.synthesize(image_set.codes).mul(255).round().numpy().astype(np.uint8)
     audited = Preparation(size=20, range=(0, 255))(pixels)[0]
     files = np.array([str(tmp_path / "one.png")])
     taught = photographs._squares(files, 20)[0]
     # One rounds to whole grey levels, and on the way between both directions.
     assert np.abs(audited - taught).max() <= 1.5
     side = min(height, width)
-    top, left = (height - side) // 2, (width - side) // 2
+    top = (height - side) // 2
+    left = (width - side) // 2
     square = Image.fromarray(drawn[top : top + side, left : left + side])
     scaled = np.asarray(square.resize((20, 20), Image.Resampling.BILINEAR))
     np.testing.assert_array_equal(taught, scaled.transpose(2, 0, 1))
@@ -57,7 +58,7 @@ def test_training_and_audits_see_the_same_part_of_a_picture(tmp_path, height, wi
     images = sent.synthesize(sent.codes).mul(255).round().numpy()[0]
     np.testing.assert_array_equal(images, lanczos.transpose(2, 0, 1))
     assert ("cut_from" in sent.card) == (height != width)
-    assert "cut_from" not in found.card
+    assert "cut_from" not in image_set.card
 
 
 @pytest.mark.parametrize("tag", range(1, 9))
@@ -78,9 +79,9 @@ def test_pictures_are_turned_as_their_tag_says(tmp_path, tag):
     exif[0x0112] = tag
     lying = upright if turned is None else upright.transpose(turned)
     lying.save(tmp_path / "lying.png", exif=exif)
-    found = read_picture(tmp_path / "lying.png")
-    assert found.mode == "RGB"
-    np.testing.assert_array_equal(np.asarray(found), np.asarray(upright))
+    picture = read_picture(tmp_path / "lying.png")
+    assert picture.mode == "RGB"
+    np.testing.assert_array_equal(np.asarray(picture), np.asarray(upright))
 
 
 REFUSED = [
@@ -101,9 +102,9 @@ REFUSED = [
 @pytest.mark.parametrize(("write", "message", "reason"), REFUSED)
 def test_what_gives_no_picture_has_a_reason(tmp_path, write, message, reason):
     write(tmp_path / "bad.png")
-    with pytest.raises(UnreadablePicture, match=message) as told:
+    with pytest.raises(UnreadablePicture, match=message) as raised:
         read_picture(tmp_path / "bad.png")
-    assert told.value.reason == reason
+    assert raised.value.reason == reason
     with pytest.raises(FileNotFoundError):
         read_picture(tmp_path / "missing.png")
 
