@@ -67,7 +67,7 @@ from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth as known_truth
 from helpers import figures
 from helpers.artifacts import Stage, lineage
-from helpers.claims import claim, told
+from helpers.claims import claim, question
 from helpers.study import require_questions
 
 # %% tags=["parameters", "hide-cell", "study"]
@@ -382,7 +382,7 @@ Markdown(
 
 # %% tags=["remove-input"]
 placebo, largest = report.placebos[0], max(report.averages, key=lambda one: abs(one.estimate))
-told(
+question(
     "Another hue of the clothes changes the error rate by {change:points} points, and the largest average "
     "effect of an axis is {most:points} points. Is that more, whatever the sign?",
     margin=abs(largest.estimate) - abs(placebo.estimate),
@@ -554,7 +554,9 @@ if study == EXAMPLE:
     settings["generator"]["samples"] = n_directions
     settings["design"]["transects"] = n_transects
     settings["calibration"]["transects"] = n_transects // 4
-    network = networks.AuditedModel.read(networks.SHIPPED / "celeba-like.safetensors").network
+    network = networks.AuditedModel.read(
+        networks.SHIPPED_NETWORKS / "celeba-like.safetensors"
+    ).network
     path = write_onnx(
         network, stage.path("example.onnx"), 64
     )  # it learned from images of this size
@@ -582,7 +584,7 @@ def play_the_crowd(audit: Specification, images: np.ndarray, asked: list[str], p
     """Leave an export of simulated people where the study expects one."""
     codes = np.load(folder / f"{part.removesuffix('-crops')}_codes.npy")
     shown = facerender.visible_scores(load_generator("known-truth").parameters(as_codes(codes)))
-    seen = raters.on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
+    seen = raters.perceived_on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
     seen = seen.set_axis(hidden_names(images))
     seen = seen[~seen.index.duplicated()]
     answers = crowd.annotate(seen[asked], audit.people.raters, seed=seed, stage=f"21 {part}")
@@ -842,7 +844,7 @@ if study == EXAMPLE:
     meant = data.assign(error=wrong.astype(float))
     meant = by_cell(effects.all_matched_effects(meant, "error", axes, "unit", tolerance))
     hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
-    sentence = told(
+    sentence = question(
         "{inside} of {n} intervals hold the truth; with the meant level as the label {meant} hold it. On "
         "average an estimate is {off:.1f} points from the truth. Do more intervals miss than the one in "
         "twenty that chance allows?",
@@ -862,7 +864,7 @@ sentence
 # %% tags=["remove-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    sentence = told(
+    sentence = question(
         "The main effect of long hair, as a log odds ratio, is {main:z.1f}. It averages {women:z.1f} among women "
         "and {men:+z.1f} among men. Are these two different?",
         margin=abs(hair["male"]["estimate"] - hair["female"]["estimate"]),
@@ -888,7 +890,7 @@ if study == EXAMPLE:
     worn = index[female].assign(worn=(real["earrings"] > 0.5).astype(float))
     worn = worn.pivot_table("worn", "unit", "skin_colour_level")
     more = worn[1] - worn[0]
-    sentence = told(
+    sentence = question(
         "{dark:.0%} of the images that were meant to look dark-skinned and female wear earrings, and "
         "{light:.0%} of the light-skinned versions of the same faces. Jaws change by {wider:+.1f} standard "
         "deviations from female to male. Do earrings come along with skin?",

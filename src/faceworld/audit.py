@@ -212,7 +212,7 @@ def make_example_model(path: Path) -> Path:
     drawn = populations.sample("celeba-like", 2000, CLASSIFIER_SEED)
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
     labels, weights = drawn.frame["gender"].to_numpy(), path.with_suffix(".safetensors")
-    trained = networks.train(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
+    trained = networks.train_classifier(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
     return write_onnx(trained.network, path, CLASSIFIER_SIZE)
 
 

@@ -32,7 +32,7 @@ GREY = 0.7
 
 RULES = pd.read_csv(Path(__file__).with_suffix(".csv"), index_col="attribute")["rule"].to_dict()
 """Attribute → what it takes, in the order of `celeba_attributes`."""
-OWN = ("Long_Hair",)
+ADDED_ATTRIBUTES = ("Long_Hair",)
 """Attributes that CelebA lacks."""
 
 

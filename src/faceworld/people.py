@@ -41,8 +41,14 @@ GROUPS: tuple[str, ...] = tuple(f"{a} {g}" for a in ANCESTRIES for g in ("female
 ANCESTRY_DEPTH = 1.5
 """How far the faces of a group lie from the average of all, which is at a distance of 1 from each
 reference point: half as far again, so that the groups differ more than people within one do."""
-IDENTITY = tuple(p.name for p in PARAMETERS if p.group == "identity")
-STYLES = {"straight": 0.36, "wavy": 0.28, "curly": 0.16, "fringe": 0.12, "tied back": 0.08}
+IDENTITY_PARAMETERS = tuple(p.name for p in PARAMETERS if p.group == "identity")
+HAIR_STYLE_SHARES = {
+    "straight": 0.36,
+    "wavy": 0.28,
+    "curly": 0.16,
+    "fringe": 0.12,
+    "tied back": 0.08,
+}
 """Shares of hair styles, the same in all groups."""
 
 _REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
@@ -51,7 +57,7 @@ _HAIR_LENGTH = ((0.55, 0.15), (0.18, 0.08))  # mean and spread, women and men
 _SKIN = (0.42, 0.20)  # in all groups alike: ancestry is a matter of shape here
 
 
-class Design(NamedTuple):
+class RecogniserDesign(NamedTuple):
     """One audited recogniser: its loss, and the share of its identities that each group has."""
 
     loss: str
@@ -63,23 +69,23 @@ def _shares(african: float, east_asian: float, european: float) -> dict[str, flo
     return dict(zip(GROUPS, np.repeat((african, east_asian, european), 2) / 2, strict=True))
 
 
-CONTROL = "balanced"
+BALANCED = "balanced"
 """The recogniser that sees all groups equally often."""
 COMPOSITIONS: dict[str, dict[str, float]] = {
     "mostly african": _shares(0.94, 0.03, 0.03),
     "mostly east asian": _shares(0.03, 0.94, 0.03),
     "mostly european": _shares(0.03, 0.03, 0.94),
-    CONTROL: _shares(1 / 3, 1 / 3, 1 / 3),
+    BALANCED: _shares(1 / 3, 1 / 3, 1 / 3),
 }
 """Shares of the groups in a training set. Three know one ancestry group well and hardly the others,
 so that a group that is hard by itself can be told from one that was rarely seen; the last is the
 control. Sets of photographs are skewed less, but networks that large learn more from few.
 """
-RECOGNISERS: dict[str, Design] = {
-    "arcface-a": Design("arcface", COMPOSITIONS["mostly european"]),
-    "arcface-b": Design("arcface", COMPOSITIONS["mostly east asian"]),
-    "sphereface": Design("sphereface", COMPOSITIONS["mostly european"]),
-    CONTROL: Design("arcface", COMPOSITIONS[CONTROL]),
+RECOGNISERS: dict[str, RecogniserDesign] = {
+    "arcface-a": RecogniserDesign("arcface", COMPOSITIONS["mostly european"]),
+    "arcface-b": RecogniserDesign("arcface", COMPOSITIONS["mostly east asian"]),
+    "sphereface": RecogniserDesign("sphereface", COMPOSITIONS["mostly european"]),
+    BALANCED: RecogniserDesign("arcface", COMPOSITIONS[BALANCED]),
 }
 """The recognisers that are audited one by one. All `COMPOSITIONS` are trained several times for
 `recorded_trainings`.
@@ -147,34 +153,6 @@ def group_counts(shares: Mapping[str, float], n: int) -> dict[str, int]:
     return dict(zip(GROUPS, counts.tolist(), strict=True))
 
 
-def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
-    """Training sets of all recognisers from one pool.
-
-    The skewed sets have nobody in common; the control is drawn from all their people.
-
-    Args:
-        pool: columns identity and group; of each group as many identities as the skewed sets
-            have together, and no fewer than the control has.
-        n: identities of each set.
-        seed: other seeds draw other identities.
-
-    Returns:
-        Recogniser → rows of the pool, sorted int64.
-    """
-    identities = pool.drop_duplicates("identity")
-    *skewed, control = (group_counts(design.shares, n) for design in RECOGNISERS.values())
-    chosen = []
-    for group in GROUPS:
-        members = identities.loc[identities["group"] == group, "identity"].to_numpy()
-        draws = seeding.rng(seed, f"identity set: {group}")
-        order = members[draws.permutation(len(members))]
-        ends = np.cumsum([part[group] for part in skewed])
-        chosen.append([*np.split(order, ends)[:-1], draws.permutation(order)[: control[group]]])
-    sets = map(np.concatenate, zip(*chosen, strict=True))
-    rows = (np.flatnonzero(pool["identity"].isin(members)) for members in sets)
-    return dict(zip(RECOGNISERS, rows, strict=True))
-
-
 def identity_set(
     wanted: Mapping[str, int], images_each: int, *, seed: int
 ) -> tuple[Tensor, np.ndarray, np.ndarray]:
@@ -209,28 +187,30 @@ def identity_set(
 
 def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int) -> Tensor:
     """What stays with a person: parameters (n, P) with everything else at its default."""
-    named = ["gender", "skin", "length", "x", "y", *IDENTITY]
+    named = ["gender", "skin", "length", "x", "y", *IDENTITY_PARAMETERS]
     z = _draws(seeding.normals, named, "identities: people", items, seed)
     named = ["style", "hair_colour", "haemoglobin", "texture", "age", "makeup", "beard"]
     u = _draws(seeding.uniforms, named, "identities: looks", items, seed)
     point = ancestry_point(ancestry)
     skin = _SKIN[0] + _SKIN[1] * z["skin"]
     length = np.where(male, *(m + s * z["length"] for m, s in reversed(_HAIR_LENGTH)))
-    style = np.searchsorted(np.cumsum(list(STYLES.values()))[:-1], u["style"], side="right")
+    style = np.searchsorted(
+        np.cumsum(list(HAIR_STYLE_SHARES.values()))[:-1], u["style"], side="right"
+    )
     columns = {
         "gender": np.where(male, _GENDERS[1], _GENDERS[0]) + 0.08 * z["gender"],
         "ancestry_x": point[:, 0] + 0.15 * z["x"],
         "ancestry_y": point[:, 1] + 0.15 * z["y"],
         "skin_colour": skin,
         "hair_length": length,
-        "hair_style": np.array([HAIR_STYLES.index(name) for name in STYLES])[style],
+        "hair_style": np.array([HAIR_STYLES.index(name) for name in HAIR_STYLE_SHARES])[style],
         "hair_colour": u["hair_colour"] * (1 - 0.6 * skin.clip(0, 1)),
         "haemoglobin": u["haemoglobin"],
         "texture_seed": u["texture"],
         "age": 0.32 + 0.30 * u["age"],
         "makeup": ~male * 0.6 * u["makeup"],
         "facial_hair": (male & (u["beard"] < 0.3)) * (0.3 + 2 * u["beard"]),
-    } | {name: z[name].clip(-IDENTITY_LIMIT, IDENTITY_LIMIT) for name in IDENTITY}
+    } | {name: z[name].clip(-IDENTITY_LIMIT, IDENTITY_LIMIT) for name in IDENTITY_PARAMETERS}
     return _filled(defaults(len(items)), columns)
 
 
@@ -360,9 +340,9 @@ def neutral(parameters: Tensor) -> Tensor:
     return do(parameters, **NEUTRAL)
 
 
-RECORD = Path(__file__).with_suffix(".trainings.parquet")
+TRAININGS_RECORD = Path(__file__).with_suffix(".trainings.parquet")
 """What the networks of `benchmarks/training_runs.py` accept."""
-JUDGED = ["kind", "group", "seed_first", "seed_second", "match"]
+PAIR_COLUMNS = ["kind", "group", "seed_first", "seed_second", "match"]
 """Columns of the record that say what was judged; the others are networks."""
 
 
@@ -378,8 +358,8 @@ def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
         for one person); and booleans, rows as there, whose columns have the levels composition (of
         `COMPOSITIONS`) and training.
     """
-    table = pd.read_parquet(RECORD)
-    accepted = table.drop(columns=JUDGED)
+    table = pd.read_parquet(TRAININGS_RECORD)
+    accepted = table.drop(columns=PAIR_COLUMNS)
     names = [name.split(", ") for name in accepted]
     accepted.columns = pd.MultiIndex.from_tuples(names, names=["composition", "training"])
-    return table[JUDGED], accepted
+    return table[PAIR_COLUMNS], accepted

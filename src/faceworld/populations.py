@@ -47,7 +47,7 @@ UNIFORMS = "male dark skin age short long_men length style ancestry makeup facia
 UNIFORMS += " glasses hair_colour light_azimuth light_elevation light_power background_hue"
 UNIFORMS += " background_value clothing texture_seed haemoglobin"
 NORMALS = "gender skin age length makeup facial_hair smiling yaw pitch ancestry_x ancestry_y"
-IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
+IDENTITY_PARAMETERS = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
 ADULT = 0.28
 """Age from which facial hair, makeup and earrings occur."""
 
@@ -156,7 +156,7 @@ def _keyed_draws(name: str, n: int, seed: int) -> tuple[Draws, Draws, np.ndarray
     items, stage = range(n), f"population {name}"
     uniforms = seeding.uniforms(seed, f"{stage}: uniforms", items, len(UNIFORMS.split()))
     normals = seeding.normals(seed, f"{stage}: normals", items, len(NORMALS.split()))
-    identity = seeding.normals(seed, f"{stage}: identity", items, len(IDENTITY))
+    identity = seeding.normals(seed, f"{stage}: identity", items, len(IDENTITY_PARAMETERS))
     return (
         dict(zip(UNIFORMS.split(), uniforms.T, strict=True)),
         dict(zip(NORMALS.split(), normals.T, strict=True)),
@@ -196,7 +196,7 @@ def _draw(population: Population, u: Draws, z: Draws, identity: np.ndarray) -> D
         "clothing": u["clothing"],
         "texture_seed": u["texture_seed"],
         "haemoglobin": u["haemoglobin"],
-    } | dict(zip(IDENTITY, identity.T, strict=True))
+    } | dict(zip(IDENTITY_PARAMETERS, identity.T, strict=True))
 
 
 def _skin(population: Population, male: np.ndarray, u: Draws, z: Draws) -> np.ndarray:

@@ -22,17 +22,29 @@ from faceworld import crowd
 if TYPE_CHECKING:
     from torch import Tensor
 
-ASKED = ("gender", "skin_colour", "age", "hair_length", "facial_hair", "makeup", "smiling")
-LIKE = {"hair_colour": "skin_colour", "earrings": "facial_hair", "glasses": "facial_hair"}
+ANNOTATED_ATTRIBUTES = (
+    "gender",
+    "skin_colour",
+    "age",
+    "hair_length",
+    "facial_hair",
+    "makeup",
+    "smiling",
+)
+BORROWED_SCALES = {
+    "hair_colour": "skin_colour",
+    "earrings": "facial_hair",
+    "glasses": "facial_hair",
+}
 """Further questions, and the attribute whose scale and disagreement they borrow."""
 _SHAPE = [p.name for p in PARAMETERS if p.group == "identity" and not p.name.startswith("hair")]
 _ANCESTRY, _SCENE = "haemoglobin ancestry_x ancestry_y", "yaw pitch light_azimuth light_elevation"
-MEASURED = [*_SHAPE, *_ANCESTRY.split(), *_SCENE.split(), "light_power"]
+MEASURED_PARAMETERS = [*_SHAPE, *_ANCESTRY.split(), *_SCENE.split(), "light_power"]
 """What a landmark model and a measure of light and of ancestry give."""
 _UNDER_A_SCARF = ("earrings", "hair_colour")
 
 
-def shown(parameters: Tensor, name: str) -> pd.Series:
+def visible_parameter(parameters: Tensor, name: str) -> pd.Series:
     """A parameter of faces (n, P) as raters could see it: zero where a scarf covers it.
 
     Args:
@@ -47,7 +59,7 @@ def shown(parameters: Tensor, name: str) -> pd.Series:
     return (face[name] * (bare if name in _UNDER_A_SCARF else 1)).astype(float).rename(name)
 
 
-def on_crops(visible: pd.DataFrame) -> pd.DataFrame:
+def perceived_on_crops(visible: pd.DataFrame) -> pd.DataFrame:
     """What is perceived where a crop hides the hair; beards and makeup still move gender.
 
     Args:
@@ -73,13 +85,13 @@ def loose_hair(parameters: Tensor) -> np.ndarray:
     return ~np.isin(parameters[:, facerender.INDEX["hair_style"]].cpu().numpy(), hidden)
 
 
-def rated(
+def rate_faces(
     parameters: Tensor,
     raters: int,
     *,
     seed: int,
     stage: str,
-    seen_as: Callable[[pd.DataFrame], pd.DataFrame] = on_crops,
+    seen_as: Callable[[pd.DataFrame], pd.DataFrame] = perceived_on_crops,
 ) -> pd.DataFrame:
     """Mean scores of faces, of the questions in `ASKED` and in `LIKE`.
 
@@ -93,15 +105,15 @@ def rated(
     Returns:
         (n, attributes), each from zero to one.
     """
-    visible = seen_as(facerender.visible_scores(parameters)[[*ASKED]])
+    visible = seen_as(facerender.visible_scores(parameters)[[*ANNOTATED_ATTRIBUTES]])
     scores = crowd.mean_scores(_answers(visible, raters, seed, stage))
-    for name, like in LIKE.items():
-        looks = shown(parameters, name).to_frame(like)
+    for name, like in BORROWED_SCALES.items():
+        looks = visible_parameter(parameters, name).to_frame(like)
         scores[name] = crowd.mean_scores(_answers(looks, raters, seed, f"{stage} {name}"))[like]
     return scores.reset_index(drop=True)
 
 
-def rated_with_error(
+def rate_faces_with_error(
     parameters: Tensor, names: list[str], raters: int, *, seed: int, stage: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Mean scores of faces on crops, and how well the raters of one face know them.
@@ -116,13 +128,15 @@ def rated_with_error(
     Returns:
         Scores, (n, names), and their squared standard errors.
     """
-    visible = on_crops(facerender.visible_scores(parameters)[[*ASKED]])[names]
+    visible = perceived_on_crops(facerender.visible_scores(parameters)[[*ANNOTATED_ATTRIBUTES]])[
+        names
+    ]
     said = _answers(visible, raters, seed, stage).query("status == 'accepted'")
     error = said.groupby("image_id")[names].sem() ** 2 / np.square([n_levels(n) - 1 for n in names])
     return crowd.mean_scores(said)[names].reset_index(drop=True), error.reset_index(drop=True)
 
 
-def measured(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
+def measure_faces(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
     """Automatic measures of faces, with an error as large as faces differ.
 
     Args:
@@ -134,11 +148,11 @@ def measured(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -
     Returns:
         (n, `MEASURED`).
     """
-    columns = [facerender.INDEX[name] for name in MEASURED]
+    columns = [facerender.INDEX[name] for name in MEASURED_PARAMETERS]
     sampled = population[:, columns]
     exact = ((parameters[:, columns] - sampled.mean(0)) / sampled.std(0)).cpu().numpy()
     noise = seeding.normals(seed, f"instrument: measures {stage}", range(len(exact)), len(columns))
-    return pd.DataFrame(exact + noise, columns=MEASURED)
+    return pd.DataFrame(exact + noise, columns=MEASURED_PARAMETERS)
 
 
 def _answers(visible: pd.DataFrame, raters: int, seed: int, stage: str) -> pd.DataFrame:

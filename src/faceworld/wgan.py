@@ -30,11 +30,11 @@ from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_whole, resolve_device
 from faceworld.networks import training
 
-SHIPPED = Path(__file__).with_name("wgan.safetensors")
+TRAINED_WEIGHTS = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""
-BATCH = 16  # of more, the C library gives memory back after each layer
+GENERATOR_BATCH = 16  # of more, the C library gives memory back after each layer
 LATENT_DIM = 128
-SIZE = 64
+NATIVE_SIZE = 64
 GROWN = {4: 128, 8: 112, 16: 64, 32: 48, 64: 16}
 """The generator's channels at every size."""
 ENCODED = (3, 32, 64, 96)
@@ -68,11 +68,13 @@ class WGANGenerator:
 
     latent_dim = LATENT_DIM
 
-    def __init__(self, device: str = "cpu", size: int = SIZE, weights: Path = SHIPPED) -> None:
+    def __init__(
+        self, device: str = "cpu", size: int = NATIVE_SIZE, weights: Path = TRAINED_WEIGHTS
+    ) -> None:
         check_whole("size", size, 16)
         self.device, self.size = resolve_device(device), size
         with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
-            networks = nn.ModuleList([Generator(), Encoder()])
+            networks = nn.ModuleList([GeneratorNetwork(), EncoderNetwork()])
         stored, self.card = read_weights(weights, "generator")
         fill_network(networks, safetensors.torch.load(stored), weights, "generator")
         self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
@@ -90,7 +92,10 @@ class WGANGenerator:
         if scene:
             raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
-        parts = [self._generator(training.filled(z, BATCH)) for z in w.split(BATCH)]
+        parts = [
+            self._generator(training.fill_batch(z, GENERATOR_BATCH))
+            for z in w.split(GENERATOR_BATCH)
+        ]
         images = (torch.cat(parts)[: len(w)].clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
 
@@ -100,8 +105,11 @@ class WGANGenerator:
         Args:
             images: float (n, 3, height, width) in [0, 1].
         """
-        native = _resized(torch.as_tensor(images).to(self.device).float(), SIZE) * 2 - 1
-        parts = [self._encoder(training.filled(part, BATCH)) for part in native.split(BATCH)]
+        native = _resized(torch.as_tensor(images).to(self.device).float(), NATIVE_SIZE) * 2 - 1
+        parts = [
+            self._encoder(training.fill_batch(part, GENERATOR_BATCH))
+            for part in native.split(GENERATOR_BATCH)
+        ]
         return torch.cat(parts)[: len(native)]
 
 
@@ -148,14 +156,14 @@ class Grow(nn.Module):
         return torch.addcmul(shift, _rectified(self.enlarge(x)), 1 + scale)
 
 
-class Generator(nn.Module):
+class GeneratorNetwork(nn.Module):
     """Codes z (n, 128) → images (n, 3, 64, 64) in about [-1, 1]."""
 
     def __init__(self) -> None:
         super().__init__()
         self.first = linear(LATENT_DIM, GROWN[4] * 16)
         self.grow = nn.ModuleList(Grow(*pair) for pair in pairwise(GROWN.values()))
-        last, to_colours = GROWN[SIZE], partial(functional.conv2d, padding=1)
+        last, to_colours = GROWN[NATIVE_SIZE], partial(functional.conv2d, padding=1)
         self.colour = Scaled(to_colours, (3, last, 3, 3), last * 9, 3, gain=1.0)
         self.to(memory_format=torch.channels_last)
 
@@ -166,7 +174,7 @@ class Generator(nn.Module):
         return self.colour(x)
 
 
-class Encoder(nn.Module):
+class EncoderNetwork(nn.Module):
     """Images (n, 3, 64, 64) in [-1, 1] → codes z (n, 128)."""
 
     def __init__(self) -> None:

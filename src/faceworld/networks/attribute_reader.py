@@ -28,19 +28,19 @@ from faceworld.interventions import do
 from faceworld.networks.architectures import box_mean, halving
 from faceworld.networks.training import Loss, Recipe, Settings, Trained, one_cycle
 
-ALMOST = 0.1
+READ_TOLERANCE = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""
 
 SCENES = "celeba-like"
 """Population whose poses, light, backgrounds, identities and ancestry the faces have."""
 
-JUDGED: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
+RATED_ATTRIBUTES: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
 """What raters judge and a reader can see; renders without artefacts have one fakeness only."""
-WORN = ("earrings", "glasses")
-READ: tuple[str, ...] = (*JUDGED, "hair_colour", *WORN)
+WORN_ATTRIBUTES = ("earrings", "glasses")
+READ_ATTRIBUTES: tuple[str, ...] = (*RATED_ATTRIBUTES, "hair_colour", *WORN_ATTRIBUTES)
 """What a reader reads, all in [0, 1]."""
 
-STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
+VISIBLE_HAIR_STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
 """Hair styles whose length is seen."""
 
 
@@ -66,11 +66,11 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
         True
     """
     parameters = populations.sample(SCENES, n, seed).parameters
-    drawn = (*READ, "hair_style")
+    drawn = (*READ_ATTRIBUTES, "hair_style")
     u = seeding.uniforms(seed, "decorrelated faces", range(n), len(drawn)).T
     columns = dict(zip(drawn, u, strict=True))
-    columns |= {name: columns[name] < 0.5 for name in WORN}
-    styles = np.array([HAIR_STYLES.index(style) for style in STYLES])
+    columns |= {name: columns[name] < 0.5 for name in WORN_ATTRIBUTES}
+    styles = np.array([HAIR_STYLES.index(style) for style in VISIBLE_HAIR_STYLES])
     columns["hair_style"] = styles[(columns["hair_style"] * len(styles)).astype(int)]
     return do(parameters, **columns)
 
@@ -129,7 +129,7 @@ class ReadingTask(Recipe):
 
     def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         scores = network(images)
-        accuracy = ((scores - labels).abs() < ALMOST).float().mean()
+        accuracy = ((scores - labels).abs() < READ_TOLERANCE).float().mean()
         return (((scores - labels) / self.spread.to(scores.device)) ** 2).mean(), accuracy
 
 

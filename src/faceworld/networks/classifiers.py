@@ -62,7 +62,7 @@ class AuditedModel(Trained):
         return {"held_out_loss": float(loss), "held_out_accuracy": float(right)}
 
 
-def train(
+def train_classifier(
     images: np.ndarray, labels: np.ndarray, path: Path, *, architecture: str = "small", **how: Any
 ) -> AuditedModel:
     """Train one classifier, finish a training that was interrupted, or read a finished one.
@@ -105,7 +105,7 @@ def train(
     return AuditedModel.make(data, path, RECIPES[architecture], more, **how)
 
 
-def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
+def train_classifiers(jobs: Sequence[dict]) -> list[AuditedModel]:
     """Train several classifiers: side by side on a processor, in turn on a GPU.
 
     Args:
@@ -119,7 +119,7 @@ def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
         >>> networks.train_all([])
         []
     """
-    return shared.fit_all(train, jobs)
+    return shared.fit_all(train_classifier, jobs)
 
 
 def predict(model: AuditedModel, images: np.ndarray) -> np.ndarray:

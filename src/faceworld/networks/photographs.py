@@ -76,7 +76,7 @@ SETS = {"celeba": _celeba, "fairface": _fairface}
 # --- images
 
 
-def readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def keep_readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows of training and validation with the SHA-256 of their files, and those without an image.
 
     The second table has the columns reason and image.
@@ -96,11 +96,13 @@ def readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFr
     for split, (label, gender) in [(s, g) for s in SPLITS for g in enumerate(GENDERS)]:
         if (split, label) not in counts:
             words = f"{folder}: no image of people perceived as {gender} for {split}"
-            raise ValueError("; ".join([words + ", at least one was expected", *summary(lost)]))
+            raise ValueError(
+                "; ".join([words + ", at least one was expected", *describe_left_out(lost)])
+            )
     return table, lost
 
 
-def summary(lost: pd.DataFrame) -> list[str]:
+def describe_left_out(lost: pd.DataFrame) -> list[str]:
     """What was left out, in words: a sentence without a full stop for each reason."""
     found = lost.groupby("reason")["image"].agg(["size", "first"])
     return [
@@ -125,7 +127,7 @@ def _examined(files: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
+def decode_images(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
     """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`.
 
     Pictures are turned and cut as those of audits are, see `faceaudit.utils.pictures`.
@@ -178,7 +180,7 @@ class PhotographModel(classifiers.AuditedModel):
     settings = PhotographTraining
 
 
-def train(
+def train_on_photographs(
     table: pd.DataFrame,
     folder: Path,
     path: Path,
@@ -210,7 +212,7 @@ def train(
     """
     parts = [table[table["split"] == split] for split in SPLITS]
     places = [path.with_name(f"{path.stem}.{split}.npy") for split in SPLITS]
-    images = [decoded(p, folder, size, place) for p, place in zip(parts, places, strict=True)]
+    images = [decode_images(p, folder, size, place) for p, place in zip(parts, places, strict=True)]
     shown, unseen = ((i, p["label"].to_numpy()) for i, p in zip(images, parts, strict=True))
     recipe, more = vars(RECIPES[architecture]), {"architecture": architecture}
     task = PhotographTask(**recipe)
@@ -260,10 +262,10 @@ def main(arguments: list[str]) -> None:
     how |= {"size": sizes.image_size, "device": asked.device}
     with alone(folder / ".lock", print):
         table, card = photographs.SETS[asked.set](asked.data)
-        table, lost = photographs.readable(table, asked.data)
+        table, lost = photographs.keep_readable(table, asked.data)
         card["left_out"] = lost["reason"].value_counts().to_dict()
-        print(f"{len(table):,} images", *photographs.summary(lost), sep="\n", flush=True)
-        model, _ = photographs.train(table, asked.data, path, card, **how)
+        print(f"{len(table):,} images", *photographs.describe_left_out(lost), sep="\n", flush=True)
+        model, _ = photographs.train_on_photographs(table, asked.data, path, card, **how)
         onnx = write_onnx(model.network, path.with_suffix(".onnx"), sizes.image_size)
     inside = f"input: {{size: {sizes.image_size}}}, output: {{activation: sigmoid}}"
     print(f"Errors in validation, with Wilson's intervals: {path.with_suffix('.csv')}")

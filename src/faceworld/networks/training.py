@@ -34,9 +34,9 @@ from helpers.artifacts import manifests
 from helpers.artifacts.code import made_by
 from helpers.parallel import processes, share_of_cores
 
-SHIPPED = Path(__file__).with_name("shipped")
+SHIPPED_NETWORKS = Path(__file__).with_name("shipped")
 """The networks that the book's text speaks of, trained by the laptop's recipes."""
-BATCH = 32  # asked at a time: of 64 pictures the C library gives memory back after each layer
+CPU_BATCH = 32  # asked at a time: of 64 pictures the C library gives memory back after each layer
 GPU_BATCH = 1024
 KEEP_EVERY = 300  # seconds between two checkpoints within an epoch, where there are any
 FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
@@ -123,7 +123,7 @@ class Recipe:
     ) -> Variation:
         """How the images of these rows are shown, by draws for the batch or, if `long`, by row."""
         if not self.long:
-            return vary(len(rows), size, generator, self.recolour)
+            return draw_variation(len(rows), size, generator, self.recolour)
         u = seeding.uniforms(*key, rows, 8)
         reach = size // 20
         moved = np.floor(u[:, :2] * (2 * reach + 1)).astype(np.int64) - reach
@@ -185,9 +185,11 @@ class Trained:
         check_images(images)
         network, device = self.network.eval(), self.device
         # No images still go through once, which gives none of the right width.
-        each = BATCH if device.type == "cpu" else GPU_BATCH
+        each = CPU_BATCH if device.type == "cpu" else GPU_BATCH
         starts = range(0, max(len(images), 1), each)
-        parts = (torch.tensor(filled(images[k : k + each], each), device=device) for k in starts)
+        parts = (
+            torch.tensor(fill_batch(images[k : k + each], each), device=device) for k in starts
+        )
         return torch.cat([network(part.float() / 255).cpu() for part in parts])[: len(images)]
 
     @classmethod
@@ -253,7 +255,7 @@ class Trained:
         if len(labels) != len(images):
             raise ValueError(f"{len(labels)} labels of {len(images)} images")
         more |= {"epochs": epochs, "seed": seed, "size": images.shape[-1], "images": len(images)}
-        if not anew and (shipped := SHIPPED / path.name).is_file():
+        if not anew and (shipped := SHIPPED_NETWORKS / path.name).is_file():
             ours = cls.read(shipped, device)
             ships = ours if more.items() <= asdict(ours.training).items() else None
         with suppress(ValueError):  # missing, or damaged
@@ -319,7 +321,7 @@ def _hash(card: Card) -> str:
 
 def ship(path: Path) -> None:
     """Take a network that was trained here for the one that ships."""
-    copy(path, SHIPPED / path.name, shipped=True)
+    copy(path, SHIPPED_NETWORKS / path.name, shipped=True)
 
 
 def fit_all(train: Callable[..., Done], jobs: Sequence[dict]) -> list[Done]:
@@ -398,7 +400,9 @@ def train_epoch(
     return {"epoch": epoch + 1, "loss": loss, "accuracy": accuracy}
 
 
-def vary(count: int, size: int, generator: np.random.Generator, recolour: bool = True) -> Variation:
+def draw_variation(
+    count: int, size: int, generator: np.random.Generator, recolour: bool = True
+) -> Variation:
     """Random variation of so many images; without `recolour` colours stay, see `augment`."""
     reach = size // 20
     moved = generator.integers(-reach, reach + 1, (2, count, 1))
@@ -438,6 +442,6 @@ def augment(images: Tensor, variation: Variation) -> Tensor:
     return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
 
 
-def filled(part: Any, size: int) -> Any:
+def fill_batch(part: Any, size: int) -> Any:
     """A batch, filled up with its last item: networks round few items otherwise than many."""
     return part[np.minimum(np.arange(size), len(part) - 1)] if len(part) else part

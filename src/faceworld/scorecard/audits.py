@@ -48,7 +48,7 @@ columns estimate, low, high and p of every audit, with audits as the index.
 # --- drawing audits
 
 
-def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> np.ndarray:
+def draw_audits(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> np.ndarray:
     """Audits drawn from a pool of faces, with replacement; the same faces for every model.
 
     Args:
@@ -65,36 +65,7 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
     return errors[np.array(chosen)]
 
 
-def null_audits(
-    n_transects: int, shape: Sequence[int], repetitions: int, *, rate: float, icc: float, seed: int
-) -> np.ndarray:
-    """Audits of a model that errs at one rate in every cell.
-
-    The beta-binomial model of `faceworld.networks.classifiers.null_control`, with errors drawn anew
-    in every audit: a fixed pool of random errors would have small effects of its own, and the truth
-    is none.
-
-    Args:
-        n_transects: transects of an audit.
-        shape: levels of the axes, for example (2, 2, 2).
-        repetitions: number of audits; audit k depends on the seed and k alone.
-        rate: error rate, between 0 and 1.
-        icc: intraclass correlation of the errors of one transect, between 0 and 1.
-        seed: of the draws.
-
-    Returns:
-        float64 (repetitions, n_transects, *shape).
-    """
-    audits = np.empty((repetitions, n_transects, *shape))
-    concentration = (1 - icc) / icc
-    for k, audit in enumerate(audits):
-        random = seeding.rng(seed, "scorecard: null", k)
-        own = random.beta(rate * concentration, (1 - rate) * concentration, n_transects)
-        audit[:] = random.random(audit.shape) < own.reshape(-1, *[1] * len(shape))
-    return audits
-
-
-def record(table: str) -> Path:
+def study_table_path(table: str) -> Path:
     """The file of a table of the coverage study, which `benchmarks/coverage_study.py` leaves."""
     return Path(__file__).with_suffix(f".{table}.csv")
 
@@ -109,7 +80,7 @@ def coverage_study(table: str, profile: str) -> pd.DataFrame:
     Returns:
         The table as `benchmarks/coverage_study.py` describes it.
     """
-    rows = pd.read_csv(record(table))
+    rows = pd.read_csv(study_table_path(table))
     made = "smoke" if profile == "smoke" else "laptop"
     return rows[rows["profile"] == made].drop(columns="profile").reset_index(drop=True)
 
@@ -153,7 +124,7 @@ def ideal_audits(
         faces as the pool has, drawn from it anew for every audit. That is what an audit is held
         against whose truth is itself known from so many faces.
     """
-    table = matched_audits(draw(errors, n_transects, repetitions, seed), attributes)
+    table = matched_audits(draw_audits(errors, n_transects, repetitions, seed), attributes)
     n = len(errors)
     draws = seeding.rngs(seed, "repeated audits/truth", range(repetitions))
     counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for rng in draws])
@@ -474,7 +445,7 @@ def observational_audits(
 # --- scores over audits
 
 
-def name_cells(table: pd.DataFrame) -> pd.DataFrame:
+def name_cells_with_attribute(table: pd.DataFrame) -> pd.DataFrame:
     """Name cells as `faceworld.scorecard.truth.name_cells`, with the attribute that changes before.
 
     Args:
@@ -488,7 +459,7 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
     return named.assign(cell=attribute + ": " + named["cell"])
 
 
-def score(table: pd.DataFrame) -> pd.DataFrame:
+def score_estimators(table: pd.DataFrame) -> pd.DataFrame:
     """Bias, RMSE and coverage of every model and estimator, with 95 % Monte-Carlo intervals.
 
     - bias: root mean square over cells of the mean error, free of the audits' noise: the squares
@@ -594,7 +565,7 @@ def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis(["model", "estimator"])
 
 
-def departures(
+def differences_from_reference(
     versions: np.ndarray, reference: np.ndarray, attributes: Sequence[str]
 ) -> pd.DataFrame:
     """Typical difference between the effects in versions of an experiment and in a reference.

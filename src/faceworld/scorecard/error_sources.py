@@ -12,7 +12,6 @@ is due to them is the effect as found minus the effect after that. Images are in
 `faceaudit.latents.transects.index` of a 2×2×2 grid.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,10 +28,10 @@ from faceaudit.effects.resampling import resampled_sums
 from faceaudit.effects.verdicts import Z
 from faceworld.interventions import do
 from faceworld.rendering import render_to_store
-from faceworld.scorecard.truth import Score, as_grid, changes
+from faceworld.scorecard.truth import Score, as_grid, parameter_effects
 
 MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
-GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+PARAMETER_GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 """Group → its parameters; every parameter of the renderer is in one."""
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`facerender.dress`).
@@ -41,7 +40,7 @@ _UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`faceren
 # --- arms
 
 
-def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     """Estimates beside the true effects, and whether their intervals hold them.
 
     An estimate without an interval contains everything: it cannot be wrong.
@@ -63,7 +62,7 @@ def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     return table.assign(contained=~outside)
 
 
-def coverage(ladder: pd.DataFrame) -> pd.Series:
+def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
     """How often intervals hold the truth, and how often they should.
 
     The truth is estimated too, so that even honest intervals hold its estimate less often than
@@ -122,58 +121,6 @@ def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFram
     return table.assign(missed=wide["contained"][arms[-1]].eq(False))
 
 
-def step_errors(
-    frames: Mapping[str, pd.DataFrame], outcome: str, attributes: Sequence[str], face: str
-) -> pd.DataFrame:
-    """What every arm adds to the estimate of the arm before it, with its standard error.
-
-    Sampled faces are the units, and a face that two arms share is one unit: what it does to both
-    estimates cancels in their difference. Its influence on an arm's mean difference over n pairs
-    is (its own difference − the mean) / n, and zero where it has no pair.
-
-    Args:
-        frames: arm → its images, in the order of the steps; columns `outcome`, `face` and per
-            attribute `<attribute>_level` (0, 1); at most one image of a face at the same levels.
-        outcome: column of errors.
-        attributes: those that the transects manipulate.
-        face: column that names the sampled face, alike in all arms.
-
-    Returns:
-        A row per arm and cell: arm, attribute, the levels held, change (of the first arm, its
-        estimate) and se.
-
-    Raises:
-        ValueError: two images of a face at the same levels.
-    """
-    levels = [f"{name}_level" for name in attributes]
-    every = pd.unique(np.concatenate([frame[face] for frame in frames.values()]))
-    places = pd.MultiIndex.from_product([every, *[(0, 1)] * len(levels)])
-    cells = [
-        {"attribute": name, **dict(zip((a for a in attributes if a != name), held, strict=True))}
-        for name in attributes
-        for held in itertools.product((0, 1), repeat=len(attributes) - 1)
-    ]
-    before, tables = (0.0, 0.0), []
-    for arm, frame in frames.items():
-        errors = frame.set_index([face, *levels])[outcome].reindex(places).to_numpy(dtype=float)
-        mean, influence = _influences(errors.reshape(len(every), *[2] * len(levels)))
-        se = np.sqrt(((influence - before[1]) ** 2).sum(axis=0))
-        tables.append(pd.DataFrame(cells).assign(arm=arm, change=mean - before[0], se=se))
-        before = mean, influence
-    table = pd.concat(tables, ignore_index=True)[["arm", "attribute", *attributes, "change", "se"]]
-    return table.astype(dict.fromkeys(attributes, "Int64"))
-
-
-def _influences(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean differences (cells,) of errors (faces, 2, …, 2), and the faces' influence on them."""
-    difference = _cell_differences(errors)
-    n = (~np.isnan(difference)).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.nansum(difference, axis=0) / np.where(n, n, np.nan)
-        scale = np.sqrt(n / (n - 1)) / n
-    return mean, np.nan_to_num(difference - mean) * scale
-
-
 def _cell_differences(values: np.ndarray) -> np.ndarray:
     """High minus low of every axis of (n, 2, …, 2) in every cell of the others, (n, cells)."""
     pairs = [np.diff(values, axis=axis).reshape(len(values), -1) for axis in range(1, values.ndim)]
@@ -183,7 +130,7 @@ def _cell_differences(values: np.ndarray) -> np.ndarray:
 # --- company
 
 
-def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
+def parameter_changes(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     """Mean change of every parameter along every axis, in SD of a population.
 
     The hair style is left out, as its values have no order.
@@ -198,9 +145,9 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     """
     spread = facerender.to_frame(population).astype(float).std()
     values = facerender.to_frame(parameters).astype(float) / spread
-    group_of = {name: group for group, names in GROUPS.items() for name in names}
+    group_of = {name: group for group, names in PARAMETER_GROUPS.items() for name in names}
     tables = [
-        changes(values[name]).assign(parameter=name, group=group_of[name])
+        parameter_effects(values[name]).assign(parameter=name, group=group_of[name])
         for name in values.columns.drop(_UNORDERED)
     ]
     table = pd.concat(tables, ignore_index=True).query("scope == 'average'")
@@ -210,7 +157,7 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     return table[columns].reset_index(drop=True)
 
 
-def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
+def hold_parameters(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
     """Give every image its base face's values of some parameters, and leave all others.
 
     Args:
@@ -272,7 +219,7 @@ def answers_to(
     return answers
 
 
-def sizes(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
+def typical_size(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
     """How large the parts of all effects are together: root mean square over cells, with interval.
 
     Squares of noisy numbers are too large on average; the squared standard errors are taken off.
@@ -298,7 +245,7 @@ def sizes(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
     return dict(zip(("size", "low", "high"), roots.tolist(), strict=True))
 
 
-def approach(
+def change_of_distance(
     before: ArrayLike, after: ArrayLike, true: ArrayLike, seed: int, n_boot: int = 1000
 ) -> dict[str, float]:
     """By how much the effects of one version lie nearer to the truth than those of another.

@@ -23,27 +23,7 @@ from faceworld.known_truth import AGE_GATES, LATENTS, KnownTruthGenerator, age_g
 # --- one vector
 
 
-def step_of_one(
-    generator: KnownTruthGenerator, direction: np.ndarray, name: str, sign: int
-) -> np.ndarray:
-    """The direction (512,), as long as it takes to move one attribute's coordinate by ±1 SD.
-
-    Args:
-        generator: the world.
-        direction: (512,), of any length.
-        name: the renderer's parameter that the direction is about.
-        sign: 1 to raise it, -1 to lower it.
-
-    Raises:
-        ValueError: a direction that does not move the attribute the way it should.
-    """
-    own = float(leakage(generator, direction[None], [name]).loc[0, name])
-    if own * sign <= 1e-6:
-        raise ValueError(f"the direction moves {name} by {own:.3g} per unit, not towards {sign:+d}")
-    return direction / abs(own)
-
-
-def moved(w: Tensor, step: np.ndarray) -> Tensor:
+def take_step(w: Tensor, step: np.ndarray) -> Tensor:
     """Codes (n, 512) after a step (512,)."""
     return w + torch.as_tensor(step, dtype=w.dtype, device=w.device)
 
@@ -55,7 +35,7 @@ def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: s
     the effect of age is the total one.
     """
     start = generator.parameters(w)
-    dose = generator.parameters(moved(w, step))[:, INDEX[name]]
+    dose = generator.parameters(take_step(w, step))[:, INDEX[name]]
     changed = do(start, **{name: dose})
     for gated in AGE_GATES if name == "age" else ():
         ages = (age.cpu().numpy() for age in (start[:, INDEX[name]], dose))
@@ -140,7 +120,7 @@ class KnownTruth:
         return brought
 
     def _moved(self, steps: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-        ends = {name: moved(self.audit, step) for name, step in steps.items()}
+        ends = {name: take_step(self.audit, step) for name, step in steps.items()}
         return {name: self.generator.parameters(codes) for name, codes in ends.items()}
 
     def _changes(self, codes: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
@@ -152,7 +132,7 @@ class KnownTruth:
 # --- held against the truth
 
 
-def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+def compare_sensitivities(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     """Score sensitivities with the truth, the error, and whether the interval holds the truth.
 
     Args:

@@ -138,7 +138,7 @@ def as_grid(values: ArrayLike) -> np.ndarray:
     return values.reshape(-1, 2, 2, 2, *values.shape[1:])
 
 
-def changes(values: ArrayLike) -> pd.DataFrame:
+def parameter_effects(values: ArrayLike) -> pd.DataFrame:
     """Mean change of a value along each axis, in every cell and averaged.
 
     Args:
@@ -151,7 +151,7 @@ def changes(values: ArrayLike) -> pd.DataFrame:
     return name_cells(effects(as_grid(np.ravel(values)), AXES))
 
 
-def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
+def stack_effects(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     """Tables of effects as one, with their keys as columns and their cells named.
 
     Args:

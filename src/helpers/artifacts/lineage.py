@@ -28,6 +28,7 @@ from types import SimpleNamespace
 
 import yaml
 
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import State, file_hash, hash_of_hashes, state
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -66,7 +67,13 @@ def source_of(stage: str) -> Path:
     module = STUDIES.get(stage, "").replace(".", "/")
     path = PACKAGE / f"{module}.py" if module else notebooks().get(stage)
     if path is None:
-        raise ValueError(f"no stage {stage} in {NOTEBOOKS}; there are {', '.join(stages())}")
+        known = ", ".join(stages())
+        raise InputError(
+            f"no stage {stage} in {NOTEBOOKS}; there are {known}",
+            field="stage",
+            found=stage,
+            expected=known,
+        )
     return path
 
 
@@ -125,7 +132,7 @@ def handed_on(package: Path) -> dict[str, str]:
 def sources(stage: str, drawing: bool = True) -> dict[str, str]:
     """SHA-256 of every file of code (and of data beside it) that a stage is made from.
 
-    Of a stub counts where the names lead that the stage takes through it.
+    A stub counts by the names that the stage takes through it, and by what these stand for.
 
     Args:
         stage: or a page without a number.
@@ -175,7 +182,7 @@ def _only_draws(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a file of Python says on other files.
+    """What a file of Python imports, uses and loads.
 
     Attributes:
         imported: full names that its import statements name.
@@ -285,8 +292,8 @@ class _Reader:
                 for full in file.bound[first]:
                     self.follow(".".join([full, *attributes]), used=True)
         modules = [path for path in self.reached if not self.source(path).only_hands_on]
-        taken = {stub: dict(sorted(names.items())) for stub, names in self.handed_on.items()}
-        return Dependencies(sorted(modules), taken)
+        exports = {stub: dict(sorted(names.items())) for stub, names in self.handed_on.items()}
+        return Dependencies(sorted(modules), exports)
 
     def source(self, path: Path) -> _Source:
         if path not in self.read_files:
@@ -342,7 +349,7 @@ class _Reader:
             self.reach_all(module)
 
     def reach_all(self, module: str) -> None:
-        """Reach all that a package has; of a module there is no more than the module."""
+        """Reach all modules and names of a package; of a module, nothing more than itself."""
         if self.files[module].name == "__init__.py":
             inside = [name for name in self.files if name.startswith(f"{module}.")]
             for name in [*inside, *(f"{module}.{name}" for name in self.names(module))]:
@@ -351,24 +358,45 @@ class _Reader:
 
 def _files() -> dict[str, Path]:
     """Full name → the file of a package or module of ours."""
-    paths = (
-        (path, path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")
-    )
-    return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths}
+    files = {}
+    for path in SOURCE.rglob("*.py"):
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        files[module.removesuffix(".__init__")] = path
+    return files
 
 
 def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
-    """Sizes of a run by their names; a ValueError says what is wrong with the file."""
+    """Read a profile: the sizes of a run by their names.
+
+    Args:
+        name: of the profile.
+        folder: of the profiles' files.
+
+    Raises:
+        InputError: no such profile, or names or kinds of values that are not those of laptop.yml.
+    """
     path = folder / f"{name}.yml"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yml")))
-        raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {known}")
-    values, model = _yaml(path, state(path)), _yaml(PROFILES / "laptop.yml", ())
-    for field in {**model, **values}:
-        found, kind = values.get(field), type(model.get(field))
-        if type(found) is not kind or (kind is int and found < 1):
-            wanted = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
-            raise ValueError(f"{path}: {field} is {found!r}, {wanted} was expected")
+        raise InputError(
+            f"unknown profile {name!r}: no file {path}; there are: {known}",
+            field="profile",
+            found=name,
+            expected=known,
+        )
+    values = _yaml(path, state(path))
+    laptop = _yaml(PROFILES / "laptop.yml", ())
+    for field in {**laptop, **values}:
+        value = values.get(field)
+        kind = type(laptop.get(field))
+        if type(value) is not kind or (kind is int and value < 1):
+            expected = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
+            raise InputError(
+                f"{path}: {field} is {value!r}, {expected} was expected",
+                field=field,
+                found=value,
+                expected=expected,
+            )
     return SimpleNamespace(**values)
 
 
@@ -377,4 +405,10 @@ def _yaml(path: Path, _: State) -> dict:
     try:
         return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no YAML of names: {' '.join(str(error).split())}") from None
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{path} is no YAML of names: {reason}",
+            field=str(path),
+            found=reason,
+            expected="YAML of names",
+        ) from None

@@ -36,7 +36,7 @@ def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
 
 def test_changes_are_mean_differences_within_transects():
     values = np.random.default_rng(1).random(len(PLACES))
-    row = one_cell(truth.changes(values), "gender", skin_colour=1, hair_length=0)
+    row = one_cell(truth.parameter_effects(values), "gender", skin_colour=1, hair_length=0)
     cell = PLACES.assign(value=values).query("skin_colour_level == 1 and hair_length_level == 0")
     wide = cell.pivot_table("value", "transect", "gender_level")
     difference = wide[1] - wide[0]
