@@ -693,7 +693,7 @@ OWN = {"Young": "age", "Heavy_Makeup": "makeup", "No_Beard": "facial_hair"}
 OWN |= {"Pale_Skin": "skin_colour", "Long_Hair": "hair_length"}
 
 # %% tags=["hide-cell"]
-here = known_truth.audit
+here = known_truth.audit_codes
 ends = [here, *(flips.take_step(here, steps[name]) for name in OWN)]
 faces = torch.cat([world.parameters(codes) for codes in ends])
 shown = render_to_store(faces, image_size, stage.path("compared.npy"), device=device)

@@ -1,8 +1,8 @@
-"""What is said of faces whose truth is known, while an instrument is calibrated on them.
+"""Ratings and measures of faces whose truth is known, to calibrate an instrument on them.
 
-Simulated raters answer the papers' questions and a few more, and automatic measures tell what
-raters are not asked. A study of a real generator puts the same questions to people, and takes the
-measures from a landmark model and a measure of light.
+Simulated raters answer the papers' questions and a few more. Automatic measures give the parameters
+that raters are not asked about. A study of a real generator puts the same questions to people, and
+takes the measures from a landmark model and a measure of light.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ BORROWED_SCALES = {
 }
 """Further questions, and the attribute whose scale and disagreement they borrow."""
 _SHAPE = [p.name for p in PARAMETERS if p.group == "identity" and not p.name.startswith("hair")]
-_ANCESTRY, _SCENE = "haemoglobin ancestry_x ancestry_y", "yaw pitch light_azimuth light_elevation"
-MEASURED_PARAMETERS = [*_SHAPE, *_ANCESTRY.split(), *_SCENE.split(), "light_power"]
-"""What a landmark model and a measure of light and of ancestry give."""
+_ANCESTRY = ["haemoglobin", "ancestry_x", "ancestry_y"]
+_SCENE = ["yaw", "pitch", "light_azimuth", "light_elevation", "light_power"]
+MEASURED_PARAMETERS = _SHAPE + _ANCESTRY + _SCENE
+"""Parameters that a landmark model, a measure of light and one of ancestry give."""
 _UNDER_A_SCARF = ("earrings", "hair_colour")
 
 
@@ -55,12 +56,14 @@ def visible_parameter(parameters: Tensor, name: str) -> pd.Series:
         (n,) in the parameter's unit.
     """
     face = facerender.to_frame(parameters)
-    bare = face["hair_style"] != facerender.HAIR_STYLES.index("covered")
-    return (face[name] * (bare if name in _UNDER_A_SCARF else 1)).astype(float).rename(name)
+    values = face[name]
+    if name in _UNDER_A_SCARF:
+        values = values * (face["hair_style"] != facerender.HAIR_STYLES.index("covered"))
+    return values.astype(float).rename(name)
 
 
 def perceived_on_crops(visible: pd.DataFrame) -> pd.DataFrame:
-    """What is perceived where a crop hides the hair; beards and makeup still move gender.
+    """Scores as perceived on crops that hide the hair; beards and makeup still move gender.
 
     Args:
         visible: scores as `facerender.visible_scores` gives them.
@@ -73,7 +76,7 @@ def perceived_on_crops(visible: pd.DataFrame) -> pd.DataFrame:
 
 
 def loose_hair(parameters: Tensor) -> np.ndarray:
-    """Whose hair shows its length, since it is neither tied nor covered; raters can tell.
+    """Which faces have hair whose length shows, since it is neither tied nor covered.
 
     Args:
         parameters: faces, (n, P).
@@ -93,34 +96,35 @@ def rate_faces(
     stage: str,
     seen_as: Callable[[pd.DataFrame], pd.DataFrame] = perceived_on_crops,
 ) -> pd.DataFrame:
-    """Mean scores of faces, of the questions in `ASKED` and in `LIKE`.
+    """Mean scores of faces in `ANNOTATED_ATTRIBUTES` and `BORROWED_SCALES`.
 
     Args:
         parameters: faces, (n, P).
         raters: of every face.
         seed: of the run.
         stage: another stage gets other answers.
-        seen_as: what raters perceive of the visible scores; `crowd.perceived` for full pictures.
+        seen_as: visible scores → scores as perceived; `crowd.perceived` for full pictures.
 
     Returns:
         (n, attributes), each from zero to one.
     """
-    visible = seen_as(facerender.visible_scores(parameters)[[*ANNOTATED_ATTRIBUTES]])
+    visible = seen_as(facerender.visible_scores(parameters)[list(ANNOTATED_ATTRIBUTES)])
     scores = crowd.mean_scores(_answers(visible, raters, seed, stage))
-    for name, like in BORROWED_SCALES.items():
-        looks = visible_parameter(parameters, name).to_frame(like)
-        scores[name] = crowd.mean_scores(_answers(looks, raters, seed, f"{stage} {name}"))[like]
+    for name, scale in BORROWED_SCALES.items():
+        visible = visible_parameter(parameters, name).to_frame(scale)
+        answers = _answers(visible, raters, seed, f"{stage} {name}")
+        scores[name] = crowd.mean_scores(answers)[scale]
     return scores.reset_index(drop=True)
 
 
 def rate_faces_with_error(
     parameters: Tensor, names: list[str], raters: int, *, seed: int, stage: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mean scores of faces on crops, and how well the raters of one face know them.
+    """Mean scores of faces on crops, with their standard errors from the raters' spread.
 
     Args:
         parameters: faces, (n, P).
-        names: of `ASKED`.
+        names: of `ANNOTATED_ATTRIBUTES`.
         raters: of every face.
         seed: of the run.
         stage: another stage gets other answers.
@@ -128,12 +132,12 @@ def rate_faces_with_error(
     Returns:
         Scores, (n, names), and their squared standard errors.
     """
-    visible = perceived_on_crops(facerender.visible_scores(parameters)[[*ANNOTATED_ATTRIBUTES]])[
-        names
-    ]
-    said = _answers(visible, raters, seed, stage).query("status == 'accepted'")
-    error = said.groupby("image_id")[names].sem() ** 2 / np.square([n_levels(n) - 1 for n in names])
-    return crowd.mean_scores(said)[names].reset_index(drop=True), error.reset_index(drop=True)
+    visible = facerender.visible_scores(parameters)[list(ANNOTATED_ATTRIBUTES)]
+    perceived = perceived_on_crops(visible)[names]
+    answers = _answers(perceived, raters, seed, stage).query("status == 'accepted'")
+    top_levels = [n_levels(name) - 1 for name in names]
+    error = answers.groupby("image_id")[names].sem() ** 2 / np.square(top_levels)
+    return crowd.mean_scores(answers)[names].reset_index(drop=True), error.reset_index(drop=True)
 
 
 def measure_faces(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
@@ -146,7 +150,7 @@ def measure_faces(parameters: Tensor, population: Tensor, *, seed: int, stage: s
         stage: another stage has other errors.
 
     Returns:
-        (n, `MEASURED`).
+        (n, measures), a column for each of `MEASURED_PARAMETERS`.
     """
     columns = [facerender.INDEX[name] for name in MEASURED_PARAMETERS]
     sampled = population[:, columns]
@@ -156,5 +160,6 @@ def measure_faces(parameters: Tensor, population: Tensor, *, seed: int, stage: s
 
 
 def _answers(visible: pd.DataFrame, raters: int, seed: int, stage: str) -> pd.DataFrame:
+    """A simulated crowd's answers about faces, which are named by their number."""
     named = visible.set_axis([f"{k:06d}" for k in range(len(visible))])
     return crowd.annotate(named, raters, seed=seed, stage=stage)

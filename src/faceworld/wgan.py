@@ -1,6 +1,6 @@
 """The learned generator: a small Wasserstein GAN trained on renders, with an encoder.
 
-Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
+It is trained on images alone. Like a GAN of photographs it leaves artefacts, its codes
 have no known attributes, and an image's code can only be estimated, by a network trained to do
 so (sensitivity, section 4.1). `benchmarks/learned_generator.py`
 trains it and says from what.
@@ -39,11 +39,14 @@ GROWN = {4: 128, 8: 112, 16: 64, 32: 48, 64: 16}
 """The generator's channels at every size."""
 ENCODED = (3, 32, 64, 96)
 """Channels of both looks of the encoder."""
-CELLS = 4 * 4, 4 * 5
-"""That are left of a picture and of a face."""
+CELLS = (4 * 4, 4 * 5)
+"""Cells of the encoder's last maps, of the whole picture and of the face."""
 FACE = (slice(24, 56), slice(12, 52))
 """Rows and columns where the face is, as faces are aligned."""
-SLOPE, GAIN = 0.2, math.sqrt(2)
+SLOPE = 0.2
+"""Of the leaky rectifiers."""
+GAIN = math.sqrt(2)
+"""He's gain of a layer."""
 
 
 class WGANGenerator:
@@ -72,7 +75,8 @@ class WGANGenerator:
         self, device: str = "cpu", size: int = NATIVE_SIZE, weights: Path = TRAINED_WEIGHTS
     ) -> None:
         check_whole("size", size, 16)
-        self.device, self.size = resolve_device(device), size
+        self.device = resolve_device(device)
+        self.size = size
         with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
             networks = nn.ModuleList([GeneratorNetwork(), EncoderNetwork()])
         stored, self.card = read_weights(weights, "generator")
@@ -125,7 +129,8 @@ class Scaled(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(shape))
         self.bias = nn.Parameter(torch.zeros(outputs))
-        self.operation, self.scale = operation, gain / math.sqrt(fan_in)
+        self.operation = operation
+        self.scale = gain / math.sqrt(fan_in)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.operation(x, self.weight * self.scale, self.bias)
@@ -144,7 +149,7 @@ def double(inputs: int, outputs: int) -> Scaled:
 
 
 class Grow(nn.Module):
-    """Doubles the size; the code scales and shifts what comes of it."""
+    """Doubles the size; the code then scales and shifts each channel."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -163,7 +168,8 @@ class GeneratorNetwork(nn.Module):
         super().__init__()
         self.first = linear(LATENT_DIM, GROWN[4] * 16)
         self.grow = nn.ModuleList(Grow(*pair) for pair in pairwise(GROWN.values()))
-        last, to_colours = GROWN[NATIVE_SIZE], partial(functional.conv2d, padding=1)
+        last = GROWN[NATIVE_SIZE]
+        to_colours = partial(functional.conv2d, padding=1)
         self.colour = Scaled(to_colours, (3, last, 3, 3), last * 9, 3, gain=1.0)
         self.to(memory_format=torch.channels_last)
 

@@ -1,4 +1,4 @@
-"""A reader of attributes, for images that nobody has described.
+"""A reader of attributes, for images without annotations.
 
 Of the images of a learned generator no parameters are known. A network that was trained on renders
 reads the attributes off them, and simulated raters look through it. Its training faces have every
@@ -35,10 +35,10 @@ SCENES = "celeba-like"
 """Population whose poses, light, backgrounds, identities and ancestry the faces have."""
 
 RATED_ATTRIBUTES: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
-"""What raters judge and a reader can see; renders without artefacts have one fakeness only."""
+"""Attributes that raters rate and a reader can see; renders without artefacts have one fakeness."""
 WORN_ATTRIBUTES = ("earrings", "glasses")
 READ_ATTRIBUTES: tuple[str, ...] = (*RATED_ATTRIBUTES, "hair_colour", *WORN_ATTRIBUTES)
-"""What a reader reads, all in [0, 1]."""
+"""Attributes that a reader reads, all in [0, 1]."""
 
 VISIBLE_HAIR_STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
 """Hair styles whose length is seen."""
@@ -83,11 +83,16 @@ class ReadingNet(nn.Module):
     without its local mean, which leaves the details. Where something is seen counts.
     """
 
-    DOWN, ACROSS = (0.375, 0.875), (0.2, 0.8)
-    """Where the face is, in parts of the height and the width."""
-    CELLS_WHOLE, CELLS_FACE = (4, 4), (4, 5)
-    LOCAL, CONTRAST = 3, 5.0
-    """How many pixels around one its local mean takes in, and how much the details are raised."""
+    DOWN = (0.375, 0.875)
+    """Top and bottom of the face, in parts of the height."""
+    ACROSS = (0.2, 0.8)
+    """Left and right side of the face, in parts of the width."""
+    CELLS_WHOLE = (4, 4)
+    CELLS_FACE = (4, 5)
+    LOCAL = 3
+    """Radius of the local mean, in pixels."""
+    CONTRAST = 5.0
+    """Factor of the details, which are the face less its local mean."""
     HIDDEN = 128
 
     def __init__(self, scores: int) -> None:
@@ -102,21 +107,21 @@ class ReadingNet(nn.Module):
         images = images - 0.5
         height, width = images.shape[2:]
         top, bottom = (round(part * height) for part in self.DOWN)
-        left, right = (round(part * width) for part in self.ACROSS)
-        face = images[:, :, top:bottom, left:right]
+        start, end = (round(part * width) for part in self.ACROSS)
+        face = images[:, :, top:bottom, start:end]
         details = torch.cat([face, self.CONTRAST * (face - box_mean(face, self.LOCAL))], 1)
         half = functional.avg_pool2d(images, 2)
         return self.head(torch.cat([self.whole(half), self.face(details)], 1))
 
 
 def _cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
-    """Averages over as many cells, whatever the size of the image."""
+    """Layers that average maps over a grid of cells, for images of any size."""
     return nn.AdaptiveAvgPool2d(shape), nn.Flatten()
 
 
 @dataclass(frozen=True)
 class ReadingTask(Recipe):
-    """Tell scores, by least squares in units of their spread.
+    """Learn to read scores, by least squares in units of their spread.
 
     `spread` (A,) is their standard deviation: an attribute that is on or off does not count for
     more than one that lies in between.
@@ -162,7 +167,8 @@ class Reader(Trained):
         'reader'
     """
 
-    kind, settings = "reader", ReaderTraining
+    kind = "reader"
+    settings = ReaderTraining
 
     def report(self, task: ReadingTask, images: np.ndarray, labels: np.ndarray) -> dict:
         error = self(images).to_numpy() - labels
@@ -176,15 +182,15 @@ class Reader(Trained):
 def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: Any) -> Reader:
     """Train one reader, finish a training that was interrupted, or read a finished one.
 
-    As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
-    is replaced.
+    As `networks.train_classifier`: every epoch leaves a checkpoint, and a network of other data or
+    settings at `path` is replaced.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
         targets: (n, A) scores in [0, 1], one row an image, a column for everything to be read.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
         how: seed, epochs, held_out (images and targets on which the curve reports the loss as well)
-            and device, as of `models.train`.
+            and device, as of `networks.train_classifier`.
 
     Returns:
         The reader, on its device.

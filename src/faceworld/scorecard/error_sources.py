@@ -1,4 +1,4 @@
-"""What led an estimate astray: arms of an experiment, and what else moved along an axis.
+"""Sources of an estimate's error: arms of an experiment, and parameters that move along an axis.
 
 *Arms*: the same effects are estimated in several versions of an experiment, each one step further
 from the ideal, and compared with the effects under intervention. Estimates
@@ -6,10 +6,10 @@ from the ideal, and compared with the effects under intervention. Estimates
 their keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged
 over.
 
-*Company*: directions hold what was annotated, and everything else is free. In a known world each
-image can be given the values that its base face has of some parameters. The part of an effect that
-is due to them is the effect as found minus the effect after that. Images are in the order of
-`faceaudit.latents.transects.index` of a 2×2×2 grid.
+*Hidden parameters*: directions hold annotated attributes constant, and all others may move along.
+In a known world each image can be given the values that its base face has of some parameters. The
+part of an effect that is due to them is the estimated effect minus the effect after that. Images
+are in the order of `faceaudit.latents.transects.index` of a 2×2×2 grid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from faceworld.interventions import do
 from faceworld.rendering import render_to_store
 from faceworld.scorecard.truth import Score, as_grid, parameter_effects
 
-MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
+MOVED_BY_DESIGN = "the three axes"  # the group of parameters that transects change on purpose
 PARAMETER_GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 """Group → its parameters; every parameter of the renderer is in one."""
 _UNORDERED = "hair_style"
@@ -41,9 +41,9 @@ _UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`faceren
 
 
 def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
-    """Estimates beside the true effects, and whether their intervals hold them.
+    """Add the true effects to estimates, and whether the intervals contain them.
 
-    An estimate without an interval contains everything: it cannot be wrong.
+    An estimate without an interval counts as containing the truth.
 
     Args:
         estimates: columns model, the keys, estimate, low, high; a row per model, arm and effect.
@@ -63,16 +63,16 @@ def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataF
 
 
 def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
-    """How often intervals hold the truth, and how often they should.
+    """How often intervals contain the truth, and how often they should.
 
-    The truth is estimated too, so that even honest intervals hold its estimate less often than
+    The truth is estimated too, so that even honest intervals contain its estimate less often than
     95 % of the time.
 
     Args:
         ladder: rows of `compare`.
 
     Returns:
-        cells, the number of rows; contained, the share that hold the truth; expected, the share
+        cells, the number of rows; contained, the share that contain the truth; expected, the share
         that honest intervals with normal errors would; allowing, the share in which estimate and
         truth agree within both errors together; median_se and median_truth_se (fractions).
     """
@@ -95,7 +95,7 @@ def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
 
 
 def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
-    """What each step away from the ideal adds to an estimate, and whether the last one misses.
+    """Change of an estimate by each step away from the ideal, and whether the last one misses.
 
     The contributions of the steps add up to the difference between the last arm's estimate and the
     truth. They can cancel, so no step by itself is the cause of a miss.
@@ -103,16 +103,18 @@ def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFram
     Args:
         ladder: rows of `compare`, named by `faceworld.scorecard.truth.name_cells`; only full cells
             are used.
-        steps: arm → what the step to it adds, from the ideal arm to the last.
+        steps: arm → name of the step that leads to it, from the ideal arm to the last.
 
     Returns:
         Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
         its contribution, and missed (the last arm's interval excludes the truth).
     """
-    arms, values = list(steps), ["estimate", "contained", "truth"]
+    arms = list(steps)
+    values = ["estimate", "contained", "truth"]
     cells = ladder[ladder["scope"] == "cell"]
     wide = cells.pivot_table(values, ["model", "attribute", "cell"], "arm", "first", sort=False)
-    estimate, truth = wide["estimate"][arms], wide["truth"][arms[0]]
+    estimate = wide["estimate"][arms]
+    truth = wide["truth"][arms[0]]
     table = estimate.diff(axis=1)
     table[arms[0]] = estimate[arms[0]] - truth
     table = table.rename(columns=steps).rename_axis(columns=None)
@@ -127,7 +129,7 @@ def _cell_differences(values: np.ndarray) -> np.ndarray:
     return np.concatenate(pairs, axis=1)
 
 
-# --- company
+# --- hidden parameters
 
 
 def parameter_changes(parameters: Tensor, population: Tensor) -> pd.DataFrame:
@@ -168,22 +170,24 @@ def hold_parameters(parameters: Tensor, base: Tensor, names: Sequence[str]) -> T
     Returns:
         (n * k, P).
     """
-    kept = base.repeat_interleave(len(parameters) // len(base), 0)
-    return do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
+    base_of_image = base.repeat_interleave(len(parameters) // len(base), 0)
+    return do(parameters, **{name: base_of_image[:, facerender.INDEX[name]] for name in names})
 
 
-def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
-    """Which faces (n, P) are drawn differently: a parameter that shows has another value."""
-    return (_drawn(one) != _drawn(other)).any(dim=1).cpu().numpy()
+def looks_differ(first: Tensor, second: Tensor) -> np.ndarray:
+    """Which faces (n, P) are rendered differently, bool (n,): a visible parameter differs."""
+    return (_visible(first) != _visible(second)).any(dim=1).cpu().numpy()
 
 
-def _drawn(parameters: Tensor) -> Tensor:
-    """Parameters with what does not show set alike."""
-    seen = parameters.clone()
+def _visible(parameters: Tensor) -> Tensor:
+    """Parameters with one value for all values that are rendered alike."""
+    visible = parameters.clone()
     for name in ("earrings", "glasses"):
-        seen[:, facerender.INDEX[name]] = seen[:, facerender.INDEX[name]].clamp(min=_UNSEEN)
-    seen[:, facerender.INDEX[_UNORDERED]] = seen[:, facerender.INDEX[_UNORDERED]].round()
-    return seen
+        column = facerender.INDEX[name]
+        visible[:, column] = visible[:, column].clamp(min=_UNSEEN)
+    style = facerender.INDEX[_UNORDERED]
+    visible[:, style] = visible[:, style].round()
+    return visible
 
 
 def answers_to(
@@ -210,28 +214,28 @@ def answers_to(
     Returns:
         Model → answers (n,).
     """
-    touched = looks_differ(changed, parameters)
+    differ = looks_differ(changed, parameters)
     answers = {name: np.array(known[name], dtype=float) for name in scores}
-    if touched.any():
-        pictures = render_to_store(changed[touched], size, path, device=device)
+    if differ.any():
+        pictures = render_to_store(changed[differ], size, path, device=device)
         for name, score in scores.items():
-            answers[name][touched] = score(pictures)
+            answers[name][differ] = score(pictures)
     return answers
 
 
 def typical_size(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
-    """How large the parts of all effects are together: root mean square over cells, with interval.
+    """Typical size of the parts of all effects: root mean square over cells, with interval.
 
     Squares of noisy numbers are too large on average; the squared standard errors are taken off.
     Whole transects are resampled for the interval.
 
     Args:
-        parts: (n, 2, 2, 2), by transect and level: error as found minus error after holding.
+        parts: (n, 2, 2, 2), by transect and level: error as rendered minus error after holding.
         seed: of the draws.
         n_boot: resamples.
 
     Returns:
-        size, low and high (95 %), in the unit of the parts; zero where noise explains it all.
+        size, low and high (95 %), in the unit of the parts; zero where noise explains everything.
     """
     change = _cell_differences(parts)
     n = len(change)
@@ -263,7 +267,8 @@ def change_of_distance(
         change of the distance, negative where `after` is nearer, low and high (95 %).
     """
     both = [_cell_differences(as_grid(errors)) for errors in (before, after)]
-    n, true = len(both[0]), np.asarray(true, dtype=float)
+    n = len(both[0])
+    true = np.asarray(true, dtype=float)
 
     def distance(means: np.ndarray) -> np.ndarray:
         return np.sqrt(((means - true) ** 2).mean(axis=-1))

@@ -31,7 +31,7 @@ CONTRASTS: Mapping[str, str] = {
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Say in words at which levels the other axes are held.
+    """Name each effect by the levels at which the other axes are held.
 
     Args:
         table: a row per effect; a column per axis with the level (0 low, 1 high) at which it is
@@ -47,16 +47,18 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
         ['female, long hair', 'cell']
     """
     held = table[list(LEVEL_NAMES)]
-    rows = held.to_dict("records")
-    names = [held_in_words({a: k for a, k in row.items() if pd.notna(k)}) for row in rows]
+    names = []
+    for row in held.to_dict("records"):
+        levels = {attribute: level for attribute, level in row.items() if pd.notna(level)}
+        names.append(held_in_words(levels))
     scopes = {0: "average", 1: "partial average", 2: "cell"}
     return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
 
 
-# How to ask a model: uint8 images (n, 3, h, w) → its answers (n,).
 Score = Callable[[np.ndarray], np.ndarray]
-# Axes of the book's transects, in order: skin colour, hair length, gender.
+"""A model: uint8 images (n, 3, h, w) → its answers (n,)."""
 AXES = list(CONTRASTS)
+"""Axes of the book's transects, in order: skin colour, hair length, gender."""
 
 
 def errors_under_do(
@@ -69,13 +71,13 @@ def errors_under_do(
     label: str = "gender",
     device: str = "cpu",
 ) -> np.ndarray:
-    """Does the classifier err on each base face at each combination of doses?
+    """Errors of a classifier on each base face at each combination of doses.
 
     The right answer is the intended level where `label` is one of the doses, and otherwise the base
     face's own side of 0.5, so that an audit without a gender axis works as well.
 
     Args:
-        score: uint8 images (n, 3, size, size) -> P(label is high), e.g. a bound `models.predict`.
+        score: uint8 images (n, 3, size, size) -> P(label is high), e.g. a bound `networks.predict`.
         base: (n, P) faces to intervene on.
         doses: the low and the high value of each manipulated parameter.
         size: height and width of the images in pixels.
@@ -96,8 +98,8 @@ def errors_under_do(
     if label in doses:
         right = np.indices(cells)[1 + list(doses).index(label)]
     else:
-        own = (base[:, facerender.INDEX[label]] > 0.5).cpu().numpy()
-        right = own.reshape(-1, *[1] * len(doses))
+        of_base_face = (base[:, facerender.INDEX[label]] > 0.5).cpu().numpy()
+        right = of_base_face.reshape(-1, *[1] * len(doses))
     return ((score(pictures).reshape(cells) > 0.5) != (right == 1)).astype(np.float64)
 
 
@@ -152,7 +154,7 @@ def parameter_effects(values: ArrayLike) -> pd.DataFrame:
 
 
 def stack_effects(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
-    """Tables of effects as one, with their keys as columns and their cells named.
+    """Stack tables of effects, with their keys as columns and their cells named.
 
     Args:
         tables: key, or keys → table; the held level of an axis (0 or 1) stands in a column
