@@ -49,7 +49,7 @@ from faceworld import networks as models
 from faceworld.networks.photographs import decode_images
 from faceworld.networks.training import read_checkpoint, write_checkpoint
 from faceworld.rendering import render_to_store
-from faceworld.wgan import LATENT_DIM, NATIVE_SIZE, SLOPE, Scaled, face, linear
+from faceworld.wgan import NATIVE_SIZE, SLOPE, WGAN_LATENT_DIM, Scaled, face, linear
 
 POPULATION, FACES, SEED = "celeba-like", 20_000, 20200715
 """The renders that the shipped weights were trained on."""
@@ -136,7 +136,7 @@ class AdversarialTraining:
             optimizer.param_groups[0]["lr"] = rate
         draw = seeding.rng(self.seed, "wgan: training", self.step)
         real = _drawn(self.images, BATCH, draw, self.device)
-        z = torch.from_numpy(draw.standard_normal((BATCH, LATENT_DIM), dtype=np.float32))
+        z = torch.from_numpy(draw.standard_normal((BATCH, WGAN_LATENT_DIM), dtype=np.float32))
         fake = self.generator(z.to(self.device))
         gap = self._teach_critics(real, fake.detach(), draw)
         self.critics.requires_grad_(False)
@@ -210,7 +210,7 @@ class EncoderTraining:
         """One step down the squared errors of the codes and of the renders that come back."""
         self.optimizer.param_groups[0]["lr"] = ENCODER_RATE * (1.01 - self.step / self.steps)
         draw = seeding.rng(self.seed, "wgan: encoder", self.step)
-        codes = draw.standard_normal((ENCODER_BATCH, LATENT_DIM), dtype=np.float32)
+        codes = draw.standard_normal((ENCODER_BATCH, WGAN_LATENT_DIM), dtype=np.float32)
         z = torch.from_numpy(codes).to(self.device)
         renders = _drawn(self.images, ENCODER_BATCH, draw, self.device)
         with torch.no_grad():

@@ -185,7 +185,7 @@ wrong_under_do = {
     name: truth.errors_under_do(partial(networks.predict, network), base, doses, **store)
     for name, network in audited_models.items()
 }
-true_effects = {name: truth.effects(wrong, AXES) for name, wrong in wrong_under_do.items()}
+true_effects = {name: truth.true_effects(wrong, AXES) for name, wrong in wrong_under_do.items()}
 
 # %% tags=["remove-cell"]
 true_effects["null"] = true_effects["plantskin"].assign(effect=0.0, se=0.0)
@@ -223,7 +223,7 @@ def implied(model: str) -> pd.DataFrame:
     """Effects in every cell, as a logistic regression with main effects implies them."""
     regression = LogisticRegression(C=1e6).fit(audit[levels], audit[f"error_{model}"])
     risks = regression.predict_proba(grid)[:, 1].reshape(1, 2, 2, 2)
-    return truth.effects(np.repeat(risks, 2, axis=0), AXES)
+    return truth.true_effects(np.repeat(risks, 2, axis=0), AXES)
 
 
 # %% tags=["remove-cell"]

@@ -52,7 +52,13 @@ from faceaudit.designs.matched import judged
 from faceaudit.designs.pairs import ask_recogniser
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
-from faceaudit.images import directions as own_generator, rated
+from faceaudit.images import rated
+from faceaudit.images.directions import (
+    BINARY,
+    calibration_gate,
+    faces_and_steps,
+    find_directions,
+)
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
 from faceaudit.models.asking import ask, check_model, model_of
@@ -64,7 +70,7 @@ from faceworld import crowd, load_generator, networks, raters
 from faceworld.audit import World, folders_of, simulated_answers, write_faces
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import truth as known_truth
+from faceworld.scorecard.truth import errors_under_do, true_effects
 from helpers import figures
 from helpers.artifacts import Stage, lineage
 from helpers.claims import claim, question
@@ -622,7 +628,7 @@ _, first = views.look(samples, "samples", own.asked_of_samples)
 # unusual faces.
 
 # %% tags=["study"]
-found = own_generator.find_directions(codes, first.scores, own, views.measured(samples))
+found = find_directions(codes, first.scores, own, views.measured(samples))
 
 # %% tags=["study"]
 planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
@@ -642,7 +648,7 @@ checks
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else own_generator.BINARY
+cut = {} if own.calibration else BINARY
 halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
 for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 
@@ -655,7 +661,7 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # move only within a limit.
 
 # %% tags=["study"]
-base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
+base, steps = faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
 images = views.made(cells, rated.LAST)
 questions = own.asked_of_samples if own.calibration else own.asked
@@ -697,7 +703,7 @@ _ = draw_transects(3, across)
 
 # %% tags=["remove-input", "study"]
 closed = {"leaks": [], "doses": []}
-checked = own_generator.calibration_gate(found, views, steps, seen) if own.calibration else closed
+checked = calibration_gate(found, views, steps, seen) if own.calibration else closed
 leaks = pd.DataFrame(checked["leaks"], columns=["attribute", "axis", "change", "upper"])
 doses = pd.DataFrame(checked["doses"], columns=["axis", "level", "sd", "upper"])
 for_your_study(leaks.head(6), doses, moved.rename(spaced, axis=0).rename(spaced, axis=1).T)
@@ -804,7 +810,7 @@ def errors_by_intervention() -> np.ndarray:
         name: [real.loc[index[f"{name}_level"] == level, name].median() for level in (0, 1)]
         for name in axes
     }
-    return known_truth.errors_under_do(
+    return errors_under_do(
         lambda pictures: ask(model, pictures, folder / "answers"),
         world.parameters(as_codes(base)),
         doses,
@@ -819,7 +825,7 @@ if study == EXAMPLE:
     world = load_generator("known-truth", device=device)
     real = facerender.to_frame(world.parameters(as_codes(cells))).astype(float)
     misread = errors_by_intervention()
-    known = known_truth.effects(misread, axes).rename(columns={"effect": "truth"})
+    known = true_effects(misread, axes).rename(columns={"effect": "truth"})
     keys = ["attribute", *axes]
     true = everything.reset_index().merge(known[[*keys, "truth"]], on=keys)
     true = true.set_index(["attribute", "cell"])["truth"]
@@ -1007,9 +1013,7 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 
 # %% tags=["solution", "study"]
 if study == EXAMPLE:
-    few = own_generator.find_directions(codes[:500], first.scores.head(500), own).planes.select(
-        planes.names
-    )
+    few = find_directions(codes[:500], first.scores.head(500), own).planes.select(planes.names)
     both = {"quality, all": planes.scores, "quality, first 500": few.scores}
     both |= {"step cost, all": inflation}
     both |= {"step cost, first 500": orthogonalization.variance_inflation(few.normals)}

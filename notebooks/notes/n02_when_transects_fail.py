@@ -405,7 +405,7 @@ Markdown(
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 
 # %% tags=["remove-cell"]
-known = {name: truth.effects(pool[name], AXES) for name in TRAINED}
+known = {name: truth.true_effects(pool[name], AXES) for name in TRAINED}
 known = name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
 
 # %% tags=["remove-cell"]

@@ -183,7 +183,7 @@ class World:
         wrong = truth.errors_under_do(answer, base, doses, **form)
         # Without an answer there is neither an error nor a true rate of errors.
         wrong[np.isnan(given[0]).reshape(wrong.shape)] = np.nan
-        return truth.effects(wrong, axes)
+        return truth.true_effects(wrong, axes)
 
 
 def simulated_answers(

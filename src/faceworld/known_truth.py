@@ -23,6 +23,7 @@ from torch import Tensor
 import facerender
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import resolve_device
+from faceaudit.utils.errors import InputError
 from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from faceworld.interventions import do
 
@@ -203,7 +204,7 @@ class KnownTruthGenerator:
         with np.errstate(all="ignore"):  # a value out of range is refused below
             s = _link(name).coordinate(np.asarray(value, dtype=np.float64))
         if not np.isfinite(s).all():
-            raise ValueError(f"{name} never takes the value {value}")
+            raise InputError(f"{name} never takes the value {value}", field=name, found=value)
         return s
 
     def decision_value(self, name: str, value: float | np.ndarray) -> float | np.ndarray:
@@ -275,7 +276,12 @@ def _middle(name: str) -> float:
 
 def _link(name: str) -> Link:
     if name not in LINKS:
-        raise ValueError(f"{name!r} has no smooth link; those that have one: {list(LINKS)}")
+        raise InputError(
+            f"{name!r} has no smooth link; those that have one: {list(LINKS)}",
+            field="parameter",
+            found=name,
+            expected=", ".join(LINKS),
+        )
     return LINKS[name]
 
 

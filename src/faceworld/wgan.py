@@ -33,7 +33,7 @@ from faceworld.networks import training
 TRAINED_WEIGHTS = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""
 GENERATOR_BATCH = 16  # of more, the C library gives memory back after each layer
-LATENT_DIM = 128
+WGAN_LATENT_DIM = 128
 NATIVE_SIZE = 64
 GROWN = {4: 128, 8: 112, 16: 64, 32: 48, 64: 16}
 """The generator's channels at every size."""
@@ -69,7 +69,7 @@ class WGANGenerator:
         ((2, 3, 64, 64), (2, 128))
     """
 
-    latent_dim = LATENT_DIM
+    latent_dim = WGAN_LATENT_DIM
 
     def __init__(
         self, device: str = "cpu", size: int = NATIVE_SIZE, weights: Path = TRAINED_WEIGHTS
@@ -119,7 +119,7 @@ class WGANGenerator:
 
 def codes(n: int, seed: int) -> Tensor:
     """Standard normal codes, float32 (n, 128)."""
-    return torch.from_numpy(seeding.normals(seed, "wgan: z", range(n), LATENT_DIM)).float()
+    return torch.from_numpy(seeding.normals(seed, "wgan: z", range(n), WGAN_LATENT_DIM)).float()
 
 
 class Scaled(nn.Module):
@@ -154,7 +154,7 @@ class Grow(nn.Module):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.enlarge = double(inputs, outputs)
-        self.style = linear(LATENT_DIM, 2 * outputs, gain=0.5)
+        self.style = linear(WGAN_LATENT_DIM, 2 * outputs, gain=0.5)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         scale, shift = self.style(z)[:, :, None, None].chunk(2, dim=1)
@@ -166,7 +166,7 @@ class GeneratorNetwork(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = linear(LATENT_DIM, GROWN[4] * 16)
+        self.first = linear(WGAN_LATENT_DIM, GROWN[4] * 16)
         self.grow = nn.ModuleList(Grow(*pair) for pair in pairwise(GROWN.values()))
         last = GROWN[NATIVE_SIZE]
         to_colours = partial(functional.conv2d, padding=1)
@@ -187,10 +187,10 @@ class EncoderNetwork(nn.Module):
         super().__init__()
         self.whole, self.close = (nn.Sequential(*self._layers()) for _ in range(2))
         self.code = nn.Sequential(
-            nn.Linear(ENCODED[-1] * sum(CELLS), 3 * LATENT_DIM, bias=False),
-            nn.BatchNorm1d(3 * LATENT_DIM),
+            nn.Linear(ENCODED[-1] * sum(CELLS), 3 * WGAN_LATENT_DIM, bias=False),
+            nn.BatchNorm1d(3 * WGAN_LATENT_DIM),
             nn.LeakyReLU(SLOPE),
-            nn.Linear(3 * LATENT_DIM, LATENT_DIM),
+            nn.Linear(3 * WGAN_LATENT_DIM, WGAN_LATENT_DIM),
         )
         self.to(memory_format=torch.channels_last)
 

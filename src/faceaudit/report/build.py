@@ -53,7 +53,7 @@ def build_report(
         tables: of `analyse`, `analyse_pairs` or `analyse_portraits`.
         plan: that was made first, of `keep_plan`.
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
-        truth: of `faceworld.scorecard.truth.effects`, in the known-truth world.
+        truth: of `faceworld.scorecard.truth.true_effects`, in the known-truth world.
         model: the card of the model that was asked.
         people: of `Labels.about`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.
@@ -114,7 +114,7 @@ def rows_with_sentences(
 
 
 def true_effect(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, float | None]:
-    """The true effect in a cell and its standard error, of `faceworld.scorecard.truth.effects`."""
+    """True effect in a cell and its standard error, of `faceworld.scorecard.truth.true_effects`."""
     here, held = truth["attribute"] == effect.axis, effect.held
     for other in truth.columns.intersection([*truth["attribute"].unique()]):
         here &= truth[other].eq(held[other]).fillna(False) if other in held else truth[other].isna()

@@ -11,7 +11,6 @@ it may be farther off than on others.
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -97,8 +96,8 @@ class ReadingNet(nn.Module):
 
     def __init__(self, scores: int) -> None:
         super().__init__()
-        self.whole = nn.Sequential(*halving(3, 16, 32, 48), *_cells(self.CELLS_WHOLE))
-        self.face = nn.Sequential(*halving(6, 16, 64, 96), *_cells(self.CELLS_FACE))
+        self.whole = nn.Sequential(*halving(3, 16, 32, 48), *_average_cells(self.CELLS_WHOLE))
+        self.face = nn.Sequential(*halving(6, 16, 64, 96), *_average_cells(self.CELLS_FACE))
         width = 48 * math.prod(self.CELLS_WHOLE) + 96 * math.prod(self.CELLS_FACE)
         hidden = nn.Linear(width, self.HIDDEN, bias=False), nn.BatchNorm1d(self.HIDDEN), nn.ReLU()
         self.head = nn.Sequential(*hidden, nn.Linear(self.HIDDEN, scores))
@@ -114,7 +113,7 @@ class ReadingNet(nn.Module):
         return self.head(torch.cat([self.whole(half), self.face(details)], 1))
 
 
-def _cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
+def _average_cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
     """Layers that average maps over a grid of cells, for images of any size."""
     return nn.AdaptiveAvgPool2d(shape), nn.Flatten()
 
@@ -179,7 +178,16 @@ class Reader(Trained):
         return pd.DataFrame(scores, columns=list(self.training.attributes))
 
 
-def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: Any) -> Reader:
+def train_reader(
+    images: np.ndarray,
+    targets: pd.DataFrame,
+    path: Path,
+    *,
+    seed: int,
+    epochs: int,
+    held_out: tuple[np.ndarray, pd.DataFrame] | None = None,
+    device: str = "cpu",
+) -> Reader:
     """Train one reader, finish a training that was interrupted, or read a finished one.
 
     As `networks.train_classifier`: every epoch leaves a checkpoint, and a network of other data or
@@ -189,8 +197,10 @@ def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: A
         images: uint8 (n, 3, size, size), an array or a memory map.
         targets: (n, A) scores in [0, 1], one row an image, a column for everything to be read.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
-        how: seed, epochs, held_out (images and targets on which the curve reports the loss as well)
-            and device, as of `networks.train_classifier`.
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over the images.
+        held_out: images and targets on which the curve reports the loss as well.
+        device: "cpu" or "cuda".
 
     Returns:
         The reader, on its device.
@@ -210,9 +220,18 @@ def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: A
     """
     scores = as_score_table(targets).astype(np.float32)
     names = tuple(targets.columns)
-    if how.get("held_out") is not None:
-        unseen, true = how["held_out"]
-        how["held_out"] = unseen, as_score_table(true[list(names)])
+    if held_out is not None:
+        held_out_images, held_out_targets = held_out
+        held_out = held_out_images, as_score_table(held_out_targets[list(names)])
     spread = np.where(np.ptp(scores, 0) > 0, scores.std(0), 1).astype(np.float32)
     task = ReadingTask(50, 1.2e-2, 1e-2, one_cycle, torch.from_numpy(spread))
-    return Reader.make((images, scores), path, task, {"attributes": names}, **how)
+    return Reader.make(
+        (images, scores),
+        path,
+        task,
+        {"attributes": names},
+        seed=seed,
+        epochs=epochs,
+        held_out=held_out,
+        device=device,
+    )

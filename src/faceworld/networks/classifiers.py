@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +22,7 @@ from faceaudit.utils import seeding
 from faceaudit.utils.arguments import as_binary, require_members
 from faceworld.networks.architectures import ARCHITECTURES
 from faceworld.networks.training import (
+    Data,
     Loss,
     Recipe,
     Settings,
@@ -71,7 +71,15 @@ class AuditedModel(Trained):
 
 
 def train_classifier(
-    images: np.ndarray, labels: np.ndarray, path: Path, *, architecture: str = "small", **how: Any
+    images: np.ndarray,
+    labels: np.ndarray,
+    path: Path,
+    *,
+    seed: int,
+    epochs: int,
+    architecture: str = "small",
+    held_out: Data | None = None,
+    device: str = "cpu",
 ) -> AuditedModel:
     """Train one classifier, finish a training that was interrupted, or read a finished one.
 
@@ -83,10 +91,11 @@ def train_classifier(
         images: uint8 (n, 3, size, size), an array or a memory map.
         labels: (n,) 0 or 1, the class; of a gender classifier 0 for women, 1 for men.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over as many images as there are, both classes alike.
         architecture: "small" or "resnet50".
-        how: seed (of the first weights and of every epoch's draws), epochs (passes over as many
-            images as there are, both classes alike), held_out (images and labels on which the
-            curve is reported as well) and device ("cpu" or "cuda").
+        held_out: images and labels on which the curve is reported as well.
+        device: "cpu" or "cuda".
 
     Returns:
         The model, on its device.
@@ -109,8 +118,16 @@ def train_classifier(
     if labels.all() or not labels.any():
         raise ValueError(f"labels are all {labels[0]}, both 0 and 1 were expected")
     require_members([architecture], RECIPES, "architecture")
-    settings = {"architecture": architecture}
-    return AuditedModel.make((images, labels), path, RECIPES[architecture], settings, **how)
+    return AuditedModel.make(
+        (images, labels),
+        path,
+        RECIPES[architecture],
+        {"architecture": architecture},
+        seed=seed,
+        epochs=epochs,
+        held_out=held_out,
+        device=device,
+    )
 
 
 def train_classifiers(jobs: Sequence[dict]) -> list[AuditedModel]:

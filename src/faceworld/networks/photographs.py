@@ -211,7 +211,9 @@ def train_on_photographs(
     *,
     architecture: str,
     size: int,
-    **how: Any,
+    seed: int,
+    epochs: int,
+    device: str = "cpu",
 ) -> tuple[PhotographModel, pd.DataFrame]:
     """Train on the readable images of a table, or finish a training that was interrupted.
 
@@ -227,7 +229,9 @@ def train_on_photographs(
         card: further fields of the card.
         architecture: "small" or "resnet50"; its recipe is that of `networks.train_classifier`.
         size: height and width that the network sees, pixels.
-        how: seed, epochs and device, as of `networks.train_classifier`.
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over as many images as there are, both genders alike.
+        device: "cpu" or "cuda".
 
     Returns:
         The model, and its errors in validation: a row for each perceived gender and each level of
@@ -245,8 +249,10 @@ def train_on_photographs(
         path,
         PhotographTask(**recipe),
         {"architecture": architecture},
+        seed=seed,
+        epochs=epochs,
         held_out=validation,
-        **how,
+        device=device,
     )
     errors = validation_errors(predict(model, validation[0]), parts[1])
     with atomic(path.with_suffix(".csv")) as temporary:

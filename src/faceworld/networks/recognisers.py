@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faceworld.networks.architectures import halving
-from faceworld.networks.training import Loss, Recipe, Settings, Trained, fit_all, one_cycle
+from faceworld.networks.training import Data, Loss, Recipe, Settings, Trained, fit_all, one_cycle
 
 EMBEDDING = 96
 SCALE = 20.0
@@ -134,7 +133,15 @@ class Recogniser(Trained):
 
 
 def train_recogniser(
-    images: np.ndarray, labels: np.ndarray, path: Path, *, loss: str, **how: Any
+    images: np.ndarray,
+    labels: np.ndarray,
+    path: Path,
+    *,
+    loss: str,
+    seed: int,
+    epochs: int,
+    held_out: Data | None = None,
+    device: str = "cpu",
 ) -> Recogniser:
     """Train one recogniser, finish a training that was interrupted, or read a finished one.
 
@@ -143,13 +150,24 @@ def train_recogniser(
         labels: (n,) whole numbers, the identities.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
         loss: one of `LOSSES`.
-        how: seed, epochs, held_out (images and labels of other people, whose equal error rate is
-            reported) and device, as of `networks.train_classifier`.
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over the images.
+        held_out: images and labels of other people, whose equal error rate is reported.
+        device: "cpu" or "cuda".
     """
     identities, numbers = np.unique(labels, return_inverse=True)
     settings = {"loss": loss, "identities": len(identities)}
     task = RecognitionTask(100, 4e-3, 2e-3, one_cycle, LOSSES[loss])
-    return Recogniser.make((images, numbers.astype(np.int64)), path, task, settings, **how)
+    return Recogniser.make(
+        (images, numbers.astype(np.int64)),
+        path,
+        task,
+        settings,
+        seed=seed,
+        epochs=epochs,
+        held_out=held_out,
+        device=device,
+    )
 
 
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:

@@ -2,7 +2,7 @@
 
 *Arms*: the same effects are estimated in several versions of an experiment, each one step further
 from the ideal, and compared with the effects under intervention. Estimates
-(`faceaudit.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.effects`) share
+(`faceaudit.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.true_effects`) share
 their keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged
 over.
 
@@ -259,7 +259,7 @@ def change_of_distance(
 
     Args:
         before, after: errors (n * 8,) of the same transects in two versions.
-        true: (12,) effects in the cells, in the order of `faceworld.scorecard.truth.effects`.
+        true: (12,) effects in the cells, in the order of `faceworld.scorecard.truth.true_effects`.
         seed: of the draws.
         n_boot: resamples.
 

@@ -103,7 +103,7 @@ def errors_under_do(
     return ((score(pictures).reshape(cells) > 0.5) != (right == 1)).astype(np.float64)
 
 
-def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+def true_effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """Effect of each attribute on the error rate, high minus low, in each cell of the others.
 
     Args:
@@ -117,7 +117,7 @@ def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
 
     Example:
         >>> errors = np.array([[[0, 1], [1, 1]], [[0, 0], [1, 0]]])  # faces, skin, gender
-        >>> effects(errors, ["skin", "gender"]).query("attribute == 'skin'")["effect"].tolist()
+        >>> true_effects(errors, ["skin", "gender"]).query("attribute == 'skin'")["effect"].tolist()
         [0.5, 1.0, 0.0]
     """
     rows = []
@@ -147,10 +147,10 @@ def parameter_effects(values: ArrayLike) -> pd.DataFrame:
         values: (n * 8,) or any shape of as many values in the same order.
 
     Returns:
-        Rows of `effects`, effect and se in the unit of the values, named by
+        Rows of `true_effects`, effect and se in the unit of the values, named by
         `faceworld.scorecard.truth.name_cells`.
     """
-    return name_cells(effects(as_grid(np.ravel(values)), AXES))
+    return name_cells(true_effects(as_grid(np.ravel(values)), AXES))
 
 
 def stack_effects(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:

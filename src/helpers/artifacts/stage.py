@@ -46,10 +46,10 @@ def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = No
     if name not in recorded:
         files_left = ", ".join(recorded)
         raise ArtifactError(f"stage {stage} ({profile}) left no {name}; it left {files_left}")
-    return _read(root() / profile / stage / name, columns)
+    return _read_file(root() / profile / stage / name, columns)
 
 
-def _read(path: Path, columns: Sequence[str] | None) -> Any:
+def _read_file(path: Path, columns: Sequence[str] | None) -> Any:
     import numpy as np
     import pandas as pd
 
@@ -66,7 +66,7 @@ def _read(path: Path, columns: Sequence[str] | None) -> Any:
     return path
 
 
-def _write(path: Path, suffix: str, value: Any) -> None:
+def _write_file(path: Path, suffix: str, value: Any) -> None:
     """Write a value in the format of a suffix."""
     import numpy as np
 
@@ -143,7 +143,7 @@ class Stage:
         """Write a frame (`.parquet`), JSON (`.json`), array (`.npy`) or dict of arrays (`.npz`)."""
         path = self.path(name)
         with atomic(path) as temporary:
-            _write(temporary, path.suffix, value)
+            _write_file(temporary, path.suffix, value)
         return path
 
     def finish(self, results: Mapping[str, Any]) -> dict[str, Any]:

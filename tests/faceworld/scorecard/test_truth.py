@@ -14,7 +14,7 @@ PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
     errors = np.random.default_rng(0).integers(0, 2, (200, 2, 2)).astype(float)
     errors[:, 1] = errors[:, :1].max(2)  # strong dependence within a face
-    frame = truth.effects(errors, ["a", "b"])
+    frame = truth.true_effects(errors, ["a", "b"])
     assert list(frame.columns) == ["attribute", "a", "b", "n", "effect", "se"]
     assert len(frame) == 6
     row = frame.iloc[0]
