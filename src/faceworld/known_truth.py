@@ -187,8 +187,8 @@ class KnownTruthGenerator:
     def exact_directions(self, names: Sequence[str]) -> np.ndarray:
         """Directions (K, 512), float64, that move one latent coordinate and no other at all.
 
-        These are rows of the dual basis of *all* coordinates, also those nobody annotates. Moving
-        along row j by c adds c to coordinate j.
+        These are rows of the dual basis of *all* coordinates, also those that are not annotated.
+        Moving along row j by c adds c to coordinate j.
         """
         return self._from_latent[:, [_column(name) for name in names]].T
 

@@ -29,9 +29,13 @@ from helpers.artifacts import Stage, lineage
 class Family:
     """Comparisons whose p-values are adjusted together, planned by name.
 
-    Each control is adjusted for itself. It tests the method, and is no finding about a model that
-    somebody uses: the audited models should not pay for it. `together` are groups of models over
-    which p-values are adjusted, the audited models first; `comparisons` are made for every model.
+    Each control is adjusted for itself: it tests the method and not a model in use, so it should
+    not widen the family of the audited models.
+
+    Attributes:
+        name: of the family.
+        together: groups of models over which p-values are adjusted, the audited models first.
+        comparisons: made for every model.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Sentences of the book about its results, each bound to the check that makes it true.
 
 The text commits to what the laptop run found. Another run may bear a sentence out, contradict it,
-or be too small to tell. In the last two cases the page says so in a box in its place, and the run
-ends with the list of these sentences.
+or be too small to decide. In the last two cases a box on the page takes its place, and the run ends
+with the list of these sentences.
 """
 
 import json
@@ -24,7 +24,7 @@ HOLDS = "holds"
 UNDECIDED = "undecided"
 CONTRADICTED = "contradicted"
 STATES = (HOLDS, UNDECIDED, CONTRADICTED)
-"""What a run may say of a claim."""
+"""The states of a claim in a run."""
 BOX_TITLES: Mapping[str, str] = {
     UNDECIDED: "Undecided at this size",
     CONTRADICTED: "This run says otherwise",
@@ -69,7 +69,7 @@ class Margin:
 
     @property
     def state(self) -> str:
-        """What the run says: within two standard errors of zero, or with NaN, it is undecided."""
+        """One of `STATES`: undecided within two standard errors of zero, or with NaN."""
         if self.value > 2 * self.error:
             return HOLDS
         if self.value < -2 * self.error:
@@ -129,7 +129,7 @@ class Claim:
 
     Attributes:
         sentence: Markdown.
-        state: what this run says of it, one of `STATES`.
+        state: in this run, one of `STATES`.
         title: what it is about, in a few words.
         met: whether the estimates alone meet its conditions, with chance left aside.
         standard_errors: by how many standard errors its smallest margin is above zero; None for a
@@ -157,7 +157,7 @@ class Claim:
 
     @property
     def contradicted(self) -> bool:
-        """Whether this run says otherwise; a run that is too small to tell does not."""
+        """Whether this run contradicts it; a run that is too small to decide does not."""
         return self.state == CONTRADICTED
 
     def _repr_markdown_(self) -> str:
@@ -172,7 +172,7 @@ class Claim:
         )
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, object]]:
-        """What Jupyter shows, and what `claims_of_page` finds in the executed notebook."""
+        """Markdown that Jupyter shows, and metadata that `claims_of_page` reads."""
         return {"text/markdown": self._repr_markdown_()}, {"claim": asdict(self)}
 
 
@@ -202,7 +202,7 @@ def claim(
     title: str = "",
     **numbers: Any,
 ) -> Claim:
-    """A sentence of the book, and what this run says of it.
+    """A sentence of the book, and whether this run supports it.
 
     It rests either on a fact without chance or on margins. It holds where every margin is more than
     two standard errors above zero. It is contradicted where any margin is more than two below zero.
@@ -211,7 +211,7 @@ def claim(
     Args:
         sentence: Markdown, with fields as in `str.format`. Besides the usual formats, `points`
             gives a difference of rates (a fraction) in percentage points, `percent` a rate in
-            percent. A mapping with estimate, low and high is told with its interval.
+            percent. A mapping with estimate, low and high is printed with its interval.
         holds: whether the sentence is true, where chance has no part in it: an identity, or a fact
             of the design.
         margins: by how much each condition is met, where chance has a part in it.
@@ -276,7 +276,7 @@ def question(sentence: str, /, margin: float, error: float, **numbers: Any) -> M
         The question and *yes*, *no* or *undecided*, to be shown as a cell's last value.
 
     Example:
-        >>> told("Is {a:.0f} above one?", margin=1.0, error=0.1, a=2.0).data
+        >>> question("Is {a:.0f} above one?", margin=1.0, error=0.1, a=2.0).data
         'Is 2 above one? *In this run: yes.*'
     """
     answers = {HOLDS: "yes", UNDECIDED: "undecided", CONTRADICTED: "no"}

@@ -1,4 +1,4 @@
-"""The papers' whole study as an audit file, for a generator of somebody's own."""
+"""The papers' whole study as an audit file, for a generator that the user brings."""
 
 import os
 import re

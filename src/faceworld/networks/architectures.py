@@ -86,7 +86,7 @@ class ResNet50(nn.Module):
     """
 
     BLOCKS = ((3, 64), (4, 128), (6, 256), (3, 512))
-    """How many, and their width."""
+    """Number of blocks and their width, by stage."""
 
     def __init__(self, classes: int = 1) -> None:
         super().__init__()

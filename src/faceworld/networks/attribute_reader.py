@@ -139,7 +139,7 @@ class ReadingTask(Recipe):
 
 @dataclass(frozen=True)
 class ReaderTraining(Settings):
-    """What fixes a trained reader."""
+    """Settings that fix a trained reader."""
 
     attributes: tuple[str, ...]
 

@@ -36,7 +36,7 @@ from helpers.artifacts import Stage
 
 @dataclass(frozen=True)
 class ClassifierTraining(Settings):
-    """What fixes a trained classifier."""
+    """Settings that fix a trained classifier."""
 
     architecture: str
 
@@ -110,7 +110,9 @@ def train_classifier(
         >>> images = np.random.default_rng(0).integers(0, 256, (8, 3, 16, 16)).astype(np.uint8)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = f"{folder}/toy.safetensors"
-        ...     model = networks.train(images, np.arange(8) % 2, path, seed=1, epochs=1)
+        ...     model = networks.train_classifier(
+        ...         images, np.arange(8) % 2, path, seed=1, epochs=1
+        ...     )
         >>> list(model.curve)
         ['epoch', 'loss', 'accuracy']
     """
@@ -141,7 +143,7 @@ def train_classifiers(jobs: Sequence[dict]) -> list[AuditedModel]:
 
     Example:
         >>> from faceworld import networks
-        >>> networks.train_all([])
+        >>> networks.train_classifiers([])
         []
     """
     return fit_all(train_classifier, jobs)

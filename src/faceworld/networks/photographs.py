@@ -194,7 +194,7 @@ class PhotographTask(BinaryTask):
 
 @dataclass(frozen=True)
 class PhotographTraining(classifiers.ClassifierTraining):
-    """What fixes a classifier that was trained on photographs."""
+    """Settings that fix a classifier that was trained on photographs."""
 
 
 class PhotographModel(classifiers.AuditedModel):

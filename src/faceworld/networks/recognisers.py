@@ -85,7 +85,7 @@ class RecognitionTask(Recipe):
 
 @dataclass(frozen=True)
 class RecogniserTraining(Settings):
-    """What fixes a trained recogniser."""
+    """Settings that fix a trained recogniser."""
 
     loss: str
     identities: int

@@ -36,7 +36,7 @@ from helpers.artifacts.code import made_by
 from helpers.parallel import processes, share_of_cores
 
 SHIPPED_NETWORKS = Path(__file__).with_name("shipped")
-"""The networks that the book's text speaks of, trained by the laptop's recipes."""
+"""Folder of the networks that the text describes, trained by the laptop's recipes."""
 CPU_BATCH = 32  # of 64 pictures the C library gives memory back after each layer
 GPU_BATCH = 1024
 KEEP_EVERY = 300  # seconds between two checkpoints within an epoch, where there are any
@@ -141,7 +141,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Settings:
-    """What fixes a trained network and its curve: settings, seed, data and code (by content).
+    """Settings that fix a trained network and its curve: seed, data and code (by content), others.
 
     A kind of training has its own subclass, in the module that defines its recipe and its network;
     `network()` is the latter before training.
@@ -179,7 +179,7 @@ class Trained:
 
     @property
     def device(self) -> torch.device:
-        """Where the network computes."""
+        """Device of the network."""
         return next(self.network.parameters()).device
 
     @torch.no_grad()

@@ -1,6 +1,6 @@
 """The same audit again and again, and the estimates of each estimator in every one of them.
 
-One audit says little about how often its intervals are right: twelve cells share their faces, so
+One audit shows little of how often its intervals are right: twelve cells share their faces, so
 they are right or wrong together. Here a pool of faces, each asked at every combination of doses
 (`faceworld.scorecard.truth.errors_under_do`), is itself the population. Its own effects are the
 truth, without any error, and audits are samples from it; audit k depends on the seed and k alone.
@@ -40,7 +40,7 @@ _FEW = 100  # audits of portraits, which are done before other processes have st
 _INTERVAL = ["estimate", "low", "high", "p"]
 
 Estimator = Callable[[pd.DataFrame], pd.DataFrame]
-"""What `observational_audits` calls: samples of portraits, told apart by their column audit → the
+"""Function for `observational_audits`: samples of portraits with a column audit → the
 columns estimate, low, high and p of every audit, with audits as the index.
 """
 

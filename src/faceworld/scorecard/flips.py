@@ -29,7 +29,7 @@ def take_step(w: Tensor, step: np.ndarray) -> Tensor:
 
 
 def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: str) -> Tensor:
-    """Parameters (n, P) of faces in which a step's own attribute changes and nothing else does.
+    """Parameters (n, P) of faces in which only the attribute of a step changes.
 
     With age changes what it gates, facial hair and makeup, as it does along an exact direction:
     the effect of age is the total one.

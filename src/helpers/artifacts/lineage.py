@@ -149,7 +149,7 @@ def sources(stage: str, drawing: bool = True) -> dict[str, str]:
 def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     """As `sources`, of the given modules and of the data files that share a module's name.
 
-    Modules need not be this repository's: somebody may render with their own.
+    Modules need not be this repository's: a user may render with their own.
     """
     stems: dict[Path, set[str]] = {}
     for path in modules:

@@ -109,8 +109,8 @@ def style() -> None:
     """
     if "inline" in (backend := plt.get_backend()):
         plt.switch_backend(backend)  # the first figure would, and forget how figures are shown
-        # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
-        # them. Only the layout is needed twice: the second one starts from the first.
+        # pyplot draws the figures of a cell unseen before the notebook draws them once more. Only
+        # the layout is needed twice: the second one starts from the first.
         plt.draw_all = _lay_out_figures
     if shell := get_ipython():
         formatters = shell.display_formatter.formatters
@@ -294,7 +294,7 @@ def gallery(
         A figure with one axes per row.
 
     Raises:
-        ValueError: a number of titles or labels that fits nothing.
+        ValueError: a number of titles or labels that does not fit.
     """
     pixels = as_pixels(images)
     n, height, width = pixels.shape[:3]
