@@ -393,7 +393,7 @@ def faces_of(arm: str) -> torch.Tensor:
 # %% tags=["remove-cell"]
 def answered(changed, name: str, frame: pd.DataFrame, faces: torch.Tensor) -> pd.DataFrame:
     """Images after an intervention on their faces, answered and labelled perfectly."""
-    known = {model: frame[f"score_{model}"] for model in networks}
+    known = {model: frame[f"score_{model}"] for model in audited_models}
     ask = {model: partial(networks.predict, network) for model, network in audited_models.items()}
     options = {"size": image_size, "path": stage.path(name), "device": device}
     answers = error_sources.answers_to(changed, faces, known, ask, **options)

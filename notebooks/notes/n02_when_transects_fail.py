@@ -292,10 +292,10 @@ right = error_rates.majority(shown["gender"]).to_numpy()
 CROWDS, NOISES = (1, 3, 5, 9, 15), {"calibrated": 1.0, "twice the noise": 2.0}
 
 # %%
-versions = [(noise, raters) for noise in NOISES for raters in CROWDS]
+versions = [(noise, count) for noise in NOISES for count in CROWDS]
 said = [
-    scorecard.labels_by(shown, raters, NOISES[noise], seed, "11_truth_scorecard")
-    for noise, raters in versions
+    scorecard.labels_by(shown, count, NOISES[noise], seed, "11_truth_scorecard")
+    for noise, count in versions
 ]
 
 # %%
