@@ -74,11 +74,10 @@ lock:  ## renew constraints.txt and requirements.lock (needs uv)
 notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 	$(PYTHON) tools/pair.py
 
-check: $(ENV)  ## style, pairing, the conventions of the book, and the types of faceaudit, in a minute
+check: $(ENV)  ## style, pairing and the conventions of the book, in seconds
 	$(PYTHON) -m ruff check src tests tools notebooks benchmarks course
 	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks course
 	$(PYTHON) tools/check.py
-	$(PYTHON) -m basedpyright --pythonpath $$($(PYTHON) -c "import sys; print(sys.executable)")
 
 smoke: $(ENV)  ## run the whole book in the smoke profile
 	@$(PYTHON) tools/run.py smoke $(OPTIONS)

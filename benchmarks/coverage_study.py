@@ -226,7 +226,7 @@ def _repeat(
 
 def main(profiles: list[str]) -> None:
     for name, study in {"coverage": effects_study, "null": null_study, "grid": grid_study}.items():
-        path = audits.record(name)
+        path = audits.study_table_path(name)
         made = pd.read_csv(path)
         tables = [made[~made["profile"].isin(profiles)]]
         tables += [study(SIZES[profile]).assign(profile=profile) for profile in profiles]

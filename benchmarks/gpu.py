@@ -104,7 +104,7 @@ def trained(kind: str, images: np.ndarray, device: str) -> models.AuditedModel |
         path, people = Path(folder, "model.safetensors"), np.arange(len(images)) % 32
         if kind == "recogniser":
             return train_recogniser(images, people, path, loss=next(iter(LOSSES)), **how)
-        return models.train(images, people % 2, path, architecture=kind, **how)
+        return models.train_classifier(images, people % 2, path, architecture=kind, **how)
 
 
 def answers(model: models.AuditedModel | models.Recogniser, images: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ from faceaudit.utils.parallel import cpu_count
 from faceworld import counterfactuals, crowd, load_generator, populations
 from faceworld import networks as models
 from faceworld import raters as observers
-from faceworld.networks import SHIPPED
+from faceworld.networks import SHIPPED_NETWORKS
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
 from helpers import figures
@@ -77,11 +77,11 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
 
 
 def rated(faces: torch.Tensor, seed: int, stage: str, raters: int = RATERS, **how) -> pd.DataFrame:
-    return observers.rated(faces, raters, seed=seed, stage=stage, **how)
+    return observers.rate_faces(faces, raters, seed=seed, stage=stage, **how)
 
 
 def measured(faces: torch.Tensor, seed: int, stage: str) -> pd.DataFrame:
-    return observers.measured(faces, POPULATION, seed=seed, stage=stage)
+    return observers.measure_faces(faces, POPULATION, seed=seed, stage=stage)
 
 
 def goals(base: torch.Tensor) -> dict[str, Any]:
@@ -102,7 +102,9 @@ def calibrated(
     faces = parameters_of(sampled)
     planes = directions.fit_fractional(sampled, rated(faces, seed, "directions"))
     ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
-    planes = planes.join(Hyperplanes((*observers.MEASURED,), ridge.coef_, ridge.intercept_))
+    planes = planes.join(
+        Hyperplanes((*observers.MEASURED_PARAMETERS,), ridge.coef_, ridge.intercept_)
+    )
     dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
     axes = dual.loc[AXES].to_numpy()
     held = {name: special.logit(aims[name]) for name in HELD}
@@ -120,14 +122,14 @@ def calibrated(
         some, stage = parameters_of(base[rows, None] + steps), f"round {turn}"
         seen = rated(some, seed, stage, raters).join(measured(some, seed, stage))
         seen = seen[np.repeat(calibration.is_inlier(seen[AXES], 8), 8)]
-        more = calibration.step_to_targets(seen, 8, aims, gain, observers.MEASURED)
+        more = calibration.step_to_targets(seen, 8, aims, gain, observers.MEASURED_PARAMETERS)
         steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
     return base[:, None] + steps
 
 
 def of_neutral(base: np.ndarray, seed: int, stage: str) -> tuple[pd.DataFrame, pd.Series]:
     faces = parameters_of(base)
-    return observers.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=stage)
+    return observers.rate_faces_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=stage)
 
 
 def papers(seed: int) -> np.ndarray:
@@ -201,14 +203,14 @@ def judged(
 
 def networks_of(seed: int, anew: bool) -> dict[str, models.AuditedModel]:
     if not anew:
-        paths = {name: SHIPPED / f"{name}.safetensors" for name in NETWORKS}
+        paths = {name: SHIPPED_NETWORKS / f"{name}.safetensors" for name in NETWORKS}
         return {name: models.AuditedModel.read(path) for name, path in paths.items()}
     made = {}
     for name in NETWORKS:
         people, path = populations.sample(name, N_TRAIN, seed), WORK / f"{seed}_{name}.safetensors"
         images = render_to_store(people.parameters, SIZE, WORK / f"{seed}_people.npy")
         labels = people.frame["gender"].to_numpy()
-        made[name] = models.train(images, labels, path, seed=seed, epochs=EPOCHS)
+        made[name] = models.train_classifier(images, labels, path, seed=seed, epochs=EPOCHS)
     return made
 
 

@@ -46,10 +46,10 @@ from faceaudit.utils import seeding
 from faceaudit.utils.files import file_hash
 from faceworld import celeba, populations, wgan
 from faceworld import networks as models
-from faceworld.networks.photographs import decoded
+from faceworld.networks.photographs import decode_images
 from faceworld.networks.training import read_checkpoint, write_checkpoint
 from faceworld.rendering import render_to_store
-from faceworld.wgan import LATENT_DIM, SIZE, SLOPE, Scaled, face, linear
+from faceworld.wgan import NATIVE_SIZE, SLOPE, WGAN_LATENT_DIM, Scaled, face, linear
 
 POPULATION, FACES, SEED = "celeba-like", 20_000, 20200715
 """The renders that the shipped weights were trained on."""
@@ -121,7 +121,7 @@ class AdversarialTraining:
         self.images, self.seed, self.device = images, seed, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.generator = wgan.Generator().to(device)
+            self.generator = wgan.GeneratorNetwork().to(device)
             looks = zip((WHOLE, CLOSE), wgan.CELLS, strict=True)
             self.critics = nn.ModuleList(Critic(*look) for look in looks).to(device)
         self.average = copy.deepcopy(self.generator).requires_grad_(False)
@@ -136,7 +136,7 @@ class AdversarialTraining:
             optimizer.param_groups[0]["lr"] = rate
         draw = seeding.rng(self.seed, "wgan: training", self.step)
         real = _drawn(self.images, BATCH, draw, self.device)
-        z = torch.from_numpy(draw.standard_normal((BATCH, LATENT_DIM), dtype=np.float32))
+        z = torch.from_numpy(draw.standard_normal((BATCH, WGAN_LATENT_DIM), dtype=np.float32))
         fake = self.generator(z.to(self.device))
         gap = self._teach_critics(real, fake.detach(), draw)
         self.critics.requires_grad_(False)
@@ -202,7 +202,7 @@ class EncoderTraining:
         self.seed, self.device = seed, device
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = wgan.Encoder().to(device)
+            self.encoder = wgan.EncoderNetwork().to(device)
         self.optimizer = _adam(self.encoder, betas=(0.9, 0.999))
         self.steps, self.step = ENCODER_SHOWN // ENCODER_BATCH, 0
 
@@ -210,7 +210,7 @@ class EncoderTraining:
         """One step down the squared errors of the codes and of the renders that come back."""
         self.optimizer.param_groups[0]["lr"] = ENCODER_RATE * (1.01 - self.step / self.steps)
         draw = seeding.rng(self.seed, "wgan: encoder", self.step)
-        codes = draw.standard_normal((ENCODER_BATCH, LATENT_DIM), dtype=np.float32)
+        codes = draw.standard_normal((ENCODER_BATCH, WGAN_LATENT_DIM), dtype=np.float32)
         z = torch.from_numpy(codes).to(self.device)
         renders = _drawn(self.images, ENCODER_BATCH, draw, self.device)
         with torch.no_grad():
@@ -303,13 +303,15 @@ def examine(generator: wgan.WGANGenerator, folder: Path, seed: int, device: str 
     recall in the eyes of a classifier; renders and networks are kept in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     population = populations.sample(POPULATION, TRAINED + 2 * EACH + 2 * SAMPLES, seed)
-    renders = render_to_store(population.parameters, SIZE, folder / "renders.npy", device=device)
+    renders = render_to_store(
+        population.parameters, NATIVE_SIZE, folder / "renders.npy", device=device
+    )
     smiles = celeba.celeba_attributes(population.parameters)[["Smiling"]]
     taught, asked = slice(TRAINED), slice(TRAINED, None)
     settings = {"seed": seed, "epochs": EPOCHS, "device": device}
     labels = smiles["Smiling"].to_numpy()[taught].astype(int)
     path = folder / "smiling.safetensors"
-    classifier = models.train(renders[taught], labels, path, **settings)
+    classifier = models.train_classifier(renders[taught], labels, path, **settings)
     made = as_uint8(generator.synthesize(generator.sample(SAMPLES, seed)))
     return {
         "smiling": _smiling(generator, renders[asked], smiles[asked].reset_index(drop=True), seed),
@@ -333,7 +335,7 @@ def _quality(
     classifier: models.AuditedModel, renders: np.ndarray, made: np.ndarray
 ) -> dict[str, dict[str, float]]:
     real, other = np.array_split(renders, 2)
-    blurred = gaussian_filter(other, (0, 0, BLUR * SIZE, BLUR * SIZE))
+    blurred = gaussian_filter(other, (0, 0, BLUR * NATIVE_SIZE, BLUR * NATIVE_SIZE))
     sets = {"other renders": other, "renders, blurred": blurred, "samples": made}
     reference = models.features(classifier, real)
     table = {}
@@ -349,7 +351,7 @@ def _parts(made: np.ndarray, folder: Path, settings: dict) -> dict[str, dict[str
     part, and of samples. The reader learns from renders half of which lack a part."""
     seed = settings["seed"]
     known = models.decorrelated_faces(TRAINED + SAMPLES, seed)
-    renders = render_to_store(known, SIZE, folder / "known.npy", device=settings["device"])
+    renders = render_to_store(known, NATIVE_SIZE, folder / "known.npy", device=settings["device"])
     drawn = seeding.uniforms(seed, "parts to learn", range(TRAINED), len(PARTS))
     missing = pd.DataFrame(drawn < [0.3, 0.3, 0.5], columns=list(PARTS))  # half lack an eye
     seen = without_parts(renders[:TRAINED], known[:TRAINED], missing, seed)
@@ -427,7 +429,7 @@ def main(folder: Path, device: str = "cpu", photographs: Path | None = None) -> 
         renders = squares_of(photographs, folder / "photographs.npy")
     else:
         parameters = populations.sample(POPULATION, FACES, SEED).parameters
-        renders = render_to_store(parameters, SIZE, folder / "renders.npy", device=device)
+        renders = render_to_store(parameters, NATIVE_SIZE, folder / "renders.npy", device=device)
     torch.set_num_threads(os.cpu_count() or 1)
     adversarial = AdversarialTraining(renders, SEED, device=device)
 
@@ -460,14 +462,15 @@ def squares_of(photographs: Path, path: Path) -> np.ndarray:
         raise ValueError(f"{photographs}: {len(files)} JPEG or PNG files, {BATCH} were expected")
     names = [str(file.relative_to(photographs)) for file in files]
     table = pd.DataFrame({"image": names, "sha256": list(map(file_hash, files))})
-    return decoded(table, photographs, SIZE, path)
+    return decode_images(table, photographs, NATIVE_SIZE, path)
 
 
 def recipe(adversarial: AdversarialTraining, encoding: EncoderTraining) -> dict[str, object]:
     """What the card says of how the weights came about."""
     return {
         "command": "python benchmarks/learned_generator.py FOLDER",
-        "renders": f"populations.sample({POPULATION!r}, {FACES}, {SEED}), {SIZE} px, half mirrored",
+        "renders": f"populations.sample({POPULATION!r}, {FACES}, {SEED}), {NATIVE_SIZE} px, "
+        "half mirrored",
         "loss": "Wasserstein with gradient penalty (sensitivity, eq 1), of the picture and of the "
         "face; encoder: eq 2, and renders that come back",
         "generator_steps": adversarial.step,
@@ -484,8 +487,8 @@ def write_sheet(training: AdversarialTraining, path: Path) -> None:
     with torch.no_grad():
         samples = training.average(codes).clamp(-1, 1).cpu().numpy()
     pixels = ((samples + 1) * 127.5).astype(np.uint8)
-    grid = pixels.reshape(rows, columns, 3, SIZE, SIZE).transpose(0, 3, 1, 4, 2)
-    Image.fromarray(grid.reshape(rows * SIZE, columns * SIZE, 3)).save(path)
+    grid = pixels.reshape(rows, columns, 3, NATIVE_SIZE, NATIVE_SIZE).transpose(0, 3, 1, 4, 2)
+    Image.fromarray(grid.reshape(rows * NATIVE_SIZE, columns * NATIVE_SIZE, 3)).save(path)
 
 
 if __name__ == "__main__":

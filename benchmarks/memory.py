@@ -106,9 +106,9 @@ def run(chapter: str, values: dict[str, object], scratch: Path) -> dict[str, flo
 def make_plan(profile: SimpleNamespace) -> None:
     """Leave the plan of an audit of this size where chapters 02 and 08 read it."""
     stage = Stage("audit_plan", profile="smoke", device="cpu", seed=profile.seed)
-    content = audit_plan.planned(profile)
+    content = audit_plan.make_plan(profile)
     stage.save("plan.json", content)
-    stage.finish({"sha256": audit_plan.read(content).sha256})
+    stage.finish({"sha256": audit_plan.read_plan(content).sha256})
 
 
 def run_all(n_transects: int) -> dict[str, dict[str, float]]:

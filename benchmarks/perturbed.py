@@ -23,7 +23,7 @@ from seeds import copied, own
 
 from helpers import artifacts
 from helpers.artifacts import lineage
-from helpers.claims import of_page
+from helpers.claims import claims_of_page
 
 PROFILE = "laptop"
 DRAWS = range(1, 21)
@@ -167,7 +167,7 @@ def claims(made: Path) -> dict[str, bool]:
     return {
         f"{page.stem}, claim {number}": said.holds
         for page in pages
-        for number, said in enumerate(of_page(page), 1)
+        for number, said in enumerate(claims_of_page(page), 1)
     }
 
 

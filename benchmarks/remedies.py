@@ -52,7 +52,7 @@ def trained(name: str, seed: int) -> networks.AuditedModel:
     images = render_to_store(people.parameters, SIZE, pictures)
     labels = people.frame["gender"].to_numpy()
     path = place.with_suffix(".safetensors")
-    model = networks.train(images, labels, path, seed=seed, epochs=EPOCHS)
+    model = networks.train_classifier(images, labels, path, seed=seed, epochs=EPOCHS)
     for part in WORK.glob(f"{pictures.name}*"):
         part.unlink()
     return model

@@ -27,7 +27,7 @@ from record import write_rows
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from helpers.artifacts import RESULTS, lineage, manifests
-from helpers.claims import of_page
+from helpers.claims import claims_of_page
 
 PAGE, EXPERIMENT = "tour", "11_who_was_right"
 FOUND, TRUTH = "found effect on transects", "true effect on transects"
@@ -100,7 +100,7 @@ def claims(kept: Path, checkout: Path) -> dict[str, bool]:
     command = [sys.executable, "-m", "papermill", lineage.ROOT / "notebooks" / page.name, page]
     options = ["-p", "profile", kept.name, "--no-progress-bar"]
     subprocess.run(command + options, cwd=checkout, env=own(checkout, kept.parent), check=True)
-    return {claim.title: claim.met for claim in of_page(page)}
+    return {claim.title: claim.met for claim in claims_of_page(page)}
 
 
 def effects(kept: Path) -> pd.DataFrame:

@@ -34,13 +34,13 @@ from faceaudit.latents.directions import Hyperplanes
 from faceaudit.models.asking import model_of
 from faceaudit.people import labels
 from faceworld import crowd, load_generator, networks, raters
-from faceworld.networks import SHIPPED
+from faceworld.networks import SHIPPED_NETWORKS
 from faceworld.scorecard import truth
 from helpers.artifacts import lineage
 
 NETWORKS = ("celeba-like", "fairface-like", "plantskin")
 SAMPLES, TRANSECTS, N_TRUTH = 5000, 400, 1600
-MEASURED = [*raters.MEASURED, *raters.LIKE]
+MEASURED = [*raters.MEASURED_PARAMETERS, *raters.BORROWED_SCALES]
 ADULT = 0.45
 WORK = lineage.ROOT / "build" / "stranger"
 GENERATOR = load_generator("known-truth")
@@ -56,7 +56,7 @@ def population() -> pd.DataFrame:
 
 
 def seen_by_reader(parameters: torch.Tensor) -> pd.DataFrame:
-    return pd.DataFrame({name: raters.shown(parameters, name) for name in MEASURED})
+    return pd.DataFrame({name: raters.visible_parameter(parameters, name) for name in MEASURED})
 
 
 def measures(images: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def remember(folder: Path, part: str) -> torch.Tensor:
 
 @cache
 def network(name: str) -> networks.AuditedModel:
-    return networks.AuditedModel.read(SHIPPED / f"{name}.safetensors")
+    return networks.AuditedModel.read(SHIPPED_NETWORKS / f"{name}.safetensors")
 
 
 def audited(images: np.ndarray) -> np.ndarray:
@@ -92,7 +92,7 @@ def audited(images: np.ndarray) -> np.ndarray:
 def answered(audit, images, attributes, *, folder, stage, **rest) -> labels.Labels:
     """Leave an export of simulated people for a part of an audit, and go on as it does."""
     parameters = remember(folder, stage.removesuffix("-crops"))
-    seen_as = raters.on_crops if stage.endswith("-crops") else crowd.perceived
+    seen_as = raters.perceived_on_crops if stage.endswith("-crops") else crowd.perceived
     shown = seen_as(facerender.visible_scores(parameters)).set_axis(schema.hidden_names(images))
     shown = shown.loc[~shown.index.duplicated(), [*attributes]]
     about = {"seed": audit.design.seed, "stage": f"stranger {stage}"}

@@ -18,7 +18,7 @@ import pandas as pd
 from faceaudit import verification
 from faceworld import networks
 from faceworld import people as invented
-from faceworld.people import JUDGED, RECORD
+from faceworld.people import PAIR_COLUMNS, TRAININGS_RECORD
 from helpers import artifacts
 from helpers.artifacts import lineage
 
@@ -81,8 +81,8 @@ def main() -> None:
     ratings = artifacts.load(CHAPTER, "ratings.npy", PROFILE)
     pictures = artifacts.load(CHAPTER, "faces.npy", PROFILE)
     found = [accepted(run, pictures, pairs) for run in range(1, RUNS + 1)]
-    judged = pairs.assign(match=verification.is_match(ratings, T))[JUDGED]
-    pd.concat([judged, *found], axis=1).to_parquet(RECORD, index=False)
+    judged = pairs.assign(match=verification.is_match(ratings, T))[PAIR_COLUMNS]
+    pd.concat([judged, *found], axis=1).to_parquet(TRAININGS_RECORD, index=False)
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ from faceworld.networks import classifiers
 from faceworld.rendering import render_to_store
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import claim, margin_above, told
+from helpers.claims import claim, margin_above, question
 from helpers.figures import widgets
 
 # %% tags=["parameters", "hide-cell"]
@@ -709,7 +709,7 @@ curve.rename_axis("share swapped").round(2)
 # %% tags=["solution"]
 assert np.isclose(curve["estimate"][0], curve["estimate"][1], equal_nan=True)
 away = (curve["estimate"] - naive.loc[LEADING[1], "estimate"]).abs()
-told(
+question(
     "The coefficient lies {none:.2f} from its unadjusted value when labels are as rated, and {half:.2f} "
     "when half of them are swapped. Is the second distance smaller?",
     margin=away[0] - away[0.5],

@@ -300,7 +300,7 @@ def job(name):
 
 
 # %%
-trained = networks.train_all([job(name) for name in TRAINED])
+trained = networks.train_classifiers([job(name) for name in TRAINED])
 audited = dict(zip(TRAINED, trained, strict=True))
 
 # %% tags=["remove-cell"]

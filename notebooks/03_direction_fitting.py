@@ -33,7 +33,7 @@ from faceworld import crowd, load_generator, raters
 from faceworld.known_truth import LATENTS, correlations
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told
+from helpers.claims import Margin, claim, question
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -463,7 +463,7 @@ assert leaning["swayed by hair"] < leaning["crowd"] - 0.05
 # crop that hides the hair, and for everything else on the whole picture. It also asks about hair colour, earrings and glasses.
 
 # %%
-on_crops = raters.rated(parameters, n_raters, seed=seed, stage=f"{stage.name}/crops")
+on_crops = raters.rate_faces(parameters, n_raters, seed=seed, stage=f"{stage.name}/crops")
 
 # %% [markdown]
 # A second change concerns the fit. A scale ends, and a straight line goes on. A *fractional logit*
@@ -512,7 +512,7 @@ Markdown(
 # set is the book's main instrument beside the paper's.
 
 # %%
-read = raters.measured(parameters.cpu(), parameters.cpu(), seed=seed, stage=stage.name)
+read = raters.measure_faces(parameters.cpu(), parameters.cpu(), seed=seed, stage=stage.name)
 ridge = Ridge(100).fit(w.cpu(), read)
 calibrated = calibrated.join(directions.Hyperplanes(tuple(read), ridge.coef_, ridge.intercept_))
 
@@ -571,7 +571,7 @@ fifth = n_directions // 5
 normal = directions.fit_ridge(w.cpu().numpy()[known], one_rater[known], folds=2).normal
 many = np.degrees(np.arccos(unit(normal) @ hair_normal))
 parts = [angle_of_fit("hair_length", slice(i * fifth, (i + 1) * fifth)) for i in range(4)]
-told(
+question(
     "One rater for each face: {many:.1f} degrees from the exact normal. Five raters for a fifth of the faces: "
     "{few:.1f} degrees on average. Is the first closer?",
     margin=np.mean(parts) - many,

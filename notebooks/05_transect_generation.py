@@ -533,7 +533,7 @@ RATERS_OF_NEUTRAL = 30
 def of_neutral(codes: np.ndarray, turn: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores of neutral faces on the axes, and their squared standard errors."""
     faces, name = parameters_of(codes).cpu(), f"{stage.name}/neutral {turn}"
-    return raters.rated_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
+    return raters.rate_faces_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=name)
 
 
 grown, in_logits = float(logit(ADULT)), {k: float(logit(v)) for k, v in LITTLE.items()}
@@ -581,13 +581,13 @@ population = generator.parameters(generator.sample(2000, seed + 4)).cpu()
 def measured(codes: np.ndarray, turn: str) -> pd.DataFrame:
     """What automatic measures say of images."""
     faces = parameters_of(codes).cpu()
-    return raters.measured(faces, population, seed=seed, stage=f"{stage.name}/{turn}")
+    return raters.measure_faces(faces, population, seed=seed, stage=f"{stage.name}/{turn}")
 
 
 def rated(codes: np.ndarray, turn: str) -> pd.DataFrame:
     """What raters say of images."""
     faces = parameters_of(codes).cpu()
-    return raters.rated(faces, n_raters, seed=seed, stage=f"{stage.name}/{turn}")
+    return raters.rate_faces(faces, n_raters, seed=seed, stage=f"{stage.name}/{turn}")
 
 
 # %%
@@ -596,7 +596,7 @@ for turn, gain in enumerate(GAINS):
     some = main[:, None] + steps
     seen = rated(some, f"round {turn}").join(measured(some, f"round {turn}"))
     seen = seen[np.repeat(calibration.is_inlier(seen[AXES], 8), 8)]
-    more = calibration.step_to_targets(seen, 8, goals | LITTLE, gain, raters.MEASURED)
+    more = calibration.step_to_targets(seen, 8, goals | LITTLE, gain, raters.MEASURED_PARAMETERS)
     steps = steps + more.to_numpy() @ dual_of_all.loc[[*more]].to_numpy()
     moved.append(more.abs().max())
 
@@ -733,7 +733,7 @@ largest.rename_axis(index="upper limit of the leak", columns="along").round(3)
 
 # %%
 faces, again = parameters_of(cells).cpu(), {"seed": seed, "stage": f"{stage.name}/gate"}
-scores, error = raters.rated_with_error(faces, AXES, n_raters, **again)
+scores, error = raters.rate_faces_with_error(faces, AXES, n_raters, **again)
 spread = calibration.dose_spread(scores, error, CELLS)
 
 # %% tags=["hide-input"]

@@ -37,7 +37,7 @@ from faceaudit.utils.formatting import with_minus
 from faceworld import crowd, populations
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told
+from helpers.claims import Margin, claim, question
 from helpers.figures import panels
 
 # %% tags=["parameters", "hide-cell"]
@@ -236,7 +236,7 @@ slope = 8 * part.mean() ** 7  # of the eighth power
 more = (part == 1) - part.mean() ** 8 - slope * (part - part.mean())
 
 # %% tags=["remove-input"]
-told(
+question(
     "Do more transects survive than independent losses would leave? The surplus is {surplus:points} points.",
     margin=more.mean(),
     error=more.std() / len(more) ** 0.5,

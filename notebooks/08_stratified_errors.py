@@ -32,7 +32,7 @@ from faceworld import networks
 from faceworld.networks import classifiers
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import told
+from helpers.claims import question
 from helpers.figures import panels
 
 # %% tags=["parameters", "hide-cell"]
@@ -109,7 +109,7 @@ audit = index.join(scores, validate="1:1").join(kept, validate="1:1")
 audit["item"] = np.arange(len(audit))
 
 # %% tags=["remove-input"]
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 made, whole = (frame["transect"].nunique() for frame in (audit, audit[audit["complete_transect"]]))
 planned = plan.design["transects"]
 Markdown(
@@ -533,7 +533,7 @@ worded = cells.reset_index()[["hair", "skin", "n", "rate"]].to_dict("records")
 Markdown("; ".join("{hair} hair, {skin} skin: {rate:.1%} of {n:,}".format(**row) for row in worded))
 
 # %% tags=["solution"]
-told(
+question(
     "As they come, dark minus light is {raw:points} points. With equal weights it is {weighted:points} "
     "points. Does the order of the groups reverse?",
     margin=-np.sign(raw) * weighted,

@@ -161,7 +161,7 @@ print(f"change in the error rate: {in_points(change.mean())} points, from {len(c
 # it keeps a width when all pairs agree. A test of {cite:t}`mid-p` for the same pairs gives the p-value.
 
 # %%
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 
 
 def found(images: pd.DataFrame, model: str) -> pd.DataFrame:

@@ -38,7 +38,7 @@ from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import in_points, with_minus
-from faceworld import do, load_generator, networks as models, populations, scorecard
+from faceworld import do, load_generator, networks, populations, scorecard
 from faceworld.crowd import perceived
 from faceworld.networks import classifiers
 from faceworld.raters import loose_hair
@@ -47,7 +47,7 @@ from faceworld.scorecard import error_sources, truth
 from faceworld.scorecard.truth import CONTRASTS, name_cells
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told
+from helpers.claims import Margin, claim, question
 from helpers.figures import panels
 
 # %% tags=["parameters", "hide-cell"]
@@ -74,7 +74,7 @@ audit["item"] = np.arange(len(audit))
 pruned = audit[audit["kept"] & audit["adult"]]
 
 # %% tags=["remove-cell"]
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 by_cell = plan.families["effects by cell"]
 counted_results = stage.load("01_observational_audit", "results.json")
 gaps = pd.DataFrame(counted_results["gap_of_women"]).T
@@ -159,7 +159,7 @@ draw_numbers(two, with_minus(title.format(*says[0], *says[1])))
 world = load_generator("known-truth", device=device, size=image_size)
 doses = stage.load("05_transect_generation", "doses.json")
 recipe = stage.load("05_transect_generation", "results.json")
-networks = models.load_all(stage, "02_face_world", TRAINED)
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 
 # %% tags=["remove-cell"]
 names = (*AXES, *recipe["held"], "age")
@@ -182,10 +182,10 @@ _ = stage.save("base.npy", base.cpu().numpy())
 # %%
 store = {"size": image_size, "path": stage.path("truth.npy"), "device": device}
 wrong_under_do = {
-    name: truth.errors_under_do(partial(models.predict, network), base, doses, **store)
-    for name, network in networks.items()
+    name: truth.errors_under_do(partial(networks.predict, network), base, doses, **store)
+    for name, network in audited_models.items()
 }
-true_effects = {name: truth.effects(wrong, AXES) for name, wrong in wrong_under_do.items()}
+true_effects = {name: truth.true_effects(wrong, AXES) for name, wrong in wrong_under_do.items()}
 
 # %% tags=["remove-cell"]
 true_effects["null"] = true_effects["plantskin"].assign(effect=0.0, se=0.0)
@@ -223,7 +223,7 @@ def implied(model: str) -> pd.DataFrame:
     """Effects in every cell, as a logistic regression with main effects implies them."""
     regression = LogisticRegression(C=1e6).fit(audit[levels], audit[f"error_{model}"])
     risks = regression.predict_proba(grid)[:, 1].reshape(1, 2, 2, 2)
-    return truth.effects(np.repeat(risks, 2, axis=0), AXES)
+    return truth.true_effects(np.repeat(risks, 2, axis=0), AXES)
 
 
 # %% tags=["remove-cell"]
@@ -297,7 +297,7 @@ readings.rename(columns=dict(zip(counts, heads, strict=True))).rename_axis(None)
 # the truth to each found effect and asks whether the interval contains it.
 
 # %%
-beside_truth = error_sources.compare(found, true_effects)
+beside_truth = error_sources.compare_with_truth(found, true_effects)
 of_cells = beside_truth[(beside_truth["scope"] == "cell") & beside_truth["model"].isin(TRAINED)]
 caught = of_cells["contained"].sum()
 print(f"{caught} of {len(of_cells)} intervals contain the truth")
@@ -393,8 +393,8 @@ def faces_of(arm: str) -> torch.Tensor:
 # %% tags=["remove-cell"]
 def answered(changed, name: str, frame: pd.DataFrame, faces: torch.Tensor) -> pd.DataFrame:
     """Images after an intervention on their faces, answered and labelled perfectly."""
-    known = {model: frame[f"score_{model}"] for model in networks}
-    ask = {model: partial(models.predict, network) for model, network in networks.items()}
+    known = {model: frame[f"score_{model}"] for model in audited_models}
+    ask = {model: partial(networks.predict, network) for model, network in audited_models.items()}
     options = {"size": image_size, "path": stage.path(name), "device": device}
     answers = error_sources.answers_to(changed, faces, known, ask, **options)
     scores = {f"score_{model}": answer for model, answer in answers.items()}
@@ -406,7 +406,9 @@ def own_answers(arm: str) -> pd.DataFrame:
     """Every model's answers to the images of an arm of chapter 5."""
     frame = stage.load("05_transect_generation", f"{arm}_index.parquet").set_index("image_id")
     pictures = stage.load("05_transect_generation", f"{arm}_images.npy")
-    scores = {f"score_{name}": models.predict(one, pictures) for name, one in networks.items()}
+    scores = {
+        f"score_{name}": networks.predict(one, pictures) for name, one in audited_models.items()
+    }
     return frame.assign(item=np.arange(len(frame)), **scores)
 
 
@@ -427,8 +429,8 @@ base_faces, base_faces_p = (
 )
 
 # %% tags=["remove-cell"]
-held_faces = error_sources.hold(fitted_faces, base_faces, OTHERS)
-held_p = error_sources.hold(faces_p, base_faces_p, OTHERS)
+held_faces = error_sources.hold_parameters(fitted_faces, base_faces, OTHERS)
+held_p = error_sources.hold_parameters(faces_p, base_faces_p, OTHERS)
 at_doses = {axis: torch.tensor(np.take(doses[axis], audit[f"{axis}_level"])) for axis in AXES}
 dosed_faces = do(held_faces, **at_doses)
 
@@ -500,7 +502,7 @@ def matched(frame: pd.DataFrame) -> pd.DataFrame:
 # %% tags=["remove-cell"]
 estimates = [matched(frame).assign(arm=arm) for arm, frame in ARMS.items() if len(frame)]
 estimates = pd.concat(estimates, ignore_index=True)
-rungs = error_sources.compare(estimates, true_effects)
+rungs = error_sources.compare_with_truth(estimates, true_effects)
 _ = stage.save("matched.parquet", estimates)
 _ = stage.save("ladder.parquet", rungs)
 
@@ -513,10 +515,51 @@ wanted = ["transect", *levels, *(f"error_{model}" for model in MODELS)]
 every_arm = {arm: frame[wanted] for arm, frame in (ARMS | PAPERS).items()}
 _ = stage.save("arms.parquet", pd.concat(every_arm, names=["arm"]).reset_index("arm"))
 
+# %% [markdown]
+# Each step has a standard error. Faces are the units. A face that two versions share does the same to both
+# estimates, and this cancels in their difference. So we compute each face's *influence* on the estimate of a version:
+# its own difference of errors, less the mean, over the number of pairs. A face without a pair has none.
+
+
+# %%
+def face_influences(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean differences (cells,) of errors (faces, 2, 2, 2), and each face's influence on them."""
+    by_axis = [np.diff(errors, axis=axis).reshape(len(errors), -1) for axis in (1, 2, 3)]
+    difference = np.concatenate(by_axis, axis=1)
+    n = (~np.isnan(difference)).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.nansum(difference, axis=0) / np.where(n, n, np.nan)
+        scale = np.sqrt(n / (n - 1)) / n
+    return mean, np.nan_to_num(difference - mean) * scale
+
+
+# %%
+def step_errors(outcome: str) -> pd.DataFrame:
+    """Change of the estimate from version to version and its standard error, in each cell."""
+    faces = pd.unique(np.concatenate([frame["face"] for frame in sampled.values()]))
+    places = pd.MultiIndex.from_product([faces, (0, 1), (0, 1), (0, 1)])
+    before, influence_before = 0.0, 0.0
+    tables = []
+    for arm, frame in sampled.items():
+        errors = frame.set_index(["face", *levels])[outcome].reindex(places).to_numpy(float)
+        estimate, influence = face_influences(errors.reshape(len(faces), 2, 2, 2))
+        se = np.sqrt(((influence - influence_before) ** 2).sum(axis=0))
+        tables.append(cells_of_axes.assign(arm=arm, change=estimate - before, se=se))
+        before, influence_before = estimate, influence
+    return pd.concat(tables, ignore_index=True)
+
+
 # %% tags=["remove-cell"]
-added = {
-    model: error_sources.step_errors(sampled, f"error_{model}", AXES, "face") for model in MODELS
-}
+cells_of_axes = []
+for name in AXES:
+    others = [other for other in AXES if other != name]
+    for held in product((0, 1), repeat=2):
+        cells_of_axes.append({"attribute": name} | dict(zip(others, held, strict=True)))
+cells_of_axes = pd.DataFrame(cells_of_axes, columns=["attribute", *AXES])
+cells_of_axes[AXES] = cells_of_axes[AXES].astype("Int64")
+
+# %% tags=["remove-cell"]
+added = {model: step_errors(f"error_{model}") for model in MODELS}
 added = name_cells(pd.concat(added, names=["model"]).reset_index("model"))
 added["step"] = added["arm"].map(STEPS)
 _ = stage.save("steps.parquet", added)
@@ -632,7 +675,7 @@ signed = {name: one.groupby(audit["transect"]).sum() for name, one in signed.ite
 by_hair = (signed["hair varies"] - signed["at medians"]).mean(axis=1)
 
 # %% tags=["remove-input"]
-told(
+question(
     "The cell is *{effect}* of *{cell}*, where {missing} of {n} intervals miss. One answer moves this effect by {step:.2f} points, so "
     "few faces decide. Does the spread of hair lengths move the effect up, from the second row of the table to the third, by more than two standard errors?",
     margin=by_hair.mean(),
@@ -743,12 +786,14 @@ called_man = ppb.loc[is_woman, "label"].to_numpy()[:, None] == 1
 
 def change_on_counted(network) -> np.ndarray:
     """What dark instead of light skin does to the error on each woman who was counted."""
-    answers = models.predict(network, pictures).reshape(-1, 2) > 0.5
+    answers = networks.predict(network, pictures).reshape(-1, 2) > 0.5
     return np.diff((answers != called_man).astype(float))[:, 0]
 
 
 # %% tags=["remove-cell"]
-changes = pd.DataFrame({name: change_on_counted(network) for name, network in networks.items()})
+changes = pd.DataFrame(
+    {name: change_on_counted(network) for name, network in audited_models.items()}
+)
 margin = verdicts.Z * changes.sem()
 on_counted = pd.DataFrame({"estimate": changes.mean()})
 on_counted = on_counted.assign(low=changes.mean() - margin, high=changes.mean() + margin)
@@ -889,7 +934,7 @@ Markdown(
 
 # %% tags=["hide-cell"]
 added_in_all = pd.concat(
-    truth.changes(ARMS["C crowd"][f"error_{m}"] - ARMS["A2 base faces"][f"error_{m}"])
+    truth.parameter_effects(ARMS["C crowd"][f"error_{m}"] - ARMS["A2 base faces"][f"error_{m}"])
     for m in AUDITED
 ).query("scope == 'partial average'")
 excess = added_in_all["effect"] ** 2 - added_in_all["se"] ** 2

@@ -34,14 +34,14 @@ from faceaudit.effects import display_names, error_rates, verdicts
 from faceaudit.latents import directions, transects
 from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils.formatting import with_minus
-from faceworld import crowd, known_truth, load_generator, networks as models, raters as observers
+from faceworld import crowd, known_truth, load_generator, networks, raters
 from faceworld.celeba import GREY
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import error_sources, labels_by, truth
 from faceworld.scorecard.truth import CONTRASTS
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told
+from helpers.claims import Margin, claim, question
 from helpers.figures import panels, widgets
 
 # %% tags=["parameters", "hide-cell"]
@@ -78,8 +78,10 @@ w = generator.sample(n_directions, seed)  # the faces of chapter 3
 population = generator.parameters(w).cpu()
 
 # %% tags=["remove-cell"]
-leaks = error_sources.leaks(audited_faces, population)
-GROUPS = {k: v for k, v in error_sources.GROUPS.items() if k != error_sources.MOVED_BY_DESIGN}
+leaks = error_sources.parameter_changes(audited_faces, population)
+GROUPS = {
+    k: v for k, v in error_sources.PARAMETER_GROUPS.items() if k != error_sources.MOVED_BY_DESIGN
+}
 
 # %% tags=["remove-cell"]
 ranked = leaks.sort_values("effect", key=np.abs, ascending=False, kind="stable")
@@ -91,7 +93,7 @@ ENDS = {"skin_colour": ("light skin", "dark skin"), "hair_length": ("short hair"
 ENDS["gender"] = ("female", "male")
 
 # %% tags=["remove-cell"]
-seen = truth.as_grid(observers.shown(audited_faces, top["parameter"]).to_numpy())
+seen = truth.as_grid(raters.visible_parameter(audited_faces, top["parameter"]).to_numpy())
 along = 1 + AXES.index(top["attribute"])
 ends = np.moveaxis(seen, along, 1)[:, :, 1]  # the first other axis at its high level
 
@@ -203,14 +205,14 @@ claim(
 # The probability of the wrong answer, **P(wrong)**, changes with every step.
 
 # %% tags=["remove-cell"]
-networks = models.load_all(stage, "02_face_world", MODELS)
-ask_model = {name: partial(models.predict, network) for name, network in networks.items()}
+audited_models = networks.load_all(stage, "02_face_world", MODELS)
+ask_model = {name: partial(networks.predict, network) for name, network in audited_models.items()}
 known = {name: score(arm["images"]) for name, score in ask_model.items()}
 
 # %% tags=["hide-cell"]
-raters = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
+rating = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "06_annotation_ingestion"}
 visible = facerender.visible_scores(audited_faces).set_index(audit.index)
-audit["label"] = labels_by(crowd.perceived(visible), **raters)
+audit["label"] = labels_by(crowd.perceived(visible), **rating)
 
 # %% tags=["remove-cell"]
 TAKEN = max(n_transects // 4, min(n_transects, 40))
@@ -255,18 +257,18 @@ audited = {name: wrong(score, audit["label"]) for name, score in known.items()}
 held_groups = GROUPS | {"all together": [name for names in GROUPS.values() for name in names]}
 parts = {}
 for number, (group, names) in enumerate(held_groups.items()):
-    held_faces = error_sources.hold(audited_faces[some], base_faces[:TAKEN], names)
+    held_faces = error_sources.hold_parameters(audited_faces[some], base_faces[:TAKEN], names)
     found = by_outcome(answers_after(held_faces, f"held_{number}.npy", some), some)
     parts |= {(*key, group): part for key, part in found.items()}
 
 # %% [markdown]
 # A model has twelve effects: three axes, each in four cells. The *size* of a group is the root mean square
-# of its parts in these twelve. Noise makes squares too large, so `sizes` takes the squared standard errors
+# of its parts in these twelve. Noise makes squares too large, so `typical_size` takes the squared standard errors
 # off. The row *all together* holds every group at once. It is larger or smaller than the sum of the rows,
 # because two changed looks together can have another effect than each alone.
 
 # %%
-sizes = {key: error_sources.sizes(part, seed) for key, part in parts.items()}
+sizes = {key: error_sources.typical_size(part, seed) for key, part in parts.items()}
 sizes = pd.DataFrame(sizes).T.rename_axis(["outcome", "model", "group"]).reset_index()
 
 # %% tags=["remove-cell"]
@@ -319,7 +321,7 @@ wide = {of: sizes[sizes["outcome"] == of] for of in OUTCOMES}
 clear = {of: int((rows["low"] > 0).sum()) for of, rows in wide.items()}
 rows = len(wide["P(wrong)"])
 signs = np.array([wide["P(wrong)"]["low"] > 0, wide["0/1 errors"]["low"] > 0])
-told(
+question(
     "On P(wrong), {scores} of {rows} sizes have an interval above zero. On errors, {errors} of the same {rows} "
     "do. Do scores show leaks that errors hide?",
     margin=(clear["P(wrong)"] - clear["0/1 errors"]) / rows,
@@ -355,8 +357,8 @@ Markdown("\n".join(lines))
 # It is a plain count, with no allowance for the number of intervals.
 
 # %%
-by_cell = {key: truth.changes(part) for key, part in parts.items()}
-by_cell = truth.stacked(by_cell, ["outcome", "model", "group"]).query("scope == 'cell'")
+by_cell = {key: truth.parameter_effects(part) for key, part in parts.items()}
+by_cell = truth.stack_effects(by_cell, ["outcome", "model", "group"]).query("scope == 'cell'")
 by_cell["clear"] = by_cell["effect"].abs() > verdicts.Z * by_cell["se"]
 counts = by_cell.pivot_table("clear", "group", ["outcome", "model"], "sum", sort=False)
 counts = counts.loc[order, list(product(OUTCOMES, MODELS))]
@@ -381,9 +383,9 @@ HIDDEN = overall[list(ASKABLE)].idxmax()
 NAME, LIKE, FIT = ASKABLE[HIDDEN]
 
 # %% tags=["remove-cell"]
-shown = observers.shown(audited_faces, NAME).to_numpy()
+shown = raters.visible_parameter(audited_faces, NAME).to_numpy()
 moved = truth.as_grid(shown)
-leak = truth.changes(shown)
+leak = truth.parameter_effects(shown)
 margins = verdicts.Z * leak["se"]
 leak["δ"] = [f"{x:+z.2f} ± {m:.2f}" for x, m in zip(leak["effect"], margins, strict=True)]
 average_leak = leak[leak["scope"] == "average"].set_index("attribute")
@@ -411,7 +413,7 @@ Markdown(
 
 # %%
 doses = stage.load("05_transect_generation", "doses.json")
-low, high = np.quantile(observers.shown(population, NAME), [0.05, 0.95])
+low, high = np.quantile(raters.visible_parameter(population, NAME), [0.05, 0.95])
 with_it = doses | {NAME: (float(low), float(high))}
 
 # %% tags=["remove-cell"]
@@ -425,10 +427,10 @@ asked = {
 }
 
 # %%
-before = observers.shown(base_faces, NAME).to_numpy()
+before = raters.visible_parameter(base_faces, NAME).to_numpy()
 gained = moved - before[:, None, None, None]
 gamma = {name: (e[..., 1] - e[..., 0]).mean(axis=0) / (high - low) for name, e in asked.items()}
-expected = {name: truth.changes(gained * g) for name, g in gamma.items()}
+expected = {name: truth.parameter_effects(gained * g) for name, g in gamma.items()}
 
 # %% [markdown]
 # Now *measure* the part: every image gets back its base face's value of the attribute, and all else stays.
@@ -436,19 +438,21 @@ expected = {name: truth.changes(gained * g) for name, g in gamma.items()}
 # which played no role in the choice. (A small run has too few transects, and takes the same ones again.)
 
 # %%
-held_faces = error_sources.hold(audited_faces, base_faces, [NAME])
+held_faces = error_sources.hold_parameters(audited_faces, base_faces, [NAME])
 after = answers_after(held_faces, "held.npy")
 held = {name: wrong(score, audit["label"]) for name, score in after.items()}
 anew = by_outcome({name: score[elsewhere] for name, score in after.items()}, elsewhere)
 
 # %% tags=["remove-cell"]
-size_anew = pd.DataFrame({key: error_sources.sizes(part, seed) for key, part in anew.items()}).T
+size_anew = pd.DataFrame(
+    {key: error_sources.typical_size(part, seed) for key, part in anew.items()}
+).T
 size_anew = size_anew.rename_axis(["outcome", "model"])
 
 # %% tags=["remove-cell"]
-expected = truth.stacked(expected, ["model"])
-measured = {name: truth.changes(anew["0/1 errors", name]) for name in MODELS}
-bias = truth.stacked(measured, ["model"]).assign(expected=expected["effect"])
+expected = truth.stack_effects(expected, ["model"])
+measured = {name: truth.parameter_effects(anew["0/1 errors", name]) for name in MODELS}
+bias = truth.stack_effects(measured, ["model"]).assign(expected=expected["effect"])
 bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 
 # %% tags=["remove-cell"]
@@ -520,7 +524,7 @@ def label_of(changed: torch.Tensor, index: pd.Index, batch: str) -> pd.Series:
 
 
 # %%
-sample = observers.shown(population, NAME).to_frame(LIKE)
+sample = raters.visible_parameter(population, NAME).to_frame(LIKE)
 sample.index = [f"{number:05d}" for number in range(n_directions)]
 scores = ask(sample, "directions")[LIKE]
 
@@ -588,11 +592,11 @@ again = faces_along(annotated)
 assert (again - audited_faces).abs().max() < 1e-2, "these are not the transects of chapter 5"
 
 # %% tags=["remove-cell"]
-after_leak = truth.changes(observers.shown(cleaned_faces, NAME).to_numpy())
+after_leak = truth.parameter_effects(raters.visible_parameter(cleaned_faces, NAME).to_numpy())
 after_leak = after_leak[after_leak["scope"] == "average"].set_index("attribute")
 
 # %% tags=["remove-cell"]
-two = {"before": leaks, "after": error_sources.leaks(cleaned_faces, population)}
+two = {"before": leaks, "after": error_sources.parameter_changes(cleaned_faces, population)}
 two = pd.concat(two, names=["when"]).reset_index("when")
 
 # %% tags=["remove-cell"]
@@ -666,7 +670,7 @@ orthogonal = {name: wrong(score(cleaned_pictures), label) for name, score in ask
 # %% tags=["remove-cell"]
 AUDITED, ADJUSTED = "as audited", "adjusted"
 ORTHOGONAL, HELD = "orthogonalised", "held by do"
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 planned = plan.families["effects by cell"]
 places = audit[["transect", *(f"{axis}_level" for axis in AXES)]]
 
@@ -688,7 +692,7 @@ def matched(errors: dict[str, np.ndarray], arm: str) -> pd.DataFrame:
         )
         for name, e in errors.items()
     }
-    return in_family(truth.stacked(tables, ["arm", "model"]))
+    return in_family(truth.stack_effects(tables, ["arm", "model"]))
 
 
 # %%
@@ -716,7 +720,7 @@ arms[ORTHOGONAL] = matched(orthogonal, ORTHOGONAL)
 # %% tags=["remove-cell"]
 keys = [(ADJUSTED, name, axis) for name in MODELS for axis in AXES]
 tables = {key: adjusted_in_cells(*key[1:]) for key in keys}
-arms[ADJUSTED] = in_family(truth.stacked(tables, ["arm", "model", "attribute"]))
+arms[ADJUSTED] = in_family(truth.stack_effects(tables, ["arm", "model", "attribute"]))
 
 # %% [markdown]
 # ### Did a remedy help?
@@ -732,7 +736,7 @@ estimates = pd.concat([arms[name] for name in ORDER], ignore_index=True)
 known_effects = true_effects[true_effects["model"].isin(MODELS)]
 
 # %% tags=["remove-cell"]
-rungs = error_sources.compare(estimates, known_effects)
+rungs = error_sources.compare_with_truth(estimates, known_effects)
 rungs = rungs.assign(points=lambda table: display_names.estimates_in_points(table))
 _ = stage.save("estimates.parquet", rungs)
 
@@ -764,7 +768,9 @@ far_from.rename_axis([None, None]).rename_axis(columns=None)
 # %% tags=["hide-input"]
 cell_truth = true_effects[true_effects["scope"] == "cell"].set_index("model")["effect"]
 gain = {
-    (arm, name): error_sources.approach(audited[name], images[name], cell_truth[name], seed)
+    (arm, name): error_sources.change_of_distance(
+        audited[name], images[name], cell_truth[name], seed
+    )
     for arm, images in ((ORTHOGONAL, orthogonal), (HELD, held))
     for name in MODELS
 }
@@ -853,7 +859,7 @@ def cells_clear(threshold: float) -> pd.Series:
     label, clear = audit["label"].to_numpy(), {}
     for name in MODELS:
         one, two = ((s[name] > threshold) != label for s in (known, after))
-        part = truth.changes(truth.as_grid(one.astype(int) - two.astype(int)))
+        part = truth.parameter_effects(truth.as_grid(one.astype(int) - two.astype(int)))
         part = part[part["scope"] == "cell"]
         clear[name] = int((part["effect"].abs() > verdicts.Z * part["se"]).sum())
     return pd.Series(clear)
@@ -896,10 +902,15 @@ pd.DataFrame({t: cells_clear(t) for t in (0.1, 0.3, 0.5, 0.7, 0.9)}).rename_axis
 tenth = n_directions // 10
 short = fit(w.cpu()[:tenth], scores.iloc[:tenth]).normal
 short = short / np.linalg.norm(short)
-seen = observers.shown(faces_along(np.vstack([annotated, short])), NAME).to_numpy()
-few = truth.changes(seen).query("scope == 'average'").set_index("attribute").loc[MAIN, "effect"]
+seen = raters.visible_parameter(faces_along(np.vstack([annotated, short])), NAME).to_numpy()
+few = (
+    truth.parameter_effects(seen)
+    .query("scope == 'average'")
+    .set_index("attribute")
+    .loc[MAIN, "effect"]
+)
 assert short @ normal < 0.999
-told(
+question(
     "The normal from {n:,} faces is {few_angle:.0f}° from the exact one, and {angle:.0f}° from all {all:,}. The "
     "leak along the chapter's main axis is {few:+.2f}, against {after:+.2f} with all faces and {before:+.2f} "
     "before. Is it larger with few faces?",

@@ -35,7 +35,7 @@ from faceaudit.sensitivity.vectors import as_uint8, attribute_vector, balanced_r
 from faceaudit.utils import formatting, seeding
 from faceworld import celeba, networks, populations
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import flips as with_truth
+from faceworld.scorecard.flips import KnownTruth, compare_sensitivities, leakage
 from helpers import audit_plan, claims, figures
 from helpers.artifacts import Stage
 from helpers.figures import widgets
@@ -55,7 +55,7 @@ n_do = 300
 
 # %% tags=["remove-cell"]
 stage = Stage("13_sensitivity_flips", profile=profile, device=device, seed=seed)
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 figures.style()
 NARROW = 4.8  # inches; a phone shows this width with its text still readable
 
@@ -153,7 +153,7 @@ population = populations.sample("celeba-like", n_train + n_heldout, seed)
 attributes = celeba.celeba_attributes(population.parameters)
 smiles = attributes["Smiling"].to_numpy().astype(int)
 path, kept = stage.path("smiling.safetensors"), stage.path("smiling.json")
-classifier = networks.train(renders[seen], smiles[seen], path, **settings)
+classifier = networks.train_classifier(renders[seen], smiles[seen], path, **settings)
 
 # %% [markdown]
 # A score of one half or more counts as a smile, here and everywhere below. We tuned this threshold on no
@@ -618,7 +618,7 @@ def score_faces(parameters, name):
 
 # %%
 few, many = world.sample(n_codes // 3, seed), world.sample(n_do, seed + 1)
-known_truth = with_truth.KnownTruth(world, PARAMETERS, few, many, score_faces)
+known_truth = KnownTruth(world, PARAMETERS, few, many, score_faces)
 by_hand = known_truth.changes_by_hand()
 truth = mean_changes(by_hand)
 
@@ -709,6 +709,15 @@ Markdown(
 # generator. That generator's codes carry all attributes. Each step is scaled so that it moves its own attribute by
 # one standard deviation, as the change by hand does.
 
+
+# %%
+def step_of_one(direction: np.ndarray, name: str, sign: int) -> np.ndarray:
+    """The direction, as long as it takes to move its own attribute by one standard deviation."""
+    per_unit = leakage(world, direction[None], [name]).loc[0, name]
+    assert per_unit * sign > 0, f"the direction does not move {name} the way it should"
+    return direction / abs(per_unit)
+
+
 # %%
 pool = world.sample(12_000, seed + 2)
 labels = celeba.celeba_attributes(world.parameters(pool))
@@ -716,11 +725,11 @@ FITTED = [name for name in PARAMETERS if name in labels and name != "Smiling"]
 steps = {}
 for name in FITTED:
     one = vector(name, BALANCE, pool.cpu().numpy(), labels)
-    steps[name] = with_truth.step_of_one(world, one.direction, *PARAMETERS[name])
+    steps[name] = step_of_one(one.direction, *PARAMETERS[name])
 
 # %%
 along_fitted = known_truth.changes(steps, "fitted")
-fitted = with_truth.against(along_fitted, truth)
+fitted = compare_sensitivities(along_fitted, truth)
 compared = fitted.loc[known]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples of the face world. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}

@@ -32,13 +32,22 @@ from sklearn.linear_model import LogisticRegression
 
 import facerender
 from faceaudit import verification
-from faceaudit.annotations import pair_ratings as pair_tasks
+from faceaudit.annotations import pair_ratings
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.utils import seeding
 from faceaudit.utils.formatting import with_minus
-from faceaudit.verification import prototypes as study
-from faceworld import do, load_generator, networks, pair_crowd, people as invented
-from faceworld.people import ANCESTRIES, draw_sets, nearest_ancestry, neutral, render_heads
+from faceaudit.verification.prototypes import (
+    RELATIONS,
+    WALKED,
+    cross_pairs,
+    image_index,
+    step_effects,
+    variants,
+    walk_to_score,
+)
+from faceworld import do, load_generator, networks, pair_crowd, people
+from faceworld.people import ANCESTRIES, nearest_ancestry, neutral, render_heads
 from faceworld.prototypes import (
     ANCESTRY_NOISE,
     crowd_scores,
@@ -50,7 +59,7 @@ from faceworld.prototypes import (
 )
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told
+from helpers.claims import Margin, claim, question
 from helpers.figures import widgets
 
 # %% tags=["parameters", "hide-cell"]
@@ -120,7 +129,7 @@ figures.style()
 plt.rc("axes", titlesize=10, labelsize=10)  # for figures that a phone can show
 plt.rc(("xtick", "ytick"), labelsize=9)
 generator = load_generator("known-truth", device=device, size=image_size)
-GROUPS = invented.GROUPS
+GROUPS = people.GROUPS
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 DRAWS = "16_verification_measures"
 RATERS = 9  # of an image and of a pair, as in the paper
@@ -128,11 +137,9 @@ LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 
 # %%
 sets = {
-    name: invented.group_counts(design.shares, n_identities)
-    for name, design in invented.RECOGNISERS.items()
+    name: people.group_counts(design.shares, n_identities)
+    for name, design in people.RECOGNISERS.items()
 }
-
-# %%
 identities = pd.DataFrame(sets).loc[list(GROUPS)]
 skewed = identities.drop(columns="balanced").sum(axis=1)  # these sets share no person
 wanted = np.maximum(skewed, identities["balanced"])
@@ -145,10 +152,26 @@ wanted = np.maximum(skewed, identities["balanced"])
 # %%
 IMAGES_EACH, HELD_OUT = 8, 4 + n_identities // 30  # pictures of a person; people per group
 settings = {"images_each": IMAGES_EACH, "size": image_size, "device": device}
-pool = invented.render_people(wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings)
-fresh = invented.render_people(
+pool = people.render_people(wanted.to_dict(), path=stage.path("pool.npy"), seed=seed, **settings)
+fresh = people.render_people(
     dict.fromkeys(GROUPS, HELD_OUT), path=stage.path("fresh.npy"), seed=seed + 1, **settings
 )
+
+# %% [markdown]
+# The people of a group are shuffled and dealt out to the three skewed sets, so no person is in two of these. The
+# balanced set is then drawn from all people of the group.
+
+
+# %%
+def draw_from_group(group: str) -> dict[str, np.ndarray]:
+    """Training set → numbers of the people of one group that are in it."""
+    random = seeding.rng(seed, f"identity set: {group}")
+    shuffled = random.permutation(np.unique(pool.person[pool.group == group]))
+    ends = np.cumsum(identities.drop(columns="balanced").loc[group])
+    members = dict(zip(sets, np.split(shuffled, ends), strict=True))
+    members["balanced"] = random.permutation(shuffled)[: sets["balanced"][group]]
+    return members
+
 
 # %% [markdown]
 # Training uses a *margin loss*: a picture must lie nearer to its own person than to all others, by a margin.
@@ -156,17 +179,19 @@ fresh = invented.render_people(
 # that maps a picture to a vector. The cosine of the angle between two vectors is the similarity of two pictures.
 
 # %% tags=["hide-input"]
-people = pd.DataFrame({"identity": pool.person, "group": pool.group})
+drawn = [draw_from_group(group) for group in GROUPS]
 same = {"epochs": recognition_epochs, "seed": seed, "device": device}
 jobs = []
-for name, rows in draw_sets(people, n_identities, seed=seed).items():
+for name in sets:
+    members = np.concatenate([of_group[name] for of_group in drawn])
+    rows = np.flatnonzero(np.isin(pool.person, members))
     path, _ = stage.path(f"{name}.safetensors"), stage.path(f"{name}.json")
     job = {"images": pool.images[rows], "labels": pool.person[rows], "path": path}
-    loss = invented.RECOGNISERS[name].loss
+    loss = people.RECOGNISERS[name].loss
     jobs.append(job | same | {"loss": loss, "held_out": (fresh.images, fresh.person)})
 
 # %%
-names = list(invented.RECOGNISERS)
+names = list(people.RECOGNISERS)
 recognisers = dict(zip(names, networks.train_recognisers(jobs), strict=True))
 
 # %% [markdown]
@@ -215,9 +240,9 @@ held_out = pd.DataFrame(
 )
 
 # %% tags=["hide-input"]
-shown_sets = identities.groupby(invented.split_groups(GROUPS)[0]).sum().T
+shown_sets = identities.groupby(people.split_groups(GROUPS)[0]).sum().T
 shown_sets.columns = [f"people, {name.title()}" for name in shown_sets]
-shown_sets["loss"] = [invented.RECOGNISERS[name].loss for name in names]
+shown_sets["loss"] = [people.RECOGNISERS[name].loss for name in names]
 table = shown_sets.join(held_out[["equal error rate (%)", "threshold"]])
 table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
 
@@ -238,12 +263,12 @@ table.style.format({"equal error rate (%)": "{:.1f}", "threshold": "{:.3f}"})
 # %%
 codes = generator.sample(max(n_directions, n_labelled), seed + 2).cpu()
 parameters = generator.parameters(codes)
-labelled = invented.store_heads(
+labelled = people.store_heads(
     parameters[:n_labelled], image_size, stage.path("labelled.npy"), device
 )
 
 # %%
-ancestry, male = invented.split_groups(pool.group)
+ancestry, male = people.split_groups(pool.group)
 known, seen = (recognisers["balanced"](images) for images in (pool.images, labelled))
 
 # %% tags=["hide-input"]
@@ -347,7 +372,7 @@ passed = whole.index[whole].to_numpy()
 def along_normals(own: Hyperplanes, gender: float, ancestry: float) -> np.ndarray:
     """The six prototypes of every seed, by one step along each of two normals."""
     ends = []
-    for name, man in zip(*invented.split_groups(GROUPS), strict=True):
+    for name, man in zip(*people.split_groups(GROUPS), strict=True):
         end = seeds.double().numpy()
         for plane, goal in {"gender": gender if man else -gender, name: ancestry}.items():
             one = own.select([plane])
@@ -363,7 +388,7 @@ for labels, own in planes.items():
     reached[labels, "along normals"] = along_normals(own, **FAR)
 
 # %% tags=["remove-cell"]
-_, man = invented.split_groups(index["group"])
+_, man = people.split_groups(index["group"])
 ways, true = {}, {}
 
 # %% tags=["remove-cell"]
@@ -407,7 +432,7 @@ meant = np.where(prototypes["group"].str.endswith(" female"), "women", "men")
 worn = pd.DataFrame({"seed": prototypes["seed"], "meant": meant, "beard": bearded.astype(float)})
 shares = worn.pivot_table("beard", "seed", "meant")
 more = shares["men"] - shares["women"]
-told(
+question(
     f"Of {len(seeds):,} seeds {len(passed):,} pass, and {n_seeds} of them are kept. "
     "A clear beard is on {women:.0%} of the prototypes meant as women and on {men:.0%} of those "
     "meant as men, of the same seeds. Do men wear it more often? Then men and women differ in beards as "
@@ -451,16 +476,16 @@ def score(codes: np.ndarray, name: str) -> pd.Series:
 
 # %% tags=["hide-input"]
 reach = {}
-for name, seen in study.WALKED.items():
+for name, seen in WALKED.items():
     way = along[name], partial(score, name=seen), TARGETS[name]
-    reach[name] = study.walk_to_score(walked[kept], *way)
+    reach[name] = walk_to_score(walked[kept], *way)
 
 # %%
-made = study.variants(walked[kept], along, reach)
+made = variants(walked[kept], along, reach)
 faces = [neutral(generator.parameters(torch.from_numpy(codes))) for codes, _ in made]
 shown = [do(face, **scene) for face, (_, scene) in zip(faces, made, strict=True)]
-shown, image_table = torch.stack(shown, 1).flatten(0, 1), study.image_index(prototypes)
-pictures = invented.store_heads(shown, image_size, stage.path("faces.npy"), device)
+shown, image_table = torch.stack(shown, 1).flatten(0, 1), image_index(prototypes)
+pictures = people.store_heads(shown, image_size, stage.path("faces.npy"), device)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
@@ -536,7 +561,7 @@ turned = pd.Series(np.abs(np.subtract(*yaws)), pairs.index)
 answers = pair_crowd.annotate_pairs(apart, turned, RATERS, seed=seed, stage=DRAWS)
 path = stage.path("pairs.json")
 pair_crowd.write_pair_export(answers, path, pairs)
-read = pair_tasks.read_pair_export(path, pairs, RATERS)
+read = pair_ratings.read_pair_export(path, pairs, RATERS)
 
 # %% [markdown]
 # (erratum-hcic)=
@@ -555,7 +580,7 @@ pairs = pairs.loc[read.ratings.index]
 pairs["hcic"], pairs["spread"] = verification.hcic(ratings), ratings.std(1) / 4
 
 # %% tags=["remove-cell"]
-relations = dict(zip(("positive", "negative", "different group"), study.RELATIONS, strict=True))
+relations = dict(zip(("positive", "negative", "different group"), RELATIONS, strict=True))
 pairs["relation"] = pairs["kind"].map(relations)
 fake = uncanny[pairs["first"]] | uncanny[pairs["second"]]
 usable = pairs[~fake]
@@ -627,7 +652,7 @@ similarity = {name: verification.similarity(vectors[name], ends) for name in nam
 
 # %% tags=["remove-cell"]
 # For note N9: pairs across groups too, and heads without hair.
-crossed = study.cross_pairs(prototypes, seed=seed)
+crossed = cross_pairs(prototypes, seed=seed)
 crossed["relation"] = crossed["kind"].map(relations)
 crossed = crossed[~(uncanny[crossed["first"]] | uncanny[crossed["second"]])]
 
@@ -666,12 +691,12 @@ Markdown(
 # %%
 own = usable[usable["kind"] == "positive"]
 own = own.assign(similarity=similarity[names[0]][usable["kind"] == "positive"])
-moved = study.step_effects(own)
+moved = step_effects(own)
 
 # %% tags=["remove-cell"]
 SHAVED = 10  # seeds, the first ones
 some = image_table["prototype"] < SHAVED * len(GROUPS)
-bald = invented.store_heads(
+bald = people.store_heads(
     do(shown[: some.sum()], hair_length=0.0), image_size, stage.path("bald.npy"), device
 )
 
@@ -855,8 +880,8 @@ def draw_example(ax, pair: str, of_one: bool) -> None:
     ax.imshow(np.concatenate([*figures.as_pixels(both)], axis=1))
     ax.set_axis_off()
     accepts = alike[pair] >= at
-    people = "one person" if of_one else "two people"
-    ax.set_title(f"{people}, {alike[pair]:.2f}: {'accept' if accepts else 'reject'}")
+    who = "one person" if of_one else "two people"
+    ax.set_title(f"{who}, {alike[pair]:.2f}: {'accept' if accepts else 'reject'}")
     wrong = ("false non-match" if of_one else "false match") if accepts != of_one else "right"
     colour = figures.BLACK if wrong == "right" else figures.VERMILION
     ax.text(0.5, -0.04, wrong, transform=ax.transAxes, ha="center", va="top", size=10, color=colour)
@@ -879,9 +904,9 @@ def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
     side = {"x": at - 0.03, "ha": "right"} if of_one else {"x": at + 0.03, "ha": "left"}
     side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 10}
     ax.text(y=0.95, s=error, color=figures.VERMILION, **side)
-    people = "Pairs of one person" if of_one else "Pairs of two people"
+    which = "Pairs of one person" if of_one else "Pairs of two people"
     said = f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}"
-    ax.set_title(f"{people}: {said} (n = {len(values):,})", loc="left")
+    ax.set_title(f"{which}: {said} (n = {len(values):,})", loc="left")
 
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "One threshold, two errors (shown at the top)."}}

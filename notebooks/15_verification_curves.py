@@ -36,7 +36,7 @@ from faceaudit.effects import holm, score_interval
 from faceaudit.effects.verdicts import Z
 from faceaudit.verification.composition import training_effects
 from faceaudit.verification.prototypes import over_seeds
-from faceworld import people as invented
+from faceworld import people
 from faceworld.pair_crowd import annotate_pairs, identity_distance, pair_ids
 from faceworld.people import recorded_trainings
 from helpers import audit_plan, claims, figures
@@ -99,7 +99,7 @@ n_boot = 1000
 stage = Stage("15_verification_curves", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
-GROUPS = list(invented.GROUPS)
+GROUPS = list(people.GROUPS)
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("14_verification_measures", "ratings.npy")
@@ -108,7 +108,7 @@ names, thresholds = list(setup.index), setup["threshold"]
 boot = {"n_boot": n_boot, "seed": seed}
 
 # %%
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 FMR, TOLERANCE, REFERENCE = setup["fmr"].iloc[0], plan.tolerance, "european male"
 
 # %%
@@ -319,7 +319,7 @@ _ = panels.legend_above(figure)
 
 # %% tags=["remove-input"]
 at_own = gaps[gaps["measure"] == "FNMR at FMR"]["verdict"].astype(str).value_counts()
-skewed_rows = gaps[gaps["recogniser"] != invented.CONTROL]
+skewed_rows = gaps[gaps["recogniser"] != people.BALANCED]
 smallest = skewed_rows.loc[skewed_rows["p_holm"].idxmin()]
 Markdown(
     f"With each group at its own threshold, of {at_own.sum()} differences "
@@ -364,12 +364,12 @@ def compared(name: str, match: bool) -> tuple:
     rows = (recorded["match"] == match).to_numpy()
     some, wrong = recorded[rows], mistakes[rows]
     ends = some[["seed_first", "seed_second"]]
-    known = familiar(invented.COMPOSITIONS[name])
-    return wrong[name].T, wrong[invented.CONTROL].T, some["group"], ends, known
+    known = familiar(people.COMPOSITIONS[name])
+    return wrong[name].T, wrong[people.BALANCED].T, some["group"], ends, known
 
 
 # %%
-skewed = [name for name in invented.COMPOSITIONS if name != invented.CONTROL]
+skewed = [name for name in people.COMPOSITIONS if name != people.BALANCED]
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 
 # %%
@@ -520,8 +520,8 @@ def asked(table: pd.DataFrame, nearer: float = 0.0) -> np.ndarray:
 # %%
 foreign = ~pairs["group"].str.startswith("european").to_numpy()
 circle = np.where(foreign, "other groups", "own group")
-control = pairs[f"similarity_{invented.CONTROL}"]
-at = {"thresholds": [thresholds[invented.CONTROL]]}
+control = pairs[f"similarity_{people.BALANCED}"]
+at = {"thresholds": [thresholds[people.BALANCED]]}
 
 # %%
 biased = {}
@@ -547,7 +547,7 @@ assert biased.loc["0%", "positives"].sum() == matches[T].sum()
 gap = biased.pivot_table("fnmr", "nearer by", "group").diff(axis=1).mul(-1)["own group"]
 # The width of one rate's interval: more than that of a difference on the same faces.
 half = (biased["fnmr_high"] - biased["fnmr_low"]).xs("other groups", level=1)["40%"] / 2
-claims.told(
+claims.question(
     "Take the false non-match rate of the other groups minus that of the own group. Under this "
     "assumption it is {before:points} points without bias, and {after:points} points where people of "
     "other groups look two fifths nearer. Does the bias of the raters widen the gap?",
@@ -655,7 +655,7 @@ assert np.isclose(with_them, 0.8 * without)
 # another seed is new evidence. So raise the number of seeds.
 
 # %% tags=["solution"]
-row = together(invented.CONTROL, matches[T]).iloc[0]
+row = together(people.BALANCED, matches[T]).iloc[0]
 low, high = score_interval(row["fmr"], row["negatives"], Z)
 assert low <= row["fmr"] <= high and row["fmr_low"] <= row["fmr"] <= row["fmr_high"]
 wider = (row["fmr_high"] - row["fmr_low"]) / (high - low)

@@ -52,7 +52,7 @@ stage = Stage("16_planning", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
 pd.options.display.float_format = "{:z.3f}".format
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 family = plan.families["effects by cell"]
 SHOWN = (0.02, 0.05, 0.10)
 

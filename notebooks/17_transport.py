@@ -34,7 +34,7 @@ from faceworld import crowd, networks, populations
 from faceworld.networks import classifiers
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import told
+from helpers.claims import question
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -446,7 +446,7 @@ draw_clarity(clarity)
 odd = ppb[(ppb["seen_as"] == "male") & (ppb["hair"] == "long")]
 extremes = clarity.xs("PPB-like", axis=1, level=1).loc[["divided", "clear"]]
 errors_of = (extremes["rate"] * (1 - extremes["rate"]) / extremes["n"]) ** 0.5
-told(
+question(
     "The fairface-like model errs on {divided:.0%} of the faces in the PPB-like set that divide the "
     "raters and on {clear:.0%} of the clear ones. {all:.0%} of that set is less than clear, {ours:.0%} "
     "of the transects, and {odd:.0%} of the {n} faces that are seen as male with long hair. Does the "

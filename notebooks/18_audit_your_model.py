@@ -50,7 +50,13 @@ from faceaudit.checks import better_preparation, check_preparation
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from faceaudit.frames import InputTables
-from faceaudit.images import directions as own_generator, rated
+from faceaudit.images import rated
+from faceaudit.images.directions import (
+    BINARY_CUTS,
+    calibration_gate,
+    faces_and_steps,
+    find_directions,
+)
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
 from faceaudit.models.asking import ask, check_model, model_of
@@ -62,10 +68,10 @@ from faceworld import crowd, load_generator, networks, raters
 from faceworld.audit import World, folders_of, simulated_answers, write_faces
 from faceworld.networks.onnx_export import write_onnx
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import truth as known_truth
+from faceworld.scorecard.truth import errors_under_do, true_effects
 from helpers import figures
 from helpers.artifacts import Stage, lineage
-from helpers.claims import claim, told
+from helpers.claims import claim, question
 from helpers.study import require_questions
 
 # %% tags=["parameters", "hide-cell", "study"]
@@ -381,7 +387,7 @@ Markdown(
 
 # %% tags=["remove-input"]
 placebo, largest = report.placebos[0], max(report.averages, key=lambda one: abs(one.estimate))
-told(
+question(
     "Another hue of the clothes changes the error rate by {change:points} points, and the largest average "
     "effect of an axis is {most:points} points. Is that more, whatever the sign?",
     margin=abs(largest.estimate) - abs(placebo.estimate),
@@ -556,7 +562,9 @@ if study == EXAMPLE:
     settings["generator"]["samples"] = n_directions
     settings["design"]["transects"] = n_transects
     settings["calibration"]["transects"] = n_transects // 4
-    network = networks.AuditedModel.read(networks.SHIPPED / "celeba-like.safetensors").network
+    network = networks.AuditedModel.read(
+        networks.SHIPPED_NETWORKS / "celeba-like.safetensors"
+    ).network
     path = write_onnx(
         network, stage.path("example.onnx"), 64
     )  # it learned from images of this size
@@ -584,7 +592,7 @@ def play_the_crowd(audit: Specification, images: np.ndarray, asked: list[str], p
     """Leave an export of simulated people where the study expects one."""
     codes = np.load(folder / f"{part.removesuffix('-crops')}_codes.npy")
     shown = facerender.visible_scores(load_generator("known-truth").parameters(as_codes(codes)))
-    seen = raters.on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
+    seen = raters.perceived_on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
     seen = seen.set_axis(hidden_names(images))
     seen = seen[~seen.index.duplicated()]
     answers = crowd.annotate(seen[asked], audit.people.raters, seed=seed, stage=f"21 {part}")
@@ -622,7 +630,7 @@ _, first = views.rate(samples, "samples", own.rated_attributes_of_samples)
 # unusual faces.
 
 # %% tags=["study"]
-found = own_generator.find_directions(codes, first.scores, own, views.measure(samples))
+found = find_directions(codes, first.scores, own, views.measure(samples))
 
 # %% tags=["study"]
 planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
@@ -642,7 +650,7 @@ checks
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
 levels = pd.DataFrame(found.levels, ["low", "high"]).T
 levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else own_generator.BINARY_CUTS
+cut = {} if own.calibration else BINARY_CUTS
 halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
 for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 
@@ -655,7 +663,7 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # move only within a limit.
 
 # %% tags=["study"]
-base, steps = own_generator.faces_and_steps(found, views, sizes["units"])
+base, steps = faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
 images = views.synthesize(cells, rated.TRANSECTS)
 questions = own.rated_attributes_of_samples if own.calibration else own.rated_attributes
@@ -697,7 +705,7 @@ _ = draw_transects(3, across)
 
 # %% tags=["remove-input", "study"]
 closed = {"leaks": [], "doses": []}
-checked = own_generator.calibration_gate(found, views, steps, seen) if own.calibration else closed
+checked = calibration_gate(found, views, steps, seen) if own.calibration else closed
 leaks = pd.DataFrame(checked["leaks"], columns=["attribute", "axis", "change", "upper"])
 doses = pd.DataFrame(checked["doses"], columns=["axis", "level", "sd", "upper"])
 for_your_study(leaks.head(6), doses, moved.rename(spaced, axis=0).rename(spaced, axis=1).T)
@@ -806,7 +814,7 @@ def errors_by_intervention() -> np.ndarray:
         name: [real.loc[index[f"{name}_level"] == level, name].median() for level in (0, 1)]
         for name in axes
     }
-    return known_truth.errors_under_do(
+    return errors_under_do(
         lambda pictures: ask(model, pictures, folder / "answers"),
         world.parameters(as_codes(base)),
         doses,
@@ -821,7 +829,7 @@ if study == EXAMPLE:
     world = load_generator("known-truth", device=device)
     real = facerender.to_frame(world.parameters(as_codes(cells))).astype(float)
     misread = errors_by_intervention()
-    known = known_truth.effects(misread, axes).rename(columns={"effect": "truth"})
+    known = true_effects(misread, axes).rename(columns={"effect": "truth"})
     keys = ["attribute", *axes]
     true = everything.reset_index().merge(known[[*keys, "truth"]], on=keys)
     true = true.set_index(["attribute", "cell"])["truth"]
@@ -846,7 +854,7 @@ if study == EXAMPLE:
     meant = data.assign(error=wrong.astype(float))
     meant = by_cell(effects.all_matched_effects(meant, "error", axes, "unit", tolerance))
     hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
-    sentence = told(
+    sentence = question(
         "{inside} of {n} intervals hold the truth; with the meant level as the label {meant} hold it. On "
         "average an estimate is {off:.1f} points from the truth. Do more intervals miss than the one in "
         "twenty that chance allows?",
@@ -866,7 +874,7 @@ sentence
 # %% tags=["remove-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    sentence = told(
+    sentence = question(
         "The main effect of long hair, as a log odds ratio, is {main:z.1f}. It averages {women:z.1f} among women "
         "and {men:+z.1f} among men. Are these two different?",
         margin=abs(hair["male"]["estimate"] - hair["female"]["estimate"]),
@@ -892,7 +900,7 @@ if study == EXAMPLE:
     worn = index[female].assign(worn=(real["earrings"] > 0.5).astype(float))
     worn = worn.pivot_table("worn", "unit", "skin_colour_level")
     more = worn[1] - worn[0]
-    sentence = told(
+    sentence = question(
         "{dark:.0%} of the images that were meant to look dark-skinned and female wear earrings, and "
         "{light:.0%} of the light-skinned versions of the same faces. Jaws change by {wider:+.1f} standard "
         "deviations from female to male. Do earrings come along with skin?",
@@ -1010,9 +1018,7 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 
 # %% tags=["solution", "study"]
 if study == EXAMPLE:
-    few = own_generator.find_directions(codes[:500], first.scores.head(500), own).planes.select(
-        planes.names
-    )
+    few = find_directions(codes[:500], first.scores.head(500), own).planes.select(planes.names)
     both = {"quality, all": planes.scores, "quality, first 500": few.scores}
     both |= {"step cost, all": inflation}
     both |= {"step cost, first 500": orthogonalization.variance_inflation(few.normals)}

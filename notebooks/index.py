@@ -22,7 +22,7 @@ import torch
 from myst_nb import glue
 
 import facerender
-from faceworld import do, networks as models
+from faceworld import do, networks
 from helpers import artifacts, figures
 from helpers.claims import Margin, claim, margin_below
 from helpers.figures import widgets
@@ -39,18 +39,20 @@ doses = artifacts.load("05_transect_generation", "doses.json", profile)
 made = artifacts.load("05_transect_generation", "fitted_parameters.npy", profile)
 
 # %% tags=["remove-cell"]
-networks = {
-    name: models.AuditedModel.read(artifacts.load("02_face_world", f"{name}.safetensors", profile))
+audited_models = {
+    name: networks.AuditedModel.read(
+        artifacts.load("02_face_world", f"{name}.safetensors", profile)
+    )
     for name in (audited, other)
 }
 
 
 def asked(parameters):
     """Both models' scores of faces, by the model's name."""
-    size = networks[audited].training.size
+    size = audited_models[audited].training.size
     pixels = figures.as_pixels(facerender.render(parameters, size).image)
     seen = pixels.transpose(0, 3, 1, 2)
-    return {name: models.predict(network, seen) for name, network in networks.items()}
+    return {name: networks.predict(network, seen) for name, network in audited_models.items()}
 
 
 # %% tags=["remove-cell"]

@@ -36,7 +36,7 @@ from faceaudit.effects.verdicts import Z
 from faceaudit.utils.formatting import with_minus
 from helpers import artifacts, figures
 from helpers.artifacts.lineage import ROOT
-from helpers.claims import Margin, claim, margin_above, margin_below, told
+from helpers.claims import Margin, claim, margin_above, margin_below, question
 
 # %% tags=["parameters", "remove-cell"]
 profile = "laptop"
@@ -596,14 +596,14 @@ def error_of(row):
 
 
 def apart(one, two):
-    """A difference of two estimates and its standard error, as `told` wants them, and in points."""
+    """A difference of two estimates and its standard error, as `question` takes them, and in points."""
     margin = one["estimate"] - two["estimate"]
     error = np.hypot(error_of(one), error_of(two))
     return {"margin": margin, "error": error, "by": 100 * margin, "about": 100 * error}
 
 
 differs = apart(same[other], same[audited])
-skin_differs = told(
+skin_differs = question(
     "**Does skin change more errors of the {other} model?** On the women of the portraits its true effect is {two:points} "
     "points there, and {one:points} points for the {audited} model. The difference is {by:+.1f} points, with a standard error of {about:.1f}.",
     **differs,
@@ -621,7 +621,7 @@ squares = [
     for part in parts.values()
 ]
 faces = [sum(part[step] for step in ("base faces", "doses", "leakage")) for part in squares]
-faces_matter = told(
+faces_matter = question(
     "**Do imperfect faces move an estimate?** Made faces differ a little from those that we meant. Is the movement larger than "
     "chance explains? On average it has {faces:.1f} points beyond chance here (root mean square over the cells of three models). A small movement, or one in a single cell, can go unnoticed.",
     margin=np.mean(faces),
@@ -634,7 +634,7 @@ faces_matter = told(
 def off_truth(name):
     """Whether the effect found on the women of the experiment is another than the true one."""
     off = apart(found[name], made[name])
-    return told(
+    return question(
         "For the {name} model it is {found:+.2f} points, and the truth is {made:+.2f}. The difference is {by:+.2f} points, with a standard error of {about:.2f}.",
         **off | {"margin": abs(off["margin"])},
         found={end: 100 * value for end, value in found[name].items()},
@@ -648,7 +648,7 @@ sizes, lows = hidden["part_points"]["P(wrong)"], hidden["part_points_low"]["P(wr
 together = {name: parts["all together"] for name, parts in sizes.items()}
 unsure = {name: (together[name] - lows[name]["all together"]) / Z for name in sizes}
 most = max(BOTH, key=together.get)
-moved_along = told(
+moved_along = question(
     "**Does leakage matter most for the planted bias?** We set back what moved along in faces of the paper's recipe. The "
     "effect on the probability of the wrong answer then changes by {planted:.1f} points for the planted bias (root mean square "
     "over the cells), by {one:.1f} for the {audited} model and by {two:.1f} for the {other} one.",
@@ -670,7 +670,7 @@ def asked_of_beards(name):
     """Whether base faces on which a model errs wear beards more often than others."""
     errors = drawn["errors_counted"][name]
     n = max(errors["faces"], 1)
-    return told(
+    return question(
         "Among all of these faces, with or without a beard, the {name} model errs on {n}, and {k} of these {n} have a beard ({part:percent} %).",
         margin=errors["faces_with_beard"] / n - share,
         error=np.sqrt(share * (1 - share) / n),
@@ -684,7 +684,7 @@ def asked_of_beards(name):
 # %% tags=["remove-input"]
 transects, complete = pruned["generated"] // 8, pruned["complete_transects"]
 whole = 8 * complete / pruned["kept_adults"]
-pruning_breaks = told(
+pruning_breaks = question(
     "**With other faces, too, would fewer than half of the kept images belong to complete transects?** Image by image, pruning drops what is unclear or looks under age, "
     "and keeps {kept:,} of {generated:,} images. Only {complete:,} of {transects:,} transects keep all eight images. These hold {whole:percent} % of the kept images.",
     margin=0.5 - whole,

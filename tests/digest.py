@@ -124,7 +124,7 @@ def predictions():
 def trained_classifier():
     with TemporaryDirectory() as folder:
         path, labels = Path(folder, "a.safetensors"), np.arange(20) % 2
-        model = models.train(pictures(20), labels, path, seed=1, epochs=3)
+        model = models.train_classifier(pictures(20), labels, path, seed=1, epochs=3)
     return weights(model.network)
 
 
@@ -144,7 +144,7 @@ def trained_encoder():
 
     torch.manual_seed(1)
     with mock.patch.object(learned_generator, "ENCODER_BATCH", 2):
-        generator, renders = wgan.Generator(), pictures(40, 64)
+        generator, renders = wgan.GeneratorNetwork(), pictures(40, 64)
         training = learned_generator.EncoderTraining(generator, renders, seed=1)
         for _ in range(2):
             training.advance()

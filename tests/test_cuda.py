@@ -68,7 +68,7 @@ def test_networks_are_trained_and_answer(gpu, images, tmp_path, kind):
             job = {"images": images, "labels": people, "held_out": (images, people), "loss": kind}
             return networks.train_recognisers([job | common])[0](images)
         job = {"images": images, "labels": people % 2, "architecture": kind}
-        networks.train_all([job | common])
+        networks.train_classifiers([job | common])
         return networks.predict(networks.AuditedModel.read(common["path"], device), images)
 
     np.testing.assert_allclose(answers("cuda"), answers("cpu"), rtol=0, atol=1e-4)
@@ -89,7 +89,7 @@ def run_on_gpu(folder: Path, steps: list[str]) -> None:
 
 def test_chapters_find_what_they_find_on_the_cpu(tmp_path):
     for chapter in COMPUTE:
-        if reason := artifacts.why_stale(chapter, "smoke"):
+        if reason := artifacts.why_stage_is_stale(chapter, "smoke"):
             pytest.skip(f"the smoke book is not up to date ({reason}): run `make smoke`")
     smoke = artifacts.root() / "smoke"
     shutil.copytree(smoke, tmp_path / "smoke")

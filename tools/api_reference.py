@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from helpers.artifacts.lineage import SOURCE, handed_on, notebooks, stages
+from helpers.artifacts.lineage import SOURCE, exports_of, notebooks, stages
 
 TAG = re.compile(r"<[^>]+>")
 DOT = '<span class="o">.</span>'
@@ -60,7 +60,7 @@ def package_page(package: Path) -> str:
 def exports(package: Path) -> Iterator[tuple[str, str]]:
     """What a package hands on: the name there, and the name where it is defined."""
     module, init = dotted(package), package / "__init__.py"
-    for name, full in handed_on(init).items():
+    for name, full in exports_of(init).items():
         yield f"{module}.{name}", full
     for statement in ast.parse(init.read_text(encoding="utf-8")).body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):

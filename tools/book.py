@@ -21,7 +21,7 @@ import vendor
 from faceaudit.utils.files import alone, file_hash, write_json
 from faceaudit.utils.formatting import with_minus
 from helpers.artifacts import lineage, manifests, pages
-from helpers.claims import Claim, of_page
+from helpers.claims import Claim, claims_of_page
 
 BOOK = lineage.ROOT / "book"
 BENCHMARKS = lineage.ROOT / "benchmarks" / "results"
@@ -118,9 +118,9 @@ def claims(profile: str, among: Iterable[str] | None = None) -> Iterator[tuple[s
         ValueError: an executed page is damaged.
     """
     for page in contents() if among is None else among:
-        notebook = pages.executed(page, profile)
+        notebook = pages.executed_notebook(page, profile)
         try:
-            found = list(of_page(notebook)) if notebook.is_file() else []
+            found = list(claims_of_page(notebook)) if notebook.is_file() else []
         except ValueError:
             raise ValueError(f"{notebook} is damaged; {manifests.rerun(profile)}") from None
         yield from ((page, claim) for claim in found)

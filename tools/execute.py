@@ -50,10 +50,10 @@ def run(page: str, profile: str, device: str, log: Path, study: str | None = Non
 
     With a study, the page shows that in place of the example.
     """
-    made_from, more = pages.basis(page, profile), {"study": study} if study else {}
-    out = pages.executed(page, profile)
+    made_from, more = pages.page_basis(page, profile), {"study": study} if study else {}
+    out = pages.executed_notebook(page, profile)
     execute(lineage.source_of(page), out, profile, device, log, **more)
-    pages.record(page, profile, made_from, study)
+    pages.record_page(page, profile, made_from, study)
 
 
 def _log(log: Path, cell: nbformat.NotebookNode, **_: object) -> None:

@@ -45,10 +45,14 @@ def why(step: str, profile: str, train: int | None = None, study: object = None)
         return "GENERATOR is given, and its study is shown anew each time"
     if step in (COURSE, BOOK):
         return book.why_stale(profile)
-    stale = manifests.why_stale if step in lineage.STUDIES else pages.why_stale
+    stale = manifests.why_stage_is_stale if step in lineage.STUDIES else pages.why_page_is_stale
     if reason := stale(step, profile):
         return reason
-    if step in TRAINS and train is not None and train != manifests.read(step, profile)["train"]:
+    if (
+        step in TRAINS
+        and train is not None
+        and train != manifests.read_manifest(step, profile)["train"]
+    ):
         return f"TRAIN={train} asks for other networks than those in use"
     return None
 

@@ -1,7 +1,8 @@
 """Run what is stale of the book, side by side, and build its pages.
 
-Content alone says what is stale (`helpers.artifacts.why_stale`), never times. Every step runs in a
-process of its own, and no process outlives this one. A profile is run by one process at a time.
+Content alone says what is stale (`helpers.artifacts.why_stage_is_stale`), never times. Every step
+runs in a process of its own, and no process outlives this one. A profile is run by one process at a
+time.
 """
 
 import os
@@ -194,14 +195,14 @@ def perform(name: str, asked: argparse.Namespace) -> None:
     elif name in lineage.STUDIES:
         code = lineage.sources(name, drawing=False)
         be(log, call, f"helpers.{lineage.STUDIES[name]}", "main", ["--profile", asked.profile])
-        if manifests.read(name, asked.profile)["source"] != code:
+        if manifests.read_manifest(name, asked.profile)["source"] != code:
             (manifests.root() / asked.profile / name / manifests.MANIFEST).unlink()
             raise RuntimeError("its code was edited while it started; run the same command again")
     else:
         own = asked.study if name == plan.OWN_STUDY else None
         execute.run(name, asked.profile, asked.device, log, own)
     if name in lineage.stages():
-        manifests.read(name, asked.profile)  # raises if it never said that it ended
+        manifests.read_manifest(name, asked.profile)  # raises if it never said that it ended
 
 
 def reproduce(asked: argparse.Namespace, waits: dict[str, list[str]]) -> int:

@@ -38,9 +38,9 @@ from faceaudit.effects.risks import fit_logits
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import with_minus
-from faceworld import do, networks as models, populations, scorecard
+from faceworld import do, networks, populations, scorecard
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import draw, matched_audits, pooled_audits, truth, with_truth
+from faceworld.scorecard import draw_audits, matched_audits, pooled_audits, truth, with_truth
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
 from helpers.claims import claim, margin_below
@@ -107,17 +107,30 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # %%
 TRAINED = MODELS[:3]
 pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
-audits = {name: draw(answers, n_transects, n_audits, seed) for name, answers in pool.items()}
+audits = {name: draw_audits(answers, n_transects, n_audits, seed) for name, answers in pool.items()}
 
 # %% [markdown]
 # The null control errs at random. A fixed set of random errors would have small accidental effects, so its
 # errors are made anew in every audit, with the rate and the tie within transects of
 # [](08_stratified_errors). Its true effects are zero by construction.
 
+
+# %%
+def null_audits(rate: float, icc: float) -> np.ndarray:
+    """Audits of a model with one error rate; icc is the correlation of errors in a transect."""
+    audits = np.empty((n_audits, n_transects, 2, 2, 2))
+    concentration = (1 - icc) / icc
+    for number, audit in enumerate(audits):
+        random = seeding.rng(seed, "scorecard: null", number)
+        rates = random.beta(rate * concentration, (1 - rate) * concentration, n_transects)
+        audit[:] = random.random(audit.shape) < rates.reshape(-1, 1, 1, 1)
+    return audits
+
+
 # %%
 NULL = stage.load("08_stratified_errors", "results.json")["null_control"]
 pool["null"] = np.zeros((1, 2, 2, 2))
-audits["null"] = scorecard.null_audits(n_transects, (2, 2, 2), n_audits, **NULL, seed=seed)
+audits["null"] = null_audits(**NULL)
 
 # %% [markdown]
 # Six estimators are compared.
@@ -181,7 +194,7 @@ BY_TRANSECTS = {
 
 
 # %%
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 by_cell = plan.families["effects by cell"]
 
 
@@ -200,7 +213,7 @@ tables = [
 ]
 
 # %% tags=["remove-cell"]
-experiments = scorecard.name_cells(pd.concat(tables, ignore_index=True))
+experiments = scorecard.name_cells_with_attribute(pd.concat(tables, ignore_index=True))
 experiments["asked"] = np.where(experiments["scope"] == "average", "average", "part")
 experiments = flag(experiments)
 averages, cells = (experiments[experiments["asked"] == asked] for asked in ("average", "part"))
@@ -217,7 +230,7 @@ Markdown(
 # hair length and gender. Thin lines are Monte-Carlo intervals, because the number of audits is finite.
 
 # %% tags=["remove-cell"]
-average_scores = scorecard.score(averages)
+average_scores = scorecard.score_estimators(averages)
 PANELS = {"bias": "bias (points)", "rmse": "RMSE (points)", "coverage": "coverage (%)"}
 LOOK = {"labelled": PANELS, "lines": {"coverage": 0.95}}
 
@@ -361,7 +374,7 @@ Markdown(
 # effects claim averages only.
 
 # %% tags=["remove-cell"]
-scores = scorecard.score(cells)
+scores = scorecard.score_estimators(cells)
 LOOK["logarithmic"] = ["bias", "rmse"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
@@ -422,14 +435,14 @@ BOTH = {"alone": matched_audits, "pooled": pooled_audits}
 
 # %%
 sized = [
-    with_truth(estimator(draw(pool[model], size, n_audits, seed), AXES), pool[model], AXES).assign(
-        model=model, estimator=name, transects=size
-    )
+    with_truth(
+        estimator(draw_audits(pool[model], size, n_audits, seed), AXES), pool[model], AXES
+    ).assign(model=model, estimator=name, transects=size)
     for model in TRAINED
     for size in SIZES_POOLED
     for name, estimator in BOTH.items()
 ]
-sized = scorecard.name_cells(pd.concat(sized, ignore_index=True))
+sized = scorecard.name_cells_with_attribute(pd.concat(sized, ignore_index=True))
 
 # %% [markdown]
 # Does a cell gain? Audits of three sizes are drawn, and each attribute's four cells are scored with both
@@ -528,13 +541,13 @@ versions = [
 rendered = render_to_store(torch.cat(versions), image_size, stage.path("skins.npy"), device=device)
 
 # %%
-networks = models.load_all(stage, "02_face_world", TRAINED)
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 which = np.repeat(np.arange(4), [len(version) for version in versions])
 
 
 def skin_effects(name: str) -> np.ndarray:
     """Effect of dark skin on a model's errors on women, and on men."""
-    wrong = (models.predict(networks[name], rendered) > 0.5) != (which > 1)
+    wrong = (networks.predict(audited_models[name], rendered) > 0.5) != (which > 1)
     light_women, dark_women, light_men, dark_men = np.bincount(which, wrong) / np.bincount(which)
     return np.array([dark_women - light_women, dark_men - light_men])
 
@@ -726,7 +739,7 @@ Markdown(
 # as the rows with true gender and with all confounders show. Found data are silent about the rest.
 
 # %% tags=["remove-cell"]
-found_scores = scorecard.score(observed)
+found_scores = scorecard.score_estimators(observed)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
 lowest = found_scores["coverage"].groupby("estimator").min()
@@ -822,7 +835,7 @@ OF_EVERYBODY = {
 of_everybody = observe(found, MODELS, OF_EVERYBODY, repetitions=n_audits // 2)
 of_everybody["truth"] = of_everybody["model"].map(average_effect)
 of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour", asked="average"))
-everybody_scores = scorecard.score(of_everybody)
+everybody_scores = scorecard.score_estimators(of_everybody)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
 largest = 100 * everybody_scores["bias"].groupby("estimator").max()
@@ -1037,7 +1050,7 @@ Markdown(
 one = stage.load("10_matched_pairs", "matched.parquet").query(
     "model == 'plantskin' and arm == 'C crowd'"
 )
-one = scorecard.name_cells(one[one["scope"] == "cell"]).set_index("cell")
+one = scorecard.name_cells_with_attribute(one[one["scope"] == "cell"]).set_index("cell")
 found_once = (one["p_holm"] < plan.level) & (one["estimate"] * true > 0)
 overlooked = [f"*{cell}*" for cell in large if not found_once[cell]]
 Markdown(f"Missed in the book's one audit: {'; '.join(overlooked) or 'none of them'}.")

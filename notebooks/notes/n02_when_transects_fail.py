@@ -39,13 +39,13 @@ from faceaudit.latents import directions, transects
 from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import with_minus
-from faceworld import crowd, do, load_generator, networks as models, raters as observers, scorecard
+from faceworld import crowd, do, load_generator, networks, raters, scorecard
 from faceworld.rendering import render_to_store
-from faceworld.scorecard import draw, matched_audits, truth
+from faceworld.scorecard import draw_audits, matched_audits, truth
 from faceworld.scorecard.truth import CONTRASTS, name_cells
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import told
+from helpers.claims import question
 from helpers.figures import panels
 
 # %% tags=["parameters", "hide-cell"]
@@ -64,7 +64,7 @@ stage = Stage("n02_when_transects_fail", profile=profile, device=device, seed=se
 figures.style()
 TRAINED = ("celeba-like", "fairface-like", "plantskin")
 AXES = ["skin_colour", "hair_length", "gender"]
-networks = models.load_all(stage, "02_face_world", TRAINED)
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in TRAINED}
 
 # %% [markdown]
@@ -182,8 +182,8 @@ swept = render_to_store(moved, image_size, stage.path("swept.npy"), device=devic
 # %% tags=["remove-cell"]
 label = error_rates.majority(facerender.visible_scores(moved)["gender"]).to_numpy()
 swept_errors = {
-    name: ((models.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
-    for name, network in networks.items()
+    name: ((networks.predict(network, swept) > 0.5) != label).reshape(grid).astype(float)
+    for name, network in audited_models.items()
 }
 
 
@@ -193,8 +193,8 @@ def under_do(values: dict, file: str) -> dict[str, np.ndarray]:
     own = generator.parameters(torch.from_numpy(base))
     ask = partial(truth.errors_under_do, base=own, doses=values, size=image_size, device=device)
     return {
-        name: ask(partial(models.predict, network), path=stage.path(file))
-        for name, network in networks.items()
+        name: ask(partial(networks.predict, network), path=stage.path(file))
+        for name, network in audited_models.items()
     }
 
 
@@ -202,7 +202,9 @@ same_faces = under_do(doses, "same_faces.npy")
 
 # %%
 entangled = [
-    scorecard.departures(swept_errors[name], same_faces[name], AXES).assign(model=name)
+    scorecard.differences_from_reference(swept_errors[name], same_faces[name], AXES).assign(
+        model=name
+    )
     for name in TRAINED
 ]
 entangled = pd.concat(entangled)
@@ -290,10 +292,10 @@ right = error_rates.majority(shown["gender"]).to_numpy()
 CROWDS, NOISES = (1, 3, 5, 9, 15), {"calibrated": 1.0, "twice the noise": 2.0}
 
 # %%
-versions = [(noise, raters) for noise in NOISES for raters in CROWDS]
+versions = [(noise, count) for noise in NOISES for count in CROWDS]
 said = [
-    scorecard.labels_by(shown, raters, NOISES[noise], seed, "11_truth_scorecard")
-    for noise, raters in versions
+    scorecard.labels_by(shown, count, NOISES[noise], seed, "11_truth_scorecard")
+    for noise, count in versions
 ]
 
 # %%
@@ -307,7 +309,7 @@ def with_crowds(name: str) -> pd.DataFrame:
     answers = (audit[f"score_{name}"] > 0.5).to_numpy(int)
     perfect, by_crowd = answers != right, answers != np.array(said)
     shape = (-1, n_transects, 2, 2, 2)
-    table = scorecard.departures(
+    table = scorecard.differences_from_reference(
         by_crowd.reshape(shape).astype(float), perfect.reshape(shape)[0].astype(float), AXES
     )
     return table.assign(model=name)
@@ -369,7 +371,9 @@ def on_women(name: str) -> pd.DataFrame:
 
 
 women = pd.concat([on_women(name) for name in TRAINED])
-women = women.assign(points=display_names.estimates_in_points(women)).rename(columns={"cues": "cues times"})
+women = women.assign(points=display_names.estimates_in_points(women)).rename(
+    columns={"cues": "cues times"}
+)
 women.pivot_table("points", "model", "cues times", "first", sort=False)
 
 # %% tags=["remove-input"]
@@ -401,7 +405,7 @@ Markdown(
 SIZES = (25, 50, 100, 200, 400, 800, 1600)
 
 # %% tags=["remove-cell"]
-known = {name: truth.effects(pool[name], AXES) for name in TRAINED}
+known = {name: truth.true_effects(pool[name], AXES) for name in TRAINED}
 known = name_cells(pd.concat(known, names=["model", None]).reset_index("model"))
 
 # %% tags=["remove-cell"]
@@ -423,7 +427,7 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
         design = effects.Design(high - low, low, within, pairs=1)
     change, rows = float(np.diff(cell.mean(axis=0))[0]), []
     for size in SIZES:
-        table = matched_audits(draw(cell, size, n_audits, seed), ["level"])
+        table = matched_audits(draw_audits(cell, size, n_audits, seed), ["level"])
         found = int((table["p"] < 0.05).sum())
         formula = effects.power(size, design) if design else np.nan
         rmse = np.sqrt(((table["estimate"] - change) ** 2).mean())
@@ -650,7 +654,7 @@ without_leaks = without_leaks.query("arm == 'papers, doses'").set_index(KEYS)["e
 off = (100 * without_leaks.loc[wide.index] - true_points).abs() > (
     wide[ARMS[0]] - true_points
 ).abs()
-told(
+question(
     "With every leak held, {off} of {n} estimates lie farther from the truth than as audited. One sample's "
     "luck, its doses and its base faces can weigh as much as all leaks. Are these more than half?",
     margin=off.mean() - 0.5,
@@ -692,8 +696,8 @@ population = generator.parameters(w).cpu()
 
 # %% tags=["remove-cell"]
 planes = directions.Hyperplanes.from_arrays(stage.load("03_direction_fitting", "hyperplanes.npz"))
-ask_model = {name: partial(models.predict, network) for name, network in networks.items()}
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+ask_model = {name: partial(networks.predict, network) for name, network in audited_models.items()}
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 planned = plan.families["effects by cell"]
 places = audit[["transect", *(f"{axis}_level" for axis in AXES)]]
 n_papers = audit["transect"].nunique()
@@ -911,7 +915,9 @@ def forget(name: str) -> pd.Series:
     """Leakage of an annotated attribute along each axis, had it not been annotated."""
     others = [other for other in OFF_GRID if other != name]
     seen = facerender.visible_scores(faces_along(unit.select(others).normals))[name]
-    return truth.changes(seen).query("scope == 'average'").set_index("attribute")["effect"]
+    return (
+        truth.parameter_effects(seen).query("scope == 'average'").set_index("attribute")["effect"]
+    )
 
 
 forgotten = pd.DataFrame({name: forget(name) for name in OFF_GRID}).T
@@ -1201,7 +1207,9 @@ pd.DataFrame({"risk ratio": away_from_one, "E-value": finite["e_value"]}).head(4
 
 # %% tags=["solution"]
 NAME = hidden_name.replace(" ", "_")
-worn = np.diff(truth.as_grid(observers.shown(audited_faces, NAME).to_numpy()), axis=1).ravel()
+worn = np.diff(
+    truth.as_grid(raters.visible_parameter(audited_faces, NAME).to_numpy()), axis=1
+).ravel()
 
 
 def within(name: str, change: np.ndarray) -> tuple[float, float]:
@@ -1253,7 +1261,7 @@ rating = {"raters": n_raters, "noise": 1.0, "seed": seed, "stage": "exercise: ra
 twice = [scorecard.labels_by(seen.set_index(name), **rating) for name in names]
 twice = [np.asarray(label, dtype=float) for label in twice]
 change = (twice[0] - twice[1]).reshape(n_papers, 8).mean(axis=1)
-told(
+question(
     "The same images under two names: {share:.1%} of labels differ, and the mean difference is {mean:+.4f}. Is "
     "it away from zero?",
     margin=abs(change.mean()),

@@ -337,7 +337,7 @@ def score_faces(parameters, name):
 known_truth = flips.KnownTruth(world, PARAMETERS, few, many, score_faces)
 exact_steps = known_truth.exact_steps()
 along_exact = known_truth.changes(exact_steps, "exact")
-exact = flips.against(along_exact, truth)
+exact = flips.compare_sensitivities(along_exact, truth)
 
 # %% tags=["hide-input"]
 exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.format(precision=3)
@@ -370,7 +370,7 @@ as_unlucky = (beside.sum(axis=1) <= exact["holds"].sum()).mean()
 
 # %% tags=["remove-cell"]
 for name, step in exact_steps.items():
-    walked = to_frame(world.parameters(flips.moved(few, step)))
+    walked = to_frame(world.parameters(flips.take_step(few, step)))
     by_do = to_frame(flips.do_step(world, few, step, PARAMETERS[name][0]))
     apart = (walked - by_do).abs()
     assert (apart.drop(columns="artefacts") < 1e-3).all(axis=None)
@@ -379,7 +379,7 @@ for name, step in exact_steps.items():
 # %% tags=["remove-input"]
 missed = exact.index[~exact["holds"].astype(bool)]
 hold = beside.mean(axis=1)
-claims.told(
+claims.question(
     "With smiling, {held} of {n} intervals along exact directions hold the truth, where {expected:.0%} can be "
     "expected. These miss it: {missed}. All come from the same few codes, so they can miss in "
     "company: of audits drawn again {unlucky:.0%} hold no more. Held against the mean of all faces, "
@@ -403,7 +403,7 @@ claims.told(
 # attributes are all that matters. Pose, light and identity leak as well, and they have no column.
 
 # %%
-fitted = flips.against(along_fitted, truth)
+fitted = flips.compare_sensitivities(along_fitted, truth)
 brought = known_truth.predicted_error(steps, truth)
 fitted["predicted"], fitted["most through"] = brought.sum(axis=1), brought.abs().idxmax(axis=1)
 
@@ -445,7 +445,9 @@ assert n_train < 5000 or together.loc["No_Beard", ["Heavy_Makeup", "Long_Hair"]]
 
 # %% tags=["hide-input"]
 rules = pd.Series(celeba.RULES, name="rule").rename_axis("attribute").to_frame()
-rules["origin"] = ["this world" if name in celeba.OWN else "CelebA" for name in rules.index]
+rules["origin"] = [
+    "this world" if name in celeba.ADDED_ATTRIBUTES else "CelebA" for name in rules.index
+]
 rules.rename(spoken).style.set_properties(**{"text-align": "left"})
 
 # %% [markdown]
@@ -488,7 +490,7 @@ along.rename(spoken).style.format("{:+z.2f}")
 # %% tags=["remove-input"]
 far_along = far = along.abs()
 kept_out = far["perceived gender", "unbalanced"] - far["perceived gender", "balanced"]
-claims.told(
+claims.question(
     "What comes along on average, in standard deviations: of perceived gender {plain:.2f} without "
     "balance and {balanced:.2f} with it, and of smiling {smile:.2f} and {smile_balanced:.2f}. Does balancing "
     "keep perceived gender out, on average over vectors?",
@@ -691,8 +693,8 @@ OWN = {"Young": "age", "Heavy_Makeup": "makeup", "No_Beard": "facial_hair"}
 OWN |= {"Pale_Skin": "skin_colour", "Long_Hair": "hair_length"}
 
 # %% tags=["hide-cell"]
-here = known_truth.audit
-ends = [here, *(flips.moved(here, steps[name]) for name in OWN)]
+here = known_truth.audit_codes
+ends = [here, *(flips.take_step(here, steps[name]) for name in OWN)]
 faces = torch.cat([world.parameters(codes) for codes in ends])
 shown = render_to_store(faces, image_size, stage.path("compared.npy"), device=device)
 sets = zip(np.split(shown, len(ends)), ["rest", *OWN], strict=True)
@@ -726,7 +728,7 @@ pd.DataFrame(told).rename(spoken).rename_axis("vector")
 # %% tags=["remove-input"]
 shares = pd.DataFrame({where: table["estimate"] for where, table in shares.items()})
 more = shares["face world"] - shares["learned"]
-claims.told(
+claims.question(
     "On average over vectors, {here:.0%} of what raters see change in the face world is the vector's own "
     "attribute, and {there:.0%} in the learned generator. Is the face world better controlled, on average over these "
     "vectors?",
@@ -763,7 +765,7 @@ def split_by_smile(moves, smiles):
 
 # %%
 smiled = steps | {"": np.zeros(world.latent_dim), "Smiling": exact_steps["Smiling"]}
-moved = {name: world.parameters(flips.moved(few, step)) for name, step in smiled.items()}
+moved = {name: world.parameters(flips.take_step(few, step)) for name, step in smiled.items()}
 seen_smiles = pd.DataFrame({name: visible_scores(one)["smiling"] for name, one in moved.items()})
 seen_smiles = seen_smiles.sub(seen_smiles.pop(""), axis=0)
 
@@ -786,7 +788,7 @@ checked = {"total": fitted, "rest": rests}
 holds = {k: one["truth"].between(one["low"], one["high"]).sum() for k, one in checked.items()}
 off = {k: (one["estimate"] - one["truth"]).astype(float).abs() for k, one in checked.items()}
 nearer = off["total"] - off["rest"]
-claims.told(
+claims.question(
     "The totals hold the truth for {hold[total]} of {n} vectors and are {total:.3f} off on average. The "
     "rests hold it for {hold[rest]} and are {rest:.3f} off. Does taking out the smile bring the audit "
     "nearer to the truth, on average over vectors?",

@@ -40,7 +40,7 @@ from myst_nb import glue
 from faceaudit import verification
 from faceaudit.verification.composition import composition_effects, training_effects
 from faceaudit.verification.prototypes import IMAGES_EACH, STEPS, over_seeds
-from faceworld import do, networks as models, people as invented
+from faceworld import do, networks, people
 from faceworld.people import ancestry_point, recorded_trainings
 from helpers import audit_plan, claims, figures
 from helpers.artifacts import Stage
@@ -75,12 +75,12 @@ image_size = 64
 stage = Stage("n06_repeated_trainings", profile=profile, device=device, seed=seed)
 figures.style()
 sns.set_context("notebook", font_scale=0.85)  # for figures that a phone can show
-GROUPS = list(invented.GROUPS)
+GROUPS = list(people.GROUPS)
 NAMED = {one: one.title().replace("Fem", "fem").replace(" Male", " male") for one in GROUPS}
 pairs = stage.load("14_verification_measures", "pairs.parquet").set_index("pair_id")
 ratings = stage.load("14_verification_measures", "ratings.npy")
 setup = stage.load("14_verification_measures", "recognisers.parquet")
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 names, thresholds = list(setup.index), setup["threshold"]
 TOLERANCE, REFERENCE, T = plan.tolerance, "european male", 0.3
 
@@ -101,8 +101,8 @@ def familiar(shares: dict[str, float]) -> list[str]:
 # %%
 def composition(name: str, rows: np.ndarray) -> pd.DataFrame:
     """Gap of one network in the errors of some pairs, against the control."""
-    both = errors.loc[rows, name], errors.loc[rows, invented.CONTROL]
-    known = familiar(invented.RECOGNISERS[name].shares)
+    both = errors.loc[rows, name], errors.loc[rows, people.BALANCED]
+    known = familiar(people.RECOGNISERS[name].shares)
     return composition_effects(*both, group[rows], seeds[rows], known)
 
 
@@ -161,8 +161,8 @@ def compared(name: str, match: bool) -> tuple:
     rows = (recorded["match"] == match).to_numpy()
     some, wrong = recorded[rows], mistakes[rows]
     ends = some[["seed_first", "seed_second"]]
-    known = familiar(invented.COMPOSITIONS[name])
-    return wrong[name].T, wrong[invented.CONTROL].T, some["group"], ends, known
+    known = familiar(people.COMPOSITIONS[name])
+    return wrong[name].T, wrong[people.BALANCED].T, some["group"], ends, known
 
 
 # %% [markdown]
@@ -172,7 +172,7 @@ def compared(name: str, match: bool) -> tuple:
 # Chapter 15 computed these effects, and we load them.
 
 # %%
-skewed = [name for name in invented.COMPOSITIONS if name != invented.CONTROL]
+skewed = [name for name in people.COMPOSITIONS if name != people.BALANCED]
 match_of = {"FMR": False, "FNMR": True}  # whose errors these rates count
 
 # %%
@@ -196,8 +196,8 @@ shown.style.format("{:z.1f}").format("{:.3f}", subset=["p", "p after Holm"])
 def alone(rate: str, name: str) -> pd.DataFrame:
     """The effect in each training's network, audited by itself."""
     errors, control, *rest = compared(name, match_of[rate])
-    networks = zip(errors.to_numpy(), control.to_numpy(), strict=True)
-    audits = [composition_effects(*both, *rest) for both in networks]
+    recognisers = zip(errors.to_numpy(), control.to_numpy(), strict=True)
+    audits = [composition_effects(*both, *rest) for both in recognisers]
     return pd.DataFrame([audit.loc["difference"] for audit in audits])
 
 
@@ -282,8 +282,8 @@ assert (spreads.loc["FMR", "between"] < spreads.loc["FMR", "within"]).all()
 # in the gap of its set.
 
 # %%
-audited = [invented.RECOGNISERS[name].shares for name in names[:3]]
-kept = [name for name in skewed if invented.COMPOSITIONS[name] in audited]
+audited = [people.RECOGNISERS[name].shares for name in names[:3]]
+kept = [name for name in skewed if people.COMPOSITIONS[name] in audited]
 (dropped,) = [name for name in skewed if name not in kept]
 of_set = {name: compared(name, match=False) for name in skewed}
 part = {name: 1 / len(kept) for name in kept} | {dropped: -1}
@@ -309,7 +309,7 @@ paired = paired.loc["recogniser"]
 
 # %% tags=["remove-input"]
 of_fmr = by_set.loc["FMR"]
-claims.told(
+claims.question(
     "Over trainings, the effect on the gap in false matches is {kept:points} points on average of the "
     "sets that were kept for the audit, and {without:points} of the one that was left out. The first "
     "minus the second is {paired:points} points. Is the difference smaller than the tolerance of {tolerance:.0f} "
@@ -334,7 +334,7 @@ drawn = torch.from_numpy(stage.load("14_verification_measures", "parameters.npy"
 prototypes = stage.load("14_verification_measures", "prototypes.parquet")
 chosen = (prototypes["group"] == REFERENCE).to_numpy(copy=True)
 reference, of_seeds = drawn[::IMAGES_EACH][chosen], prototypes.loc[chosen, "seed"]
-ancestry, male = invented.split_groups(GROUPS)
+ancestry, male = people.split_groups(GROUPS)
 places = ancestry_point(ancestry)
 
 # %% [markdown]
@@ -349,14 +349,14 @@ turned = [
     for man, (x, y) in zip(male, places, strict=True)
     for yaw in YAWS
 ]
-changed = invented.store_heads(torch.cat(turned), image_size, stage.path("do.npy"), device)
+changed = people.store_heads(torch.cat(turned), image_size, stage.path("do.npy"), device)
 
 
 # %%
 def under_do(name: str) -> pd.Series:
     """Share of each seed's turned pictures that a recogniser rejects, by group."""
     weights = stage.load("14_verification_measures", f"{name}.safetensors")
-    vectors = models.Recogniser.read(weights, device)(changed)
+    vectors = networks.Recogniser.read(weights, device)(changed)
     vectors = vectors.reshape(len(GROUPS), len(YAWS), len(reference), -1)
     alike = np.einsum("gnd,gynd->gyn", vectors[:, 0], vectors[:, 1:])
     fails = (alike < thresholds[name]).mean(axis=1)

@@ -77,13 +77,13 @@ from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import in_points, with_minus
-from faceworld import counterfactuals, crowd, do, load_generator, networks as models
+from faceworld import counterfactuals, crowd, do, load_generator, networks
 from faceworld.raters import loose_hair
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
-from helpers.claims import told
+from helpers.claims import question
 
 # %% tags=["parameters", "hide-cell"]
 profile = "laptop"
@@ -115,7 +115,7 @@ AXES = list(doses)
 
 # %%
 audit = stage.load("08_stratified_errors", "audit.parquet")
-networks = models.load_all(stage, "02_face_world", TRAINED)
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 
 # %% [markdown]
 # ## Every number is a mean over transects
@@ -211,7 +211,7 @@ def asked(parameters: torch.Tensor, name: str) -> dict[str, np.ndarray]:
     """Every model's P(male) of faces that are rendered for it."""
     path = stage.path(f"{name}.npy")
     pictures = render_to_store(parameters, image_size, path, device=device)
-    return {model: models.predict(network, pictures) for model, network in networks.items()}
+    return {model: networks.predict(network, pictures) for model, network in audited_models.items()}
 
 
 # %%
@@ -327,7 +327,9 @@ true_between = {axis: asked(intervened(axis), f"true_{axis}") for axis in MOVED}
 # %%
 cells = (n_scored, *[2] * len(AXES))
 pictures = stage.load("11_who_was_right", "truth.npy")[: np.prod(cells)]
-score_true = {m: models.predict(net, pictures).reshape(cells) for m, net in networks.items()}
+score_true = {
+    m: networks.predict(net, pictures).reshape(cells) for m, net in audited_models.items()
+}
 label_true = (score_true[TRAINED[0]] > 0.5) != errors_true[TRAINED[0]][:n_scored]
 
 # %% tags=["remove-cell"]
@@ -851,7 +853,7 @@ spread.style.format("{:.0%}").format("{:+.1f}", subset=["least (points)", "most 
 # instrument, as measured at one half.
 
 # %% tags=["hide-cell"]
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 verdict_there = stage.load("11_who_was_right", "results.json")
 
 
@@ -908,7 +910,9 @@ rows = {}
 for model, threshold in product(TRAINED[:2], CHOSEN):
     gap, found = counted_gap(model, threshold), found_effect(model, threshold)
     both = {"counted gap": gap, "found effect": found}
-    words = dict(zip(both, display_names.estimates_in_points(pd.DataFrame(both, INTERVAL).T), strict=True))
+    words = dict(
+        zip(both, display_names.estimates_in_points(pd.DataFrame(both, INTERVAL).T), strict=True)
+    )
     rows[model, threshold] = words | {"blame on skin": weigh_blame(widened(found), gap)}
 
 # %%
@@ -1182,7 +1186,7 @@ Markdown(
 )
 
 # %% tags=["remove-input"]
-told(
+question(
     "The simultaneous intervals all hold together in {all:.0%} of {n} ideal audits ({low:.0%} to "
     "{high:.0%}), where 95 % are promised. One such interval in twenty leaves out 95 % although the "
     "promise is kept. Do they hold together less often than promised?",

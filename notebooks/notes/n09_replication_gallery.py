@@ -43,12 +43,12 @@ from faceaudit.effects.error_rates import stratified_errors
 from faceaudit.effects.pruning import PAPER_RULES
 from faceaudit.latents import directions, transects
 from faceaudit.latents.directions import Hyperplanes
-from faceaudit.verification import prototypes as study
-from faceworld import crowd, load_generator, people as invented
+from faceaudit.verification import prototypes
+from faceworld import crowd, load_generator, people
 from faceworld.people import render_heads
 from helpers import figures
 from helpers.artifacts import Stage
-from helpers.claims import Margin, claim, told
+from helpers.claims import Margin, claim, question
 from helpers.figures import panels
 from helpers.figures.charts import ABOVE
 
@@ -892,7 +892,7 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 
 
 # %% tags=["hide-cell"]
-GROUPS = list(invented.GROUPS)
+GROUPS = list(people.GROUPS)
 LABELS = ["AF", "AM", "EF", "EM", "WF", "WM"]
 judged_pairs = stage.load("14_verification_measures", "pairs.parquet")
 crossed = stage.load("14_verification_measures", "cross_pairs.parquet")
@@ -944,7 +944,7 @@ true = stage.load("14_verification_measures", "as_meant.parquet")
 CROWD, PAPER = "crowd, all samples", "classifier"
 reached, WALKS = true.mean(), ("along normals", "the rest held")
 more = true[f"{CROWD}, along normals"] - true[f"{PAPER}, along normals"]
-told(
+question(
     "Along normals {paper[0]:.0%} of the prototypes are as meant with the classifier's labels, and "
     "{crowd[0]:.0%} with the crowd's labels of all samples. With the rest held it is {paper[1]:.0%} and "
     "{crowd[1]:.0%}. Do the crowd's labels bring more prototypes to the group that was meant? To hold the rest "
@@ -1054,7 +1054,7 @@ Markdown(
 
 # %% tags=["hide-cell"]
 RANGE = {"low": 0.15, "estimate": 0.5, "high": 0.85}  # quantiles of pairs, the paper's
-UNITS = {name: f"{name} (steps)" for name in study.STEPS}
+UNITS = {name: f"{name} (steps)" for name in prototypes.STEPS}
 UNITS |= {"pose": "pose (degrees)", "light": "light from"}
 ANSWERS = {0: "same 0", 0.25: "0.25", 0.5: "not sure 0.5", 0.75: "0.75", 1: "different 1"}
 
@@ -1083,7 +1083,7 @@ def beside(ax, rows: pd.DataFrame, steps: list[str], names: list[str], size: flo
     for (group, own), shift in zip(groups, np.linspace(-0.36, 0.36, len(groups)), strict=True):
         places, look = own["step"].map(steps.index).to_numpy(float) + shift, figures.look(group, 7)
         spans = own[["low", "high"]].sub(own["estimate"], axis=0).abs().to_numpy(float).T
-        still = {"linestyle": "none", "markersize": 8 if group == study.ALL else size}
+        still = {"linestyle": "none", "markersize": 8 if group == prototypes.ALL else size}
         how = look.mark | still | {"elinewidth": 1.3}
         _, _, (lines,) = ax.errorbar(places, own["estimate"], yerr=spans, **how)
         lines.set_linestyle(look.mark["linestyle"])
@@ -1098,21 +1098,24 @@ def beside(ax, rows: pd.DataFrame, steps: list[str], names: list[str], size: flo
 # %% tags=["hide-cell"]
 def draw_pairs(frame: pd.DataFrame, attributes: list[str], value: str, threshold: float):
     """Median and middle 70 % of a value by step: a row per attribute, a column per relation."""
-    rows = frame[frame["attribute"].isin([*attributes, study.PROTOTYPE])].astype({"step": str})
-    relations = [one for one in study.RELATIONS if one in set(rows["relation"])]
+    rows = frame[frame["attribute"].isin([*attributes, prototypes.PROTOTYPE])].astype({"step": str})
+    relations = [one for one in prototypes.RELATIONS if one in set(rows["relation"])]
     how = {"figsize": (figures.WIDTH, 1.2 + 1.9 * len(attributes)), "sharex": "row"}
     shape = len(attributes), len(relations)
     figure, axes = plt.subplots(*shape, sharey=True, squeeze=False, **how)
     for line, attribute in zip(axes, attributes, strict=True):
-        before, after = np.split(np.array(study.STEPS[attribute], str), 2)
-        steps, own = [*before, "0", *after], rows["attribute"].isin([attribute, study.PROTOTYPE])
+        before, after = np.split(np.array(prototypes.STEPS[attribute], str), 2)
+        steps, own = (
+            [*before, "0", *after],
+            rows["attribute"].isin([attribute, prototypes.PROTOTYPE]),
+        )
         values = rows[own].groupby(["relation", "group", "step"], observed=True)[value]
         ranges = pd.DataFrame({name: values.quantile(q) for name, q in RANGE.items()})
         for ax, relation in zip(line, relations, strict=True):
             seen = ranges.loc[relation].reset_index()
             beside(ax, seen, steps, steps, 3.6)
             for place in (steps.index(step) for step in {*steps} - {*seen["step"]}):
-                words = panels.WORDS | {"ha": "center", "va": "bottom"}
+                words = panels.REASON_TEXT | {"ha": "center", "va": "bottom"}
                 ax.text(place, 0.03, "no\npairs", transform=ax.get_xaxis_transform(), **words)
             ax.axhline(threshold, **panels.DASHED, zorder=1)
         line[0].set_ylabel(value)
@@ -1247,7 +1250,7 @@ def counted(table: pd.DataFrame, kind: str, form: str = "{group}\nn = {}") -> pd
 def say_missing(ax, reasons) -> None:
     """Why groups are not in a panel, in its upper right corner."""
     lines = [f"{group}: {reason}" for group, reason in reasons.items() if reason]
-    words = panels.WORDS | {"ha": "right", "va": "top"}
+    words = panels.REASON_TEXT | {"ha": "right", "va": "top"}
     ax.text(0.98, 0.97, "\n".join(lines), transform=ax.transAxes, **words)
 
 
@@ -1259,10 +1262,10 @@ def draw_step_effects(table: pd.DataFrame) -> None:
     figure, axes = plt.subplots(len(parts), 1, figsize=size, sharey=True, squeeze=False)
     for ax, (attribute, own) in zip(axes.flat, parts, strict=True):
         from_step = own.drop_duplicates("step").set_index("step")["reference"]
-        steps = [step for step in map(str, study.STEPS[attribute]) if step in from_step]
+        steps = [step for step in map(str, prototypes.STEPS[attribute]) if step in from_step]
         # Directions of light all start from the prototype.
-        ordered = set(from_step) != {study.PROTOTYPE}
-        against = from_step.replace(study.PROTOTYPE, "0")[steps]
+        ordered = set(from_step) != {prototypes.PROTOTYPE}
+        against = from_step.replace(prototypes.PROTOTYPE, "0")[steps]
         ax.axhline(0, color=figures.BLACK, linewidth=1, zorder=1)
         names = [f"{step} from {other}" if ordered else step for step, other in against.items()]
         beside(ax, own, steps, names, 5.5)
@@ -1290,7 +1293,7 @@ hairless, cell = (
     ["group", "attribute", "step"],
 )
 by_hair = {"with hair": hairless, "without": hairless.assign(similarity=hairless["without"])}
-by_hair = {name: study.step_effects(rows).set_index(cell) for name, rows in by_hair.items()}
+by_hair = {name: prototypes.step_effects(rows).set_index(cell) for name, rows in by_hair.items()}
 trend = pd.DataFrame({name: table["estimate"] for name, table in by_hair.items()})
 trend = trend.join(by_hair["without"][["low", "high", "seeds"]])
 trend.loc["all"].style.format("{:+.4f}").format("{:.0f}", subset=["seeds"])
@@ -1298,7 +1301,7 @@ trend.loc["all"].style.format("{:+.4f}").format("{:.0f}", subset=["seeds"])
 # %% tags=["remove-input"]
 each = trend.drop(index="all", level="group")[["with hair", "without"]]
 closer = (hairless["without"] - hairless["similarity"]).groupby(hairless["seed_first"]).mean()
-told(
+question(
     "Over groups and steps, the effects with and without hair have a rank correlation of {alike:.2f}, "
     "and {sign:.0%} have the same sign. Without hair a picture is {closer:+.3f} more similar to its "
     "prototype. Are pictures of one person more alike without it?",
@@ -1442,7 +1445,7 @@ figure = panels.intervals(shown, "row", "told", "recogniser", label, across=2, h
 for ax, (_, part) in zip(figure.axes, shown.groupby("recogniser", sort=False), strict=True):
     ax.axvspan(-tolerance, tolerance, color="#DDDDDD", linewidth=0, zorder=0)
     ends = 100 * part[["low90", "high90"]]
-    colours = [figures.look(told).colour for told in part["told"]]
+    colours = [figures.look(question).colour for question in part["told"]]
     ax.hlines(range(len(part)), ends["low90"], ends["high90"], colours, linewidth=4, zorder=1.5)
 
 # %% [markdown]

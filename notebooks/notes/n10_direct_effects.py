@@ -57,7 +57,7 @@ from faceaudit import effects
 from faceaudit.effects import contrasts, display_names, error_rates, verdicts
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import in_points, with_minus
-from faceworld import load_generator, networks as models, scorecard
+from faceworld import load_generator, networks, scorecard
 from faceworld.crowd import perceived
 from faceworld.scorecard import error_sources, truth
 from faceworld.scorecard.truth import CONTRASTS, name_cells
@@ -85,7 +85,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 INTERVAL = ["estimate", "low", "high"]
 
 # %% tags=["remove-cell"]
-plan = audit_plan.read(stage.load("audit_plan", "plan.json"))
+plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 by_cell = plan.families["effects by cell"]
 audit = stage.load("08_stratified_errors", "audit.parquet")
 before = stage.load("11_who_was_right", "results.json")
@@ -287,7 +287,7 @@ fitted_faces = torch.from_numpy(
 # %%
 generator = load_generator("known-truth", device=device)
 population = generator.parameters(generator.sample(4000, seed)).cpu()
-leaks = error_sources.leaks(fitted_faces, population)
+leaks = error_sources.parameter_changes(fitted_faces, population)
 leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
@@ -425,7 +425,7 @@ def moved(found: str, held: str, model: str) -> np.ndarray:
 
 # %%
 bias = {
-    (name, model): error_sources.sizes(moved(*both, model), seed)
+    (name, model): error_sources.typical_size(moved(*both, model), seed)
     for name, both in BIASES.items()
     for model in TRAINED
 }
@@ -466,8 +466,8 @@ GOAL = 0.9  # share of a run's intervals that must hold the truth
 ideal = rungs.query("arm == 'A exact' and scope == 'cell' and model != 'null'")
 
 # %%
-covered, by_model = error_sources.coverage(ideal), ideal.groupby("model", sort=False)
-rates = {name: error_sources.coverage(part) for name, part in by_model} | {"all": covered}
+covered, by_model = error_sources.interval_coverage(ideal), ideal.groupby("model", sort=False)
+rates = {name: error_sources.interval_coverage(part) for name, part in by_model} | {"all": covered}
 rates = pd.DataFrame(rates).T
 tally = rates[["contained", "allowing"]].mul(rates["cells"], axis=0).round()
 tally.insert(0, "cells", rates["cells"])
@@ -625,7 +625,7 @@ texts.rename(columns={"estimate": "D"}).T.style.set_table_attributes('style="fon
 # both, labelled by the shape alone, beside the version with leakage.
 
 # %% tags=["hide-cell"]
-networks = models.load_all(stage, "02_face_world", TRAINED)
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 drawn_faces = torch.from_numpy(stage.load("05_transect_generation", "drawn_parameters.npy").copy())
 drawn_images = stage.load("05_transect_generation", "drawn_images.npy")
 drawn = stage.load("05_transect_generation", "drawn_index.parquet").set_index("image_id")
@@ -635,8 +635,8 @@ shape = facerender.visible_scores(drawn_faces)["gender"].set_axis(drawn.index)
 drawn["label"] = error_rates.majority(shape)
 
 # %% tags=["hide-cell"]
-for name, network in networks.items():
-    drawn[f"score_{name}"] = models.predict(network, drawn_images)
+for name, network in audited_models.items():
+    drawn[f"score_{name}"] = networks.predict(network, drawn_images)
     drawn[f"error_{name}"] = ((drawn[f"score_{name}"] > 0.5) != drawn["label"]).astype(int)
 
 # %% tags=["hide-cell"]
@@ -653,7 +653,8 @@ shaved = rungs[rungs["arm"] == "B fitted"].assign(faces="shaved, little makeup")
 both = pd.concat([shaved, with_beards]).query("cell == 'female' and attribute != 'gender'")
 both = both[both["model"].isin(AUDITED)]
 both = both.assign(
-    points=display_names.estimates_in_points(both), **{"effect on women": both["attribute"].map(CONTRASTS)}
+    points=display_names.estimates_in_points(both),
+    **{"effect on women": both["attribute"].map(CONTRASTS)},
 )
 both.pivot_table("points", ["model", "effect on women"], "faces", "first", sort=False)
 

@@ -229,7 +229,7 @@ class Seal:
         for name, model in self.models.items():
             chance = expit(model.log_odds(visible)[:, None] + SPREAD * NODES)
             risk = chance @ (WEIGHTS / WEIGHTS.sum())
-            tables.append(truth.effects(truth.as_grid(risk), AXES).assign(model=name))
+            tables.append(truth.true_effects(truth.as_grid(risk), AXES).assign(model=name))
         return _in_order(pd.concat(tables))[[*KEYS, "effect", "se"]]
 
     def references(self, portraits: pd.DataFrame, raters: int) -> dict[str, pd.DataFrame]:

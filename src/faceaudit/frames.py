@@ -292,19 +292,8 @@ def _read_file(source: str) -> pd.DataFrame:
             expected="a table",
         )
     if path.suffix == ".parquet":
-        return _read_parquet(path, source)
+        return read_parquet(path, source)
     return read_table(path, "a comma-separated table")
-
-
-def _read_parquet(path: Path, source: str) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except ValueError as error:  # pyarrow's errors are of this class and do not name the file
-        raise InputError(
-            f"{source}: a Parquet file was expected ({error})",
-            field=source,
-            expected="a Parquet file",
-        ) from None
 
 
 def _composed_header(name: object) -> object:

@@ -1,4 +1,4 @@
-"""The face world whose true effects are known: who lives in it, and what is set by hand.
+"""The face world whose true effects are known: its populations, interventions and generators.
 
 `populations` draws faces, `do` sets some of their attributes and leaves all others, `celeba` labels
 them as that data set does, `known_truth` puts a latent space in front of them, and `rendering`

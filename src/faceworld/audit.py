@@ -223,7 +223,7 @@ class World:
         )
         # Without an answer there is neither an error nor a true rate of errors.
         errors[np.isnan(scores[0]).reshape(errors.shape)] = np.nan
-        return truth.effects(errors, axes)
+        return truth.true_effects(errors, axes)
 
 
 def simulated_answers(
@@ -270,7 +270,7 @@ def make_example_model(path: Path) -> Path:
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
     labels = drawn.frame["gender"].to_numpy()
     weights = path.with_suffix(".safetensors")
-    trained = networks.train(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
+    trained = networks.train_classifier(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
     return write_onnx(trained.network, path, CLASSIFIER_SIZE)
 
 

@@ -6,8 +6,8 @@ on the renderer's parameters answers. Thresholds are where a rendered face begin
 attribute's name; some are the middle between two of the renderer's own anchors (hair and skin
 colours, ages), so that the rule says "nearest to this anchor".
 
-What cannot be shown is left out. Goatee is: the renderer has one amount of facial hair, which
-grows on cheeks, lip and chin together.
+Attributes that cannot be shown are left out, such as Goatee: the renderer has one amount of facial
+hair, which grows on cheeks, lip and chin together.
 """
 
 from pathlib import Path
@@ -25,22 +25,24 @@ from facerender.parameters import (
     visible_scores,
 )
 
-STUBBLE, BEARD = 0.3, 0.55
-"""Facial hair: nothing is seen below the first, and no skin through it from the second on."""
+STUBBLE = 0.3
+"""Amount of facial hair below which none is seen."""
+BEARD = 0.55
+"""Amount of facial hair from which no skin is seen through it."""
 GREY = 0.7
 """Age from which greying outweighs any colour of the hair."""
 
 RULES = pd.read_csv(Path(__file__).with_suffix(".csv"), index_col="attribute")["rule"].to_dict()
-"""Attribute → what it takes, in the order of `celeba_attributes`."""
-OWN = ("Long_Hair",)
+"""Attribute → its rule in words, in the order of `celeba_attributes`."""
+ADDED_ATTRIBUTES = ("Long_Hair",)
 """Attributes that CelebA lacks."""
 
 
 def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
     """Which faces have which attribute: bool (n, K), one column per rule of `RULES`.
 
-    What is *perceived* is coded: hair under a covering has no length and no colour, and Male is
-    perceived gender. It is there to balance samples by (sensitivity, section 4.2); the authors
+    Attributes are coded as *perceived*: hair under a covering has no length and no colour, and Male
+    is perceived gender. It is there to balance samples by (sensitivity, section 4.2); the authors
     decline to manipulate it (section 5), and so does the book.
 
     Args:
@@ -64,7 +66,8 @@ def celeba_attributes(parameters: Tensor) -> pd.DataFrame:
     # Below a tenth of the scale the scalp shows through: stubble has no colour to speak of.
     hair = ~covered & (face["hair_length"] >= 0.1)
     coloured = hair & (face["age"] < GREY)
-    x, y = parameters[:, INDEX["ancestry_x"]], parameters[:, INDEX["ancestry_y"]]
+    x = parameters[:, INDEX["ancestry_x"]]
+    y = parameters[:, INDEX["ancestry_y"]]
     cheekbones = face["cheekbones"] + ancestry_shift(x, y, "cheekbones").cpu().numpy()
     answers = {
         "Young": face["age"] < 0.5,

@@ -171,10 +171,10 @@ def annotate(
 ) -> pd.DataFrame:
     """Let raters of the pool annotate images.
 
-    Every image goes to raters in an order of its own until `n_raters` assignments are accepted, so
-    rejected and cancelled ones are made up for as long as the pool has raters left. What is
-    answered about an image depends on (seed, stage, image id) only, not on the other images,
-    attributes or their order; more raters add answers to those of fewer.
+    Every image goes to raters in an order of its own until `n_raters` assignments are accepted.
+    Rejected and cancelled ones are replaced for as long as the pool has raters left. The answers
+    about an image depend on (seed, stage, image id) only, not on the other images, attributes or
+    their order; more raters add answers to those of fewer.
 
     Args:
         perceived: visible scores in [0, 1], (n, attributes); index image id, all different.
@@ -182,7 +182,7 @@ def annotate(
         seed: of the run.
         stage: that the annotation belongs to.
         pool: who annotates, `rater_pool(seed)` if not given.
-        scales: what the pool answers: attributes and the names of their levels, from low to high.
+        scales: attribute → names of its levels, from low to high.
         spread: (n,) factor of the raters' noise for each image, 1 if not given.
 
     Returns:
@@ -210,10 +210,20 @@ def annotate(
     size = len(pool.worker_ids)
     check_range("n_raters", n_raters, 1, size)
     spread = np.ones(len(perceived)) if spread is None else spread
-    if len(perceived) > _IMAGES:  # a draw is many times as large as the answers that follow from it
-        about = {"seed": seed, "stage": stage, "pool": pool, "scales": scales}
-        some = [slice(start, start + _IMAGES) for start in range(0, len(perceived), _IMAGES)]
-        parts = [annotate(perceived.iloc[k], n_raters, spread=spread[k], **about) for k in some]
+    if len(perceived) > _IMAGES:  # draws take many times the memory of the answers
+        starts = range(0, len(perceived), _IMAGES)
+        parts = [
+            annotate(
+                perceived.iloc[start : start + _IMAGES],
+                n_raters,
+                seed=seed,
+                stage=stage,
+                pool=pool,
+                scales=scales,
+                spread=spread[start : start + _IMAGES],
+            )
+            for start in starts
+        ]
         return pd.concat(parts, ignore_index=True)
     items = [_item(image_id) for image_id in perceived.index]
     candidates = min(size, n_raters + _RESERVE)
@@ -225,7 +235,8 @@ def annotate(
     shape = (len(items), candidates, -1)
     normal = seeding.normals(seed, f"{stage}/crowd/noise", items, candidates * (width + 1))
     uniform = seeding.uniforms(seed, f"{stage}/crowd/chance", items, candidates * (2 * width + 4))
-    normal, uniform = normal.reshape(shape), uniform.reshape(shape)
+    normal = normal.reshape(shape)
+    uniform = uniform.reshape(shape)
     cancelled, rejected, repeated, time = np.moveaxis(uniform[:, :, 2 * width :], 2, 0)
 
     # Places in `STATUS`.
@@ -249,7 +260,8 @@ def annotate(
     for column, (attribute, levels) in enumerate(scales.items()):
         if attribute not in perceived:
             continue
-        top, margin = len(levels) - 1, pool.margin[column]
+        top = len(levels) - 1
+        margin = pool.margin[column]
         score = perceived[attribute].to_numpy(np.float64)[images]
         latent = score * (top + 2 * margin) - margin
         noise = spread[images] * pool.noise[raters, column] * normal[images, seats, column]
@@ -262,7 +274,7 @@ def annotate(
 
 
 def mean_scores(answers: pd.DataFrame, scales: Scales = ATTRIBUTES) -> pd.DataFrame:
-    """Perceived scores: mean level over (levels - 1) of what is kept on ingest.
+    """Perceived scores: mean level over (levels - 1) of the answers that count.
 
     Args:
         answers: as `annotate` returns them; first visits of accepted assignments count.
@@ -279,7 +291,7 @@ def mean_scores(answers: pd.DataFrame, scales: Scales = ATTRIBUTES) -> pd.DataFr
 
 
 def _with_repeats(answers: pd.DataFrame, repeated: np.ndarray) -> pd.DataFrame:
-    """Submit accepted assignments a second time, a minute later."""
+    """Add a second submission, a minute later, of the accepted assignments marked in `repeated`."""
     repeats = answers[repeated & (answers["status"] == "accepted")]
     later = repeats["submitted_at"] + pd.Timedelta(minutes=1)
     repeats = repeats.assign(visit=np.int8(1), submitted_at=later)
@@ -299,7 +311,7 @@ class Cue:
         strength: on gender's scale, from zero (female) to one (male), if the attribute goes from
             one end of its scale to the other.
         neutral: score of the attribute that speaks for neither.
-        origin: what the strength rests on.
+        origin: source of the strength.
     """
 
     strength: float
@@ -319,13 +331,13 @@ CUES: dict[str, Cue] = {
     "makeup": Cue(-0.2, 0.0, "assumed: as strong as hair"),
     "hair_length": Cue(-0.2, 0.5, "assumed: about one of the five levels, from short to long"),
 }
-"""What moves perceived gender beside the shape of the face."""
+"""Attributes that move perceived gender beside the shape of the face."""
 
 
 def perceived(visible: pd.DataFrame, strength: float = 1.0) -> pd.DataFrame:
-    """What raters perceive where the shape of a face is not all that they look at.
+    """Scores as raters perceive them, who take gender from the shape of a face and from cues.
 
-    Gender becomes the sum of the shape's score and of what every cue adds to it, within the scale;
+    Gender becomes the sum of the shape's score and of the shifts by all cues, clipped to the scale;
     the other scores stay.
 
     Args:

@@ -5,6 +5,7 @@ from pathlib import Path
 from faceaudit.generators.checkpoints import NETWORKS, load_checkpoint
 from faceaudit.generators.image_cache import Generator
 from faceaudit.generators.stylegan2 import StyleGenerator
+from faceaudit.utils.errors import InputError
 from faceworld.known_truth import KnownTruthGenerator
 from faceworld.wgan import WGANGenerator
 
@@ -37,10 +38,20 @@ def load_generator(
         >>> faceworld.load_generator("wgan").latent_dim
         128
     """
-    if name not in (*GENERATORS, *NETWORKS):
-        raise ValueError(f"generator {name!r} is not one of {sorted((*GENERATORS, *NETWORKS))}")
+    known = sorted((*GENERATORS, *NETWORKS))
+    if name not in known:
+        raise InputError(
+            f"generator {name!r} is not one of {known}",
+            field="name",
+            found=name,
+            expected=", ".join(known),
+        )
     if name in NETWORKS:
         if weights is None:
-            raise ValueError(f"the generator {name} is read from a file: weights=path is missing")
+            raise InputError(
+                f"the generator {name} is read from a file: weights=path is missing",
+                field="weights",
+                expected="path of a file",
+            )
         return StyleGenerator(load_checkpoint(weights, kind=name), device, **options)
     return GENERATORS[name](device=device, size=size, **options)

@@ -1,4 +1,4 @@
-"""Set some attributes of faces by hand, and leave all others."""
+"""Set some attributes of faces, and leave all others as they are."""
 
 import itertools
 from collections.abc import Mapping

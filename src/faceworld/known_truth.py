@@ -23,6 +23,7 @@ from torch import Tensor
 import facerender
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import resolve_device
+from faceaudit.utils.errors import InputError
 from facerender.parameters import HAIR_STYLES, IDENTITY_LIMIT, INDEX, PARAMETERS, defaults
 from faceworld.interventions import do
 
@@ -30,9 +31,9 @@ LATENT_DIM = 512
 WORLD_SEED = 11
 CALIBRATION_CODES = 8192
 _CALIBRATION = np.loadtxt(Path(__file__).with_suffix(".calibration.csv"))
-"""What `calibration` finds, kept because every process would take seconds to find it."""
+"""The result of `calibration`, stored because every process would take seconds to compute it."""
 _CODES = 16_384
-"""Codes mapped at a time, whose layers take ten times the memory of what is kept."""
+"""Codes mapped at a time; the layers take ten times the memory of the codes."""
 
 CORRELATIONS: tuple[tuple[str, str, float, str], ...] = tuple(
     pd.read_csv(Path(__file__).with_suffix(".correlations.csv")).itertuples(index=False, name=None)
@@ -84,7 +85,7 @@ Standard normal shares: covered 1 %, afro 2 %, wavy 27 %, straight 45 %, fringe 
 braids 2 %, tied back 2 %. The coordinate is planted independent of all others, so that the style
 confounds nothing."""
 
-LATENTS: tuple[str, ...] = tuple(p.name for p in PARAMETERS)
+LATENTS: tuple[str, ...] = tuple(parameter.name for parameter in PARAMETERS)
 """Names of the latent coordinates: every parameter has one."""
 SCENE = tuple(p.name for p in PARAMETERS if p.group == "scene")
 
@@ -124,8 +125,11 @@ class KnownTruthGenerator:
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Style codes w, float32 (n, 512), about zero mean and unit variance per dimension."""
-        some = range(0, max(n, 1), _CODES)
-        return torch.cat([self.style(self.normal_codes(min(_CODES, n - k), seed, k)) for k in some])
+        parts = []
+        for start in range(0, max(n, 1), _CODES):
+            z = self.normal_codes(min(_CODES, n - start), seed, start)
+            parts.append(self.style(z))
+        return torch.cat(parts)
 
     def normal_codes(self, n: int, seed: int, first: int = 0) -> Tensor:
         """The codes z that `sample` maps to w, float32 (n, 512), from the first on."""
@@ -158,7 +162,7 @@ class KnownTruthGenerator:
         columns = {name: link.value(s[name]) for name, link in LINKS.items()}
         for name in AGE_GATES:
             columns[name] *= age_gate(name, columns["age"])
-        # Codes far from the mean look fake, as truncation tells in style-based generators.
+        # Codes far from the mean look fake, as those of style-based generators without truncation.
         radius = np.linalg.norm(w64, axis=1) / np.sqrt(LATENT_DIM)
         distant = np.clip(6 * (radius - 1.12), 0, 1)
         columns["artefacts"] = np.clip(0.9 * columns["artefacts"] + distant, 0, 1)
@@ -183,8 +187,8 @@ class KnownTruthGenerator:
     def exact_directions(self, names: Sequence[str]) -> np.ndarray:
         """Directions (K, 512), float64, that move one latent coordinate and no other at all.
 
-        These are rows of the dual basis of *all* coordinates, also those nobody annotates. Moving
-        along row j by c adds c to coordinate j.
+        These are rows of the dual basis of *all* coordinates, also those that are not annotated.
+        Moving along row j by c adds c to coordinate j.
         """
         return self._from_latent[:, [_column(name) for name in names]].T
 
@@ -197,10 +201,10 @@ class KnownTruthGenerator:
         Raises:
             ValueError: a parameter without a smooth link, or a value out of its open range.
         """
-        with np.errstate(all="ignore"):  # out of range is told below
+        with np.errstate(all="ignore"):  # a value out of range is refused below
             s = _link(name).coordinate(np.asarray(value, dtype=np.float64))
         if not np.isfinite(s).all():
-            raise ValueError(f"{name} never takes the value {value}")
+            raise InputError(f"{name} never takes the value {value}", field=name, found=value)
         return s
 
     def decision_value(self, name: str, value: float | np.ndarray) -> float | np.ndarray:
@@ -221,7 +225,8 @@ def correlations() -> np.ndarray:
     """
     matrix = np.eye(len(LATENTS))
     for first, second, value, _ in CORRELATIONS:
-        i, j = _column(first), _column(second)
+        i = _column(first)
+        j = _column(second)
         matrix[i, j] = matrix[j, i] = value
     return matrix
 
@@ -244,7 +249,7 @@ def _mapped(z: np.ndarray, layers: list[np.ndarray]) -> np.ndarray:
 
 
 def calibration() -> np.ndarray:
-    """Measure what makes mapped codes standard normal.
+    """Measure the constants that make mapped codes standard normal.
 
     Returns:
         Their mean (512,), standard deviation (1,) and spreads along the basis (P,), in one row.
@@ -258,6 +263,7 @@ def calibration() -> np.ndarray:
 
 
 def _hair_style(s: np.ndarray) -> np.ndarray:
+    """Index in `HAIR_STYLES` by the latent coordinate s (n,), see `HAIR_STYLE_LEVELS`."""
     order = np.array([HAIR_STYLES.index(style) for style in HAIR_STYLE_LEVELS])
     return order[np.searchsorted(list(HAIR_STYLE_LEVELS.values())[:-1], s)]
 
@@ -270,7 +276,12 @@ def _middle(name: str) -> float:
 
 def _link(name: str) -> Link:
     if name not in LINKS:
-        raise ValueError(f"{name!r} has no smooth link; those that have one: {list(LINKS)}")
+        raise InputError(
+            f"{name!r} has no smooth link; those that have one: {list(LINKS)}",
+            field="parameter",
+            found=name,
+            expected=", ".join(LINKS),
+        )
     return LINKS[name]
 
 

@@ -1,4 +1,4 @@
-"""What a simulated crowd says of pairs of faces, and the files in which it says so."""
+"""A simulated crowd's ratings of pairs of faces, and their export files."""
 
 from pathlib import Path
 
@@ -31,8 +31,8 @@ def pair_ids(pairs: pd.DataFrame) -> pd.Index:
 
     Example:
         >>> import pandas as pd
-        >>> from faceworld import pair_crowd as pair_tasks
-        >>> pair_tasks.pair_ids(pd.DataFrame({"first": [17, 17], "second": 18})).tolist()
+        >>> from faceworld import pair_crowd
+        >>> pair_crowd.pair_ids(pd.DataFrame({"first": [17, 17], "second": 18})).tolist()
         ['00017-00018', '00017-00018.2']
     """
     require_columns(pairs, ["first", "second"])
@@ -56,14 +56,14 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     Example:
         >>> import pandas as pd, tempfile
         >>> from faceworld import pair_crowd
-        >>> from faceaudit.annotations import pair_ratings as pair_tasks
+        >>> from faceaudit.annotations import pair_ratings
         >>> pairs = pd.DataFrame({"first": [0], "second": [7], "kind": ["negative"]})
         >>> pairs.index = pair_crowd.pair_ids(pairs)
         >>> apart = pd.Series(1.0, pairs.index)
         >>> answers = pair_crowd.annotate_pairs(apart, 0 * apart, 9, seed=1, stage="example")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     pair_crowd.write_pair_export(answers, f"{folder}/pairs.json", pairs)
-        ...     pair_tasks.read_pair_export(f"{folder}/pairs.json", pairs).ratings.shape
+        ...     pair_ratings.read_pair_export(f"{folder}/pairs.json", pairs).ratings.shape
         (1, 9)
     """
     require_columns(pairs, ["first", "second"])
@@ -75,13 +75,30 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
     write_export(answers, path, "pair", "first", PAIR_SCALES, data)
 
 
-# --- what raters see
+# --- visible differences
 
-VISIBILITY = {"face_width": 0.83, "face_length": 0.52, "jaw_width": 0.49, "chin": 0.32}
-VISIBILITY |= {"cheekbones": 0.10, "eye_size": 0.18, "eye_gap": 0.29, "eye_tilt": 0.10}
-VISIBILITY |= {"iris": 0.05, "brow_thickness": 0.05, "brow_height": 0.14, "nose_length": 0.07}
-VISIBILITY |= {"nose_width": 0.03, "nose_bridge": 0.01, "lip_fullness": 0.03, "mouth_width": 0.03}
-VISIBILITY |= {"hair_curl": 0.33, "hair_fringe": 0.24, "hair_parting": 0.23, "hair_volume": 0.80}
+VISIBILITY = {
+    "face_width": 0.83,
+    "face_length": 0.52,
+    "jaw_width": 0.49,
+    "chin": 0.32,
+    "cheekbones": 0.10,
+    "eye_size": 0.18,
+    "eye_gap": 0.29,
+    "eye_tilt": 0.10,
+    "iris": 0.05,
+    "brow_thickness": 0.05,
+    "brow_height": 0.14,
+    "nose_length": 0.07,
+    "nose_width": 0.03,
+    "nose_bridge": 0.01,
+    "lip_fullness": 0.03,
+    "mouth_width": 0.03,
+    "hair_curl": 0.33,
+    "hair_fringe": 0.24,
+    "hair_parting": 0.23,
+    "hair_volume": 0.80,
+}
 """How much one SD of an identity parameter changes a face: RMS, in units of the grey scale, over
 the .5 % of pixels that change most, mean of 16 frontal faces at 64 pixels on white."""
 
@@ -94,9 +111,11 @@ HALF_SEEN = 0.55
 """Identity distance at which two faces look as much the same as not. Assumed: two people of one
 group at distance 1 then get .9 on the scale from same to different."""
 POSE_PULL = 0.3
+"""Share of the way to "Not sure" that a pose difference of `POSE_UNIT` takes. Assumed."""
 POSE_NOISE = 0.2
+"""Addition to the factor of the noise by a pose difference of `POSE_UNIT`. Assumed."""
 POSE_UNIT = 30.0
-"""30 degrees of difference take .3 of the way to "Not sure" and add .2 to the noise. Assumed."""
+"""Degrees."""
 
 OF_PAIRS = {"identity": Disagreement(1.9, 0.5, "from the median spread of a pair's ratings")}
 """The noise is where nine ratings of a pair have a median standard deviation of about .3 of the
@@ -104,7 +123,7 @@ range, with one positive pair in four and the generator's identities; the margin
 
 
 def identity_distance(parameters_a: Tensor, parameters_b: Tensor) -> np.ndarray:
-    """How different two people look, whatever their pose, light, expression and age.
+    """Visible difference of two people, apart from pose, light, expression and age.
 
     The root of the sum of squared differences of the identity parameters as they are drawn (after
     ancestry shift and clipping) and of perceived gender and skin colour, in SD. The weight of a
@@ -133,8 +152,8 @@ def annotate_pairs(
 ) -> pd.DataFrame:
     """Let raters of `rater_pool`, drawn anew, compare the faces of pairs (verification, 3.5).
 
-    What is answered about a pair depends on (seed, stage, the pair's label) only; more raters add
-    answers to those of fewer.
+    The answers about a pair depend on (seed, stage, the pair's label) only; more raters add answers
+    to those of fewer.
 
     Args:
         distance: `identity_distance` of every pair; the index names the pairs.
@@ -156,16 +175,25 @@ def annotate_pairs(
     # What a rater without bias and noise sees: 0 the same, 1 different.
     seen = pd.DataFrame({"identity": 0.5 + clear * (different - 0.5)}, index=distance.index)
     pool = rater_pool(seed, disagreement=OF_PAIRS, stage="crowd_pairs/raters")
-    about = {"seed": seed, "stage": stage, "pool": pool, "scales": PAIR_SCALES}
-    answers = annotate(seen, n_raters, spread=1 + POSE_NOISE * pose / POSE_UNIT, **about)
+    answers = annotate(
+        seen,
+        n_raters,
+        seed=seed,
+        stage=stage,
+        pool=pool,
+        scales=PAIR_SCALES,
+        spread=1 + POSE_NOISE * pose / POSE_UNIT,
+    )
     return answers.rename(columns={"image_id": "pair_id"})
 
 
 def _looks(parameters: Tensor) -> np.ndarray:
     """Weighted identity coordinates, float64 (n, identity parameters + lasting attributes)."""
     require_faces(parameters)
-    weights = VISIBILITY.items()
-    identity = [shifted_identity(parameters, name)[:, None] * w**0.5 for name, w in weights]
+    identity = [
+        shifted_identity(parameters, name)[:, None] * weight**0.5
+        for name, weight in VISIBILITY.items()
+    ]
     # Visibility per SD, as that of the identity parameters, is change over the scale times the SD.
     lasting = [
         parameters[:, [INDEX[name]]] / spread * (change * spread) ** 0.5

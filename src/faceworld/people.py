@@ -29,6 +29,7 @@ from facerender.parameters import (
     defaults,
 )
 from faceworld.interventions import do
+from faceworld.populations import IDENTITY_PARAMETERS
 from faceworld.rendering import render_to_store
 
 if TYPE_CHECKING:
@@ -41,8 +42,13 @@ GROUPS: tuple[str, ...] = tuple(f"{a} {g}" for a in ANCESTRIES for g in ("female
 ANCESTRY_DEPTH = 1.5
 """How far the faces of a group lie from the average of all, which is at a distance of 1 from each
 reference point: half as far again, so that the groups differ more than people within one do."""
-IDENTITY = tuple(p.name for p in PARAMETERS if p.group == "identity")
-STYLES = {"straight": 0.36, "wavy": 0.28, "curly": 0.16, "fringe": 0.12, "tied back": 0.08}
+HAIR_STYLE_SHARES = {
+    "straight": 0.36,
+    "wavy": 0.28,
+    "curly": 0.16,
+    "fringe": 0.12,
+    "tied back": 0.08,
+}
 """Shares of hair styles, the same in all groups."""
 
 _REFERENCES = np.array(list(ANCESTRY_REFERENCES.values()))
@@ -51,8 +57,13 @@ _HAIR_LENGTH = ((0.55, 0.15), (0.18, 0.08))  # mean and spread, women and men
 _SKIN = (0.42, 0.20)  # in all groups alike: ancestry is a matter of shape here
 
 
-class Design(NamedTuple):
-    """One audited recogniser: its loss, and the share of its identities that each group has."""
+class RecogniserDesign(NamedTuple):
+    """Design of an audited recogniser.
+
+    Attributes:
+        loss: "arcface" or "sphereface".
+        shares: group → its share of the identities in the training set.
+    """
 
     loss: str
     shares: Mapping[str, float]
@@ -63,23 +74,23 @@ def _shares(african: float, east_asian: float, european: float) -> dict[str, flo
     return dict(zip(GROUPS, np.repeat((african, east_asian, european), 2) / 2, strict=True))
 
 
-CONTROL = "balanced"
+BALANCED = "balanced"
 """The recogniser that sees all groups equally often."""
 COMPOSITIONS: dict[str, dict[str, float]] = {
     "mostly african": _shares(0.94, 0.03, 0.03),
     "mostly east asian": _shares(0.03, 0.94, 0.03),
     "mostly european": _shares(0.03, 0.03, 0.94),
-    CONTROL: _shares(1 / 3, 1 / 3, 1 / 3),
+    BALANCED: _shares(1 / 3, 1 / 3, 1 / 3),
 }
 """Shares of the groups in a training set. Three know one ancestry group well and hardly the others,
 so that a group that is hard by itself can be told from one that was rarely seen; the last is the
 control. Sets of photographs are skewed less, but networks that large learn more from few.
 """
-RECOGNISERS: dict[str, Design] = {
-    "arcface-a": Design("arcface", COMPOSITIONS["mostly european"]),
-    "arcface-b": Design("arcface", COMPOSITIONS["mostly east asian"]),
-    "sphereface": Design("sphereface", COMPOSITIONS["mostly european"]),
-    CONTROL: Design("arcface", COMPOSITIONS[CONTROL]),
+RECOGNISERS: dict[str, RecogniserDesign] = {
+    "arcface-a": RecogniserDesign("arcface", COMPOSITIONS["mostly european"]),
+    "arcface-b": RecogniserDesign("arcface", COMPOSITIONS["mostly east asian"]),
+    "sphereface": RecogniserDesign("sphereface", COMPOSITIONS["mostly european"]),
+    BALANCED: RecogniserDesign("arcface", COMPOSITIONS[BALANCED]),
 }
 """The recognisers that are audited one by one. All `COMPOSITIONS` are trained several times for
 `recorded_trainings`.
@@ -147,48 +158,20 @@ def group_counts(shares: Mapping[str, float], n: int) -> dict[str, int]:
     return dict(zip(GROUPS, counts.tolist(), strict=True))
 
 
-def draw_sets(pool: pd.DataFrame, n: int, *, seed: int) -> dict[str, np.ndarray]:
-    """Training sets of all recognisers from one pool.
-
-    The skewed sets have nobody in common; the control is drawn from all their people.
-
-    Args:
-        pool: columns identity and group; of each group as many identities as the skewed sets
-            have together, and no fewer than the control has.
-        n: identities of each set.
-        seed: other seeds draw other identities.
-
-    Returns:
-        Recogniser → rows of the pool, sorted int64.
-    """
-    identities = pool.drop_duplicates("identity")
-    *skewed, control = (group_counts(design.shares, n) for design in RECOGNISERS.values())
-    chosen = []
-    for group in GROUPS:
-        members = identities.loc[identities["group"] == group, "identity"].to_numpy()
-        draws = seeding.rng(seed, f"identity set: {group}")
-        order = members[draws.permutation(len(members))]
-        ends = np.cumsum([part[group] for part in skewed])
-        chosen.append([*np.split(order, ends)[:-1], draws.permutation(order)[: control[group]]])
-    sets = map(np.concatenate, zip(*chosen, strict=True))
-    rows = (np.flatnonzero(pool["identity"].isin(members)) for members in sets)
-    return dict(zip(RECOGNISERS, rows, strict=True))
-
-
 def identity_set(
-    wanted: Mapping[str, int], images_each: int, *, seed: int
+    counts: Mapping[str, int], images_each: int, *, seed: int
 ) -> tuple[Tensor, np.ndarray, np.ndarray]:
     """Faces of invented people, each in several images, to train or to test a recogniser.
 
-    What makes a person: the identity parameters, the perceived group, skin and hair colour, hair
-    style, usual hair length and age. What changes from image to image: pose, light, expression,
-    apparent age, hair length, makeup, beard and glasses. Only shape tells the ancestry groups apart
+    A person has identity parameters, a perceived group, skin and hair colour, hair style, usual
+    hair length and age. Pose, light, expression, apparent age, hair length, makeup, beard and
+    glasses change from image to image. Only shape tells the ancestry groups apart
     (skin colour is spread alike in all), so the groups are meant to be equally hard. Draws are
     keyed by the identity's number within its group, so a larger set begins with the smaller one's
     people.
 
     Args:
-        wanted: group → number of identities.
+        counts: group → number of identities.
         images_each: images of each.
         seed: of the draws.
 
@@ -196,8 +179,8 @@ def identity_set(
         parameters float32 (n, P), the number of the identity (n,) and its group (n,). Rows of an
         identity are consecutive.
     """
-    groups = np.repeat(list(wanted), list(wanted.values()))
-    within = np.concatenate([np.arange(count) for count in wanted.values()])
+    groups = np.repeat(list(counts), list(counts.values()))
+    within = np.concatenate([np.arange(count) for count in counts.values()])
     ancestry, male = split_groups(groups)
     items = within * len(GROUPS) + pd.Index(GROUPS).get_indexer(groups)
     people = _people(ancestry, male, items, seed).repeat_interleave(images_each, 0)
@@ -208,40 +191,43 @@ def identity_set(
 
 
 def _people(ancestry: np.ndarray, male: np.ndarray, items: np.ndarray, seed: int) -> Tensor:
-    """What stays with a person: parameters (n, P) with everything else at its default."""
-    named = ["gender", "skin", "length", "x", "y", *IDENTITY]
-    z = _draws(seeding.normals, named, "identities: people", items, seed)
-    named = ["style", "hair_colour", "haemoglobin", "texture", "age", "makeup", "beard"]
-    u = _draws(seeding.uniforms, named, "identities: looks", items, seed)
+    """Parameters (n, P) of persons; those that change from image to image have their default."""
+    normals = ["gender", "skin", "length", "x", "y", *IDENTITY_PARAMETERS]
+    z = _draws(seeding.normals, normals, "identities: people", items, seed)
+    uniforms = ["style", "hair_colour", "haemoglobin", "texture", "age", "makeup", "beard"]
+    u = _draws(seeding.uniforms, uniforms, "identities: looks", items, seed)
     point = ancestry_point(ancestry)
     skin = _SKIN[0] + _SKIN[1] * z["skin"]
-    length = np.where(male, *(m + s * z["length"] for m, s in reversed(_HAIR_LENGTH)))
-    style = np.searchsorted(np.cumsum(list(STYLES.values()))[:-1], u["style"], side="right")
+    length_of_women, length_of_men = (mean + sd * z["length"] for mean, sd in _HAIR_LENGTH)
+    length = np.where(male, length_of_men, length_of_women)
+    style = np.searchsorted(
+        np.cumsum(list(HAIR_STYLE_SHARES.values()))[:-1], u["style"], side="right"
+    )
     columns = {
         "gender": np.where(male, _GENDERS[1], _GENDERS[0]) + 0.08 * z["gender"],
         "ancestry_x": point[:, 0] + 0.15 * z["x"],
         "ancestry_y": point[:, 1] + 0.15 * z["y"],
         "skin_colour": skin,
         "hair_length": length,
-        "hair_style": np.array([HAIR_STYLES.index(name) for name in STYLES])[style],
+        "hair_style": np.array([HAIR_STYLES.index(name) for name in HAIR_STYLE_SHARES])[style],
         "hair_colour": u["hair_colour"] * (1 - 0.6 * skin.clip(0, 1)),
         "haemoglobin": u["haemoglobin"],
         "texture_seed": u["texture"],
         "age": 0.32 + 0.30 * u["age"],
         "makeup": ~male * 0.6 * u["makeup"],
         "facial_hair": (male & (u["beard"] < 0.3)) * (0.3 + 2 * u["beard"]),
-    } | {name: z[name].clip(-IDENTITY_LIMIT, IDENTITY_LIMIT) for name in IDENTITY}
+    } | {name: z[name].clip(-IDENTITY_LIMIT, IDENTITY_LIMIT) for name in IDENTITY_PARAMETERS}
     return _filled(defaults(len(items)), columns)
 
 
 def _varied(parameters: Tensor, items: np.ndarray, seed: int) -> Tensor:
-    """The same with a scene and a look of its own in every row."""
-    named = ["pitch", "age", "length", "makeup"]
-    z = _draws(seeding.normals, named, "identities: images", items, seed)
-    named = ["yaw", "azimuth", "elevation", "power", "smile", "beard", "glasses"]
-    u = _draws(seeding.uniforms, named, "identities: scenes", items, seed)
-    own = {name: parameters[:, INDEX[name]].numpy().astype(np.float64) for name in INDEX}
-    woman = own["gender"] < 0.5
+    """Parameters of images, from those of the person in each row: scene and look are drawn anew."""
+    normals = ["pitch", "age", "length", "makeup"]
+    z = _draws(seeding.normals, normals, "identities: images", items, seed)
+    uniforms = ["yaw", "azimuth", "elevation", "power", "smile", "beard", "glasses"]
+    u = _draws(seeding.uniforms, uniforms, "identities: scenes", items, seed)
+    person = {name: parameters[:, INDEX[name]].numpy().astype(np.float64) for name in INDEX}
+    woman = person["gender"] < 0.5
     columns = {
         "yaw": -32 + 64 * u["yaw"],
         "pitch": (6 * z["pitch"]).clip(-15, 15),
@@ -249,10 +235,10 @@ def _varied(parameters: Tensor, items: np.ndarray, seed: int) -> Tensor:
         "light_elevation": -40 + 110 * u["elevation"],
         "light_power": 0.2 + 0.6 * u["power"],
         "smiling": u["smile"],
-        "age": (own["age"] + 0.12 * z["age"]).clip(0.12, 0.95),
-        "hair_length": own["hair_length"] + 0.08 * z["length"],
-        "makeup": woman * (own["makeup"] + 0.12 * z["makeup"]),
-        "facial_hair": own["facial_hair"] * (0.5 + 0.7 * u["beard"]),
+        "age": (person["age"] + 0.12 * z["age"]).clip(0.12, 0.95),
+        "hair_length": person["hair_length"] + 0.08 * z["length"],
+        "makeup": woman * (person["makeup"] + 0.12 * z["makeup"]),
+        "facial_hair": person["facial_hair"] * (0.5 + 0.7 * u["beard"]),
         "glasses": (u["glasses"] < 0.08).astype(float),
     }
     return _filled(parameters, columns)
@@ -265,8 +251,10 @@ def _draws(draw, names: list[str], key: str, items: np.ndarray, seed: int) -> di
 
 def _filled(parameters: Tensor, columns: Mapping[str, np.ndarray]) -> Tensor:
     """Parameters with columns written, clipped to their ranges."""
-    specs = {name: PARAMETERS[INDEX[name]] for name in columns}
-    clipped = {name: np.clip(columns[name], s.low, s.high) for name, s in specs.items()}
+    clipped = {}
+    for name, values in columns.items():
+        limits = PARAMETERS[INDEX[name]]
+        clipped[name] = np.clip(values, limits.low, limits.high)
     return do(parameters, **clipped)
 
 
@@ -280,7 +268,9 @@ def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facer
     between 0 and 1, at the outline, mixes.
 
     Args:
-        parameters, size, supersampling: as of `facerender.render`.
+        parameters: of the faces, as `facerender.render` takes them.
+        size: height and width in pixels.
+        supersampling: as of `facerender.render`.
 
     Returns:
         Images with white backgrounds, masks and landmarks.
@@ -291,7 +281,7 @@ def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facer
 
 
 def store_heads(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray:
-    """Render heads on white into a file, or take what is there.
+    """Render heads on white into a file, or map the images that it holds already.
 
     Args:
         parameters: of the renderer, (n, P).
@@ -320,12 +310,12 @@ class People(NamedTuple):
 
 
 def render_people(
-    wanted: Mapping[str, int], images_each: int, size: int, path: Path, *, seed: int, device: str
+    counts: Mapping[str, int], images_each: int, size: int, path: Path, *, seed: int, device: str
 ) -> People:
-    """Draw identities, so many of each group, and render them.
+    """Draw identities and render them.
 
     Args:
-        wanted: group → number of identities.
+        counts: group → number of identities.
         images_each: images of each.
         size: height and width in pixels.
         path: the `.npy` file that keeps the images.
@@ -335,15 +325,20 @@ def render_people(
     Returns:
         Their images, a row each, with person and group.
     """
-    parameters, person, group = identity_set(wanted, images_each, seed=seed)
+    parameters, person, group = identity_set(counts, images_each, seed=seed)
     return People(store_heads(parameters, size, path, device), person, group)
 
 
 NEUTRAL: Mapping[str, float] = {
-    **dict.fromkeys(("yaw", "pitch", "light_azimuth", "glasses", "hair_style"), 0.0),
-    **{"light_elevation": 20.0, "light_power": 0.5},
+    "yaw": 0.0,
+    "pitch": 0.0,
+    "light_azimuth": 0.0,
+    "glasses": 0.0,
+    "hair_style": 0.0,
+    "light_elevation": 20.0,
+    "light_power": 0.5,
 }
-"""What all prototypes share. Without one hair style for all, hair would tell the seeds apart."""
+"""The scene of all prototypes, with one hair style, or hair would tell the seeds apart."""
 
 
 def neutral(parameters: Tensor) -> Tensor:
@@ -355,15 +350,13 @@ def neutral(parameters: Tensor) -> Tensor:
     Returns:
         float32 (n, P).
     """
-    from faceworld.interventions import do  # with torch
-
     return do(parameters, **NEUTRAL)
 
 
-RECORD = Path(__file__).with_suffix(".trainings.parquet")
-"""What the networks of `benchmarks/training_runs.py` accept."""
-JUDGED = ["kind", "group", "seed_first", "seed_second", "match"]
-"""Columns of the record that say what was judged; the others are networks."""
+TRAININGS_RECORD = Path(__file__).with_suffix(".trainings.parquet")
+"""Which pairs each network of `benchmarks/training_runs.py` accepts."""
+PAIR_COLUMNS = ["kind", "group", "seed_first", "seed_second", "match"]
+"""Columns of the record that describe the pairs; the others are networks."""
 
 
 def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -378,8 +371,8 @@ def recorded_trainings() -> tuple[pd.DataFrame, pd.DataFrame]:
         for one person); and booleans, rows as there, whose columns have the levels composition (of
         `COMPOSITIONS`) and training.
     """
-    table = pd.read_parquet(RECORD)
-    accepted = table.drop(columns=JUDGED)
+    table = pd.read_parquet(TRAININGS_RECORD)
+    accepted = table.drop(columns=PAIR_COLUMNS)
     names = [name.split(", ") for name in accepted]
     accepted.columns = pd.MultiIndex.from_tuples(names, names=["composition", "training"])
-    return table[JUDGED], accepted
+    return table[PAIR_COLUMNS], accepted

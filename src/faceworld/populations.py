@@ -43,11 +43,47 @@ from facerender.parameters import (
 )
 from faceworld.interventions import do
 
-UNIFORMS = "male dark skin age short long_men length style ancestry makeup facial_hair earrings"
-UNIFORMS += " glasses hair_colour light_azimuth light_elevation light_power background_hue"
-UNIFORMS += " background_value clothing texture_seed haemoglobin"
-NORMALS = "gender skin age length makeup facial_hair smiling yaw pitch ancestry_x ancestry_y"
-IDENTITY = [parameter.name for parameter in PARAMETERS if parameter.group == "identity"]
+UNIFORMS = [
+    "male",
+    "dark",
+    "skin",
+    "age",
+    "short",
+    "long_men",
+    "length",
+    "style",
+    "ancestry",
+    "makeup",
+    "facial_hair",
+    "earrings",
+    "glasses",
+    "hair_colour",
+    "light_azimuth",
+    "light_elevation",
+    "light_power",
+    "background_hue",
+    "background_value",
+    "clothing",
+    "texture_seed",
+    "haemoglobin",
+]
+"""Names of the uniform draws of a face; their order keys them."""
+NORMALS = [
+    "gender",
+    "skin",
+    "age",
+    "length",
+    "makeup",
+    "facial_hair",
+    "smiling",
+    "yaw",
+    "pitch",
+    "ancestry_x",
+    "ancestry_y",
+]
+"""Names of the standard normal draws of a face, in their order."""
+IDENTITY_PARAMETERS = tuple(p.name for p in PARAMETERS if p.group == "identity")
+"""Parameters of the renderer that make a person."""
 ADULT = 0.28
 """Age from which facial hair, makeup and earrings occur."""
 
@@ -90,12 +126,12 @@ class Population:
 def _tuples(value: Any) -> Any:
     """Pairs as tuples, which cannot be changed."""
     if isinstance(value, dict):
-        return {name: _tuples(one) for name, one in value.items()}
+        return {name: _tuples(entry) for name, entry in value.items()}
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 SETTINGS = _tuples(yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8")))
-POPULATIONS = {name: Population(**given) for name, given in SETTINGS["populations"].items()}
+POPULATIONS = {name: Population(**fields) for name, fields in SETTINGS["populations"].items()}
 """The data sets of the book's world, by name."""
 
 
@@ -153,23 +189,27 @@ Draws = dict[str, np.ndarray]
 
 
 def _keyed_draws(name: str, n: int, seed: int) -> tuple[Draws, Draws, np.ndarray]:
-    items, stage = range(n), f"population {name}"
-    uniforms = seeding.uniforms(seed, f"{stage}: uniforms", items, len(UNIFORMS.split()))
-    normals = seeding.normals(seed, f"{stage}: normals", items, len(NORMALS.split()))
-    identity = seeding.normals(seed, f"{stage}: identity", items, len(IDENTITY))
+    """Uniform and normal draws (n,) by name, and the identity parameters (n, identity)."""
+    items = range(n)
+    stage = f"population {name}"
+    uniforms = seeding.uniforms(seed, f"{stage}: uniforms", items, len(UNIFORMS))
+    normals = seeding.normals(seed, f"{stage}: normals", items, len(NORMALS))
+    identity = seeding.normals(seed, f"{stage}: identity", items, len(IDENTITY_PARAMETERS))
     return (
-        dict(zip(UNIFORMS.split(), uniforms.T, strict=True)),
-        dict(zip(NORMALS.split(), normals.T, strict=True)),
+        dict(zip(UNIFORMS, uniforms.T, strict=True)),
+        dict(zip(NORMALS, normals.T, strict=True)),
         identity.clip(-IDENTITY_LIMIT, IDENTITY_LIMIT),
     )
 
 
 def _draw(population: Population, u: Draws, z: Draws, identity: np.ndarray) -> Draws:
     """Turn standard draws into the renderer's columns (and the label, male)."""
-    male, look = u["male"] < population.men, SETTINGS["look"]
+    male = u["male"] < population.men
+    look = SETTINGS["look"]
     skin = _skin(population, male, u, z)
     age = _age(population, male, u, z)
-    woman, man = ~male & (age > ADULT), male & (age > ADULT)
+    woman = ~male & (age > ADULT)
+    man = male & (age > ADULT)
     x, y = _ancestry(skin, u, z)
     return {
         "male": male,
@@ -196,7 +236,7 @@ def _draw(population: Population, u: Draws, z: Draws, identity: np.ndarray) -> D
         "clothing": u["clothing"],
         "texture_seed": u["texture_seed"],
         "haemoglobin": u["haemoglobin"],
-    } | dict(zip(IDENTITY, identity.T, strict=True))
+    } | dict(zip(IDENTITY_PARAMETERS, identity.T, strict=True))
 
 
 def _skin(population: Population, male: np.ndarray, u: Draws, z: Draws) -> np.ndarray:
@@ -233,23 +273,26 @@ def _ancestry(skin: np.ndarray, u: Draws, z: Draws) -> tuple[np.ndarray, np.ndar
     return np.clip(x + 0.25 * z["ancestry_x"], -1, 1), np.clip(y + 0.25 * z["ancestry_y"], -1, 1)
 
 
-def _normal(zero: Normal, one: Normal, which: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """A draw from `one` where `which` holds, from `zero` elsewhere."""
-    return np.where(which, one[0] + one[1] * z, zero[0] + zero[1] * z)
+def _normal(if_false: Normal, if_true: Normal, condition: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Draws from one of two normal distributions, by a condition (n,), from standard draws z."""
+    mean, sd = if_true
+    other_mean, other_sd = if_false
+    return np.where(condition, mean + sd * z, other_mean + other_sd * z)
 
 
 def _amount(
     share_and_amount: tuple[float, Normal], who: np.ndarray, u: np.ndarray, z: np.ndarray
 ) -> np.ndarray:
+    """Amount of what a share of some faces (`who`) wears; 0 for all others."""
     share, (mean, spread) = share_and_amount
     return np.where(who & (u < share), _clip(mean + spread * z), 0.0)
 
 
 def _choose(kind: str, names: tuple[str, ...], skin: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Index of the name that a uniform draw falls into, int (n,), by shares that go with skin."""
-    light, dark = SETTINGS[kind]["light"], SETTINGS[kind]["dark"]
-    low, high = (np.array([shares.get(name, 0.0) for name in names]) for shares in (light, dark))
-    shares = low + (high - low) * skin[:, None]
+    light = np.array([SETTINGS[kind]["light"].get(name, 0.0) for name in names])
+    dark = np.array([SETTINGS[kind]["dark"].get(name, 0.0) for name in names])
+    shares = light + (dark - light) * skin[:, None]
     below = u[:, None] >= shares.cumsum(1)
     return below.sum(1).clip(max=shares.shape[1] - 1)
 

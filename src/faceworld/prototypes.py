@@ -1,4 +1,4 @@
-"""From seeds to prototypes: walks to the six groups, what a crowd sees of them, which are kept.
+"""From seeds to prototypes: walks to the six groups, ratings of a crowd, and selection.
 
 Liang et al. 2023, section 3.1 and supplement A: a linear SVM of perceived gender and one-vs-rest
 SVMs of the ancestry groups, fitted to labelled samples; each seed is moved along their normals.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PLANES: tuple[str, ...] = ("gender", *ANCESTRIES)
 ANCESTRY_NOISE = 0.3
-"""Standard deviation, on the ancestry axes, of what a rater sees; assumed, nothing is known."""
+"""Standard deviation of a rater's error on the ancestry axes. Assumed."""
 
 
 # --- walks
@@ -68,8 +68,9 @@ def exact_planes(generator) -> Hyperplanes:
     """
     normals, intercepts = generator.exact_hyperplanes(["gender", "ancestry_x", "ancestry_y"])
     references = np.array(list(ANCESTRY_REFERENCES.values()))
-    both = ([one[:1], references @ one[1:]] for one in (normals, intercepts))
-    return Hyperplanes(PLANES, *map(np.concatenate, both)).unit()
+    normals = np.concatenate([normals[:1], references @ normals[1:]])
+    intercepts = np.concatenate([intercepts[:1], references @ intercepts[1:]])
+    return Hyperplanes(PLANES, normals, intercepts).unit()
 
 
 def walk_to_groups(
@@ -80,13 +81,14 @@ def walk_to_groups(
     A prototype lies at decision value ±`gender` of gender and at `ancestry` of its own ancestry
     group, half-way between the other two groups. (Three one-vs-rest normals nearly lie in a plane,
     so all three values cannot be chosen; the difference of the other two is what remains.) It is
-    the nearest such point to the seed, so whatever no plane speaks of stays as it was.
+    the nearest such point to the seed: directions without a plane stay as they were.
 
     Args:
         codes: latents (n, D) of the seeds.
         planes: `PLANES` and those of `others`; decision values are in their units.
-        gender, ancestry: decision values, above 0.
-        others: attribute → decision value that all prototypes get, or None to keep the seed's own.
+        gender: decision value of perceived gender, above 0.
+        ancestry: decision value of the ancestry group, above 0.
+        others: attribute → decision value of all prototypes, or None for the value of the seed.
 
     Returns:
         (6 n, D) float64, and a frame with the columns seed and group. The six prototypes of a seed
@@ -97,23 +99,28 @@ def walk_to_groups(
     """
     codes = np.asarray(codes, dtype=np.float64)
     held = planes.select(list(others))
-    asked = np.array([np.nan if value is None else value for value in others.values()])
-    kept = np.where(np.isnan(asked), held.decision_values(codes), asked)
+    held_values = np.array([np.nan if value is None else value for value in others.values()])
+    held_values = np.where(np.isnan(held_values), held.decision_values(codes), held_values)
     moved = np.empty((len(codes), len(GROUPS), codes.shape[1]))
     for k, (name, male) in enumerate(zip(*split_groups(GROUPS), strict=True)):
-        own = planes.select(["gender", name])
+        of_group = planes.select(["gender", name])
         pair = planes.select([other for other in ANCESTRIES if other != name])
         # On this plane a face leans to neither of the other two ancestry groups.
         even = Hyperplanes(("even",), -np.diff(pair.normals, axis=0), -np.diff(pair.intercepts))
-        goal = own.join(even).join(held)
+        goal = of_group.join(even).join(held)
         target = np.tile([gender if male else -gender, ancestry, 0.0], (len(codes), 1))
-        target = np.hstack([target, kept])
+        target = np.hstack([target, held_values])
         moved[:, k] = project(codes, goal.normals, goal.intercepts, target)
-    seed, group = np.repeat(np.arange(len(codes)), len(GROUPS)), np.tile(GROUPS, len(codes))
-    return moved.reshape(-1, codes.shape[1]), pd.DataFrame({"seed": seed, "group": group})
+    index = pd.DataFrame(
+        {
+            "seed": np.repeat(np.arange(len(codes)), len(GROUPS)),
+            "group": np.tile(GROUPS, len(codes)),
+        }
+    )
+    return moved.reshape(-1, codes.shape[1]), index
 
 
-# --- what a crowd sees
+# --- ratings
 
 
 def crowd_scores(
@@ -151,10 +158,14 @@ def perceived_ancestry(
     """The ancestry group that most raters name.
 
     A rater sees the face's place in the ancestry plane with noise and names the nearest reference.
-    Of groups named equally often, the one nearest to the mean of what was seen wins.
+    Of groups named equally often, the one nearest to the mean of the noisy places wins.
 
     Args:
-        parameters, items, n_raters, seed, stage: as of `crowd_scores`.
+        parameters: (n, P) of the renderer.
+        items: (n,) numbers that key the answers.
+        n_raters: of each face.
+        seed: of the crowd.
+        stage: that keys its answers.
 
     Returns:
         Index in `ANCESTRIES`, int64 (n,).

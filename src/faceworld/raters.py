@@ -1,8 +1,8 @@
-"""What is said of faces whose truth is known, while an instrument is calibrated on them.
+"""Ratings and measures of faces whose truth is known, to calibrate an instrument on them.
 
-Simulated raters answer the papers' questions and a few more, and automatic measures tell what
-raters are not asked. A study of a real generator puts the same questions to people, and takes the
-measures from a landmark model and a measure of light.
+Simulated raters answer the papers' questions and a few more. Automatic measures give the parameters
+that raters are not asked about. A study of a real generator puts the same questions to people, and
+takes the measures from a landmark model and a measure of light.
 """
 
 from __future__ import annotations
@@ -22,17 +22,30 @@ from faceworld import crowd
 if TYPE_CHECKING:
     from torch import Tensor
 
-ASKED = ("gender", "skin_colour", "age", "hair_length", "facial_hair", "makeup", "smiling")
-LIKE = {"hair_colour": "skin_colour", "earrings": "facial_hair", "glasses": "facial_hair"}
+ANNOTATED_ATTRIBUTES = (
+    "gender",
+    "skin_colour",
+    "age",
+    "hair_length",
+    "facial_hair",
+    "makeup",
+    "smiling",
+)
+BORROWED_SCALES = {
+    "hair_colour": "skin_colour",
+    "earrings": "facial_hair",
+    "glasses": "facial_hair",
+}
 """Further questions, and the attribute whose scale and disagreement they borrow."""
 _SHAPE = [p.name for p in PARAMETERS if p.group == "identity" and not p.name.startswith("hair")]
-_ANCESTRY, _SCENE = "haemoglobin ancestry_x ancestry_y", "yaw pitch light_azimuth light_elevation"
-MEASURED = [*_SHAPE, *_ANCESTRY.split(), *_SCENE.split(), "light_power"]
-"""What a landmark model and a measure of light and of ancestry give."""
+_ANCESTRY = ["haemoglobin", "ancestry_x", "ancestry_y"]
+_SCENE = ["yaw", "pitch", "light_azimuth", "light_elevation", "light_power"]
+MEASURED_PARAMETERS = _SHAPE + _ANCESTRY + _SCENE
+"""Parameters that a landmark model, a measure of light and one of ancestry give."""
 _UNDER_A_SCARF = ("earrings", "hair_colour")
 
 
-def shown(parameters: Tensor, name: str) -> pd.Series:
+def visible_parameter(parameters: Tensor, name: str) -> pd.Series:
     """A parameter of faces (n, P) as raters could see it: zero where a scarf covers it.
 
     Args:
@@ -43,12 +56,14 @@ def shown(parameters: Tensor, name: str) -> pd.Series:
         (n,) in the parameter's unit.
     """
     face = facerender.to_frame(parameters)
-    bare = face["hair_style"] != facerender.HAIR_STYLES.index("covered")
-    return (face[name] * (bare if name in _UNDER_A_SCARF else 1)).astype(float).rename(name)
+    values = face[name]
+    if name in _UNDER_A_SCARF:
+        values = values * (face["hair_style"] != facerender.HAIR_STYLES.index("covered"))
+    return values.astype(float).rename(name)
 
 
-def on_crops(visible: pd.DataFrame) -> pd.DataFrame:
-    """What is perceived where a crop hides the hair; beards and makeup still move gender.
+def perceived_on_crops(visible: pd.DataFrame) -> pd.DataFrame:
+    """Scores as perceived on crops that hide the hair; beards and makeup still move gender.
 
     Args:
         visible: scores as `facerender.visible_scores` gives them.
@@ -61,7 +76,7 @@ def on_crops(visible: pd.DataFrame) -> pd.DataFrame:
 
 
 def loose_hair(parameters: Tensor) -> np.ndarray:
-    """Whose hair shows its length, since it is neither tied nor covered; raters can tell.
+    """Which faces have hair whose length shows, since it is neither tied nor covered.
 
     Args:
         parameters: faces, (n, P).
@@ -73,42 +88,43 @@ def loose_hair(parameters: Tensor) -> np.ndarray:
     return ~np.isin(parameters[:, facerender.INDEX["hair_style"]].cpu().numpy(), hidden)
 
 
-def rated(
+def rate_faces(
     parameters: Tensor,
     raters: int,
     *,
     seed: int,
     stage: str,
-    seen_as: Callable[[pd.DataFrame], pd.DataFrame] = on_crops,
+    seen_as: Callable[[pd.DataFrame], pd.DataFrame] = perceived_on_crops,
 ) -> pd.DataFrame:
-    """Mean scores of faces, of the questions in `ASKED` and in `LIKE`.
+    """Mean scores of faces in `ANNOTATED_ATTRIBUTES` and `BORROWED_SCALES`.
 
     Args:
         parameters: faces, (n, P).
         raters: of every face.
         seed: of the run.
         stage: another stage gets other answers.
-        seen_as: what raters perceive of the visible scores; `crowd.perceived` for full pictures.
+        seen_as: visible scores → scores as perceived; `crowd.perceived` for full pictures.
 
     Returns:
         (n, attributes), each from zero to one.
     """
-    visible = seen_as(facerender.visible_scores(parameters)[[*ASKED]])
+    visible = seen_as(facerender.visible_scores(parameters)[list(ANNOTATED_ATTRIBUTES)])
     scores = crowd.mean_scores(_answers(visible, raters, seed, stage))
-    for name, like in LIKE.items():
-        looks = shown(parameters, name).to_frame(like)
-        scores[name] = crowd.mean_scores(_answers(looks, raters, seed, f"{stage} {name}"))[like]
+    for name, scale in BORROWED_SCALES.items():
+        visible = visible_parameter(parameters, name).to_frame(scale)
+        answers = _answers(visible, raters, seed, f"{stage} {name}")
+        scores[name] = crowd.mean_scores(answers)[scale]
     return scores.reset_index(drop=True)
 
 
-def rated_with_error(
+def rate_faces_with_error(
     parameters: Tensor, names: list[str], raters: int, *, seed: int, stage: str
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mean scores of faces on crops, and how well the raters of one face know them.
+    """Mean scores of faces on crops, with their standard errors from the raters' spread.
 
     Args:
         parameters: faces, (n, P).
-        names: of `ASKED`.
+        names: of `ANNOTATED_ATTRIBUTES`.
         raters: of every face.
         seed: of the run.
         stage: another stage gets other answers.
@@ -116,13 +132,15 @@ def rated_with_error(
     Returns:
         Scores, (n, names), and their squared standard errors.
     """
-    visible = on_crops(facerender.visible_scores(parameters)[[*ASKED]])[names]
-    said = _answers(visible, raters, seed, stage).query("status == 'accepted'")
-    error = said.groupby("image_id")[names].sem() ** 2 / np.square([n_levels(n) - 1 for n in names])
-    return crowd.mean_scores(said)[names].reset_index(drop=True), error.reset_index(drop=True)
+    visible = facerender.visible_scores(parameters)[list(ANNOTATED_ATTRIBUTES)]
+    perceived = perceived_on_crops(visible)[names]
+    answers = _answers(perceived, raters, seed, stage).query("status == 'accepted'")
+    top_levels = [n_levels(name) - 1 for name in names]
+    error = answers.groupby("image_id")[names].sem() ** 2 / np.square(top_levels)
+    return crowd.mean_scores(answers)[names].reset_index(drop=True), error.reset_index(drop=True)
 
 
-def measured(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
+def measure_faces(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -> pd.DataFrame:
     """Automatic measures of faces, with an error as large as faces differ.
 
     Args:
@@ -132,15 +150,16 @@ def measured(parameters: Tensor, population: Tensor, *, seed: int, stage: str) -
         stage: another stage has other errors.
 
     Returns:
-        (n, `MEASURED`).
+        (n, measures), a column for each of `MEASURED_PARAMETERS`.
     """
-    columns = [facerender.INDEX[name] for name in MEASURED]
+    columns = [facerender.INDEX[name] for name in MEASURED_PARAMETERS]
     sampled = population[:, columns]
     exact = ((parameters[:, columns] - sampled.mean(0)) / sampled.std(0)).cpu().numpy()
     noise = seeding.normals(seed, f"instrument: measures {stage}", range(len(exact)), len(columns))
-    return pd.DataFrame(exact + noise, columns=MEASURED)
+    return pd.DataFrame(exact + noise, columns=MEASURED_PARAMETERS)
 
 
 def _answers(visible: pd.DataFrame, raters: int, seed: int, stage: str) -> pd.DataFrame:
+    """A simulated crowd's answers about faces, which are named by their number."""
     named = visible.set_axis([f"{k:06d}" for k in range(len(visible))])
     return crowd.annotate(named, raters, seed=seed, stage=stage)

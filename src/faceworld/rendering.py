@@ -66,7 +66,8 @@ def render_to_store(
     if render is not facerender.render:
         code.append(made_by(Path(inspect.getmodule(render).__file__)))
     make = partial(_render, render=render, size=size, device=device)
-    key, chunk = content_key(parameters, size=size, code=code), max(1, _CHUNK_PIXELS // size**2)
+    key = content_key(parameters, size=size, code=code)
+    chunk = max(1, _CHUNK_PIXELS // size**2)
     return fill_image_store(path, parameters, make, (3, size, size), key=key, chunk=chunk)
 
 

@@ -1,6 +1,6 @@
 """The learned generator: a small Wasserstein GAN trained on renders, with an encoder.
 
-Nobody tells it what a face is made of. Like a GAN of photographs it leaves artefacts, its codes
+It is trained on images alone. Like a GAN of photographs it leaves artefacts, its codes
 have no known attributes, and an image's code can only be estimated, by a network trained to do
 so (sensitivity, section 4.1). `benchmarks/learned_generator.py`
 trains it and says from what.
@@ -30,20 +30,23 @@ from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_whole, resolve_device
 from faceworld.networks import training
 
-SHIPPED = Path(__file__).with_name("wgan.safetensors")
+TRAINED_WEIGHTS = Path(__file__).with_name("wgan.safetensors")
 """Trained weights that come with the package; `wgan.json` beside them says how they were made."""
-BATCH = 16  # of more, the C library gives memory back after each layer
-LATENT_DIM = 128
-SIZE = 64
+GENERATOR_BATCH = 16  # of more, the C library gives memory back after each layer
+WGAN_LATENT_DIM = 128
+NATIVE_SIZE = 64
 GROWN = {4: 128, 8: 112, 16: 64, 32: 48, 64: 16}
 """The generator's channels at every size."""
 ENCODED = (3, 32, 64, 96)
 """Channels of both looks of the encoder."""
-CELLS = 4 * 4, 4 * 5
-"""That are left of a picture and of a face."""
+CELLS = (4 * 4, 4 * 5)
+"""Cells of the encoder's last maps, of the whole picture and of the face."""
 FACE = (slice(24, 56), slice(12, 52))
 """Rows and columns where the face is, as faces are aligned."""
-SLOPE, GAIN = 0.2, math.sqrt(2)
+SLOPE = 0.2
+"""Of the leaky rectifiers."""
+GAIN = math.sqrt(2)
+"""He's gain of a layer."""
 
 
 class WGANGenerator:
@@ -66,13 +69,16 @@ class WGANGenerator:
         ((2, 3, 64, 64), (2, 128))
     """
 
-    latent_dim = LATENT_DIM
+    latent_dim = WGAN_LATENT_DIM
 
-    def __init__(self, device: str = "cpu", size: int = SIZE, weights: Path = SHIPPED) -> None:
+    def __init__(
+        self, device: str = "cpu", size: int = NATIVE_SIZE, weights: Path = TRAINED_WEIGHTS
+    ) -> None:
         check_whole("size", size, 16)
-        self.device, self.size = resolve_device(device), size
+        self.device = resolve_device(device)
+        self.size = size
         with torch.random.fork_rng(devices=[]):  # the random start is replaced at once
-            networks = nn.ModuleList([Generator(), Encoder()])
+            networks = nn.ModuleList([GeneratorNetwork(), EncoderNetwork()])
         stored, self.card = read_weights(weights, "generator")
         fill_network(networks, safetensors.torch.load(stored), weights, "generator")
         self._generator, self._encoder = networks.to(self.device).eval().requires_grad_(False)
@@ -90,7 +96,10 @@ class WGANGenerator:
         if scene:
             raise ValueError(f"the learned generator has no scene parameters: {sorted(scene)}")
         w = torch.as_tensor(w, dtype=torch.float32, device=self.device)
-        parts = [self._generator(training.filled(z, BATCH)) for z in w.split(BATCH)]
+        parts = [
+            self._generator(training.fill_batch(z, GENERATOR_BATCH))
+            for z in w.split(GENERATOR_BATCH)
+        ]
         images = (torch.cat(parts)[: len(w)].clamp(-1, 1) + 1) / 2
         return _resized(images, self.size).clamp(0, 1)
 
@@ -100,14 +109,17 @@ class WGANGenerator:
         Args:
             images: float (n, 3, height, width) in [0, 1].
         """
-        native = _resized(torch.as_tensor(images).to(self.device).float(), SIZE) * 2 - 1
-        parts = [self._encoder(training.filled(part, BATCH)) for part in native.split(BATCH)]
+        native = _resized(torch.as_tensor(images).to(self.device).float(), NATIVE_SIZE) * 2 - 1
+        parts = [
+            self._encoder(training.fill_batch(part, GENERATOR_BATCH))
+            for part in native.split(GENERATOR_BATCH)
+        ]
         return torch.cat(parts)[: len(native)]
 
 
 def codes(n: int, seed: int) -> Tensor:
     """Standard normal codes, float32 (n, 128)."""
-    return torch.from_numpy(seeding.normals(seed, "wgan: z", range(n), LATENT_DIM)).float()
+    return torch.from_numpy(seeding.normals(seed, "wgan: z", range(n), WGAN_LATENT_DIM)).float()
 
 
 class Scaled(nn.Module):
@@ -117,7 +129,8 @@ class Scaled(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.randn(shape))
         self.bias = nn.Parameter(torch.zeros(outputs))
-        self.operation, self.scale = operation, gain / math.sqrt(fan_in)
+        self.operation = operation
+        self.scale = gain / math.sqrt(fan_in)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.operation(x, self.weight * self.scale, self.bias)
@@ -136,26 +149,27 @@ def double(inputs: int, outputs: int) -> Scaled:
 
 
 class Grow(nn.Module):
-    """Doubles the size; the code scales and shifts what comes of it."""
+    """Doubles the size; the code then scales and shifts each channel."""
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
         self.enlarge = double(inputs, outputs)
-        self.style = linear(LATENT_DIM, 2 * outputs, gain=0.5)
+        self.style = linear(WGAN_LATENT_DIM, 2 * outputs, gain=0.5)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
         scale, shift = self.style(z)[:, :, None, None].chunk(2, dim=1)
         return torch.addcmul(shift, _rectified(self.enlarge(x)), 1 + scale)
 
 
-class Generator(nn.Module):
+class GeneratorNetwork(nn.Module):
     """Codes z (n, 128) → images (n, 3, 64, 64) in about [-1, 1]."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.first = linear(LATENT_DIM, GROWN[4] * 16)
+        self.first = linear(WGAN_LATENT_DIM, GROWN[4] * 16)
         self.grow = nn.ModuleList(Grow(*pair) for pair in pairwise(GROWN.values()))
-        last, to_colours = GROWN[SIZE], partial(functional.conv2d, padding=1)
+        last = GROWN[NATIVE_SIZE]
+        to_colours = partial(functional.conv2d, padding=1)
         self.colour = Scaled(to_colours, (3, last, 3, 3), last * 9, 3, gain=1.0)
         self.to(memory_format=torch.channels_last)
 
@@ -166,17 +180,17 @@ class Generator(nn.Module):
         return self.colour(x)
 
 
-class Encoder(nn.Module):
+class EncoderNetwork(nn.Module):
     """Images (n, 3, 64, 64) in [-1, 1] → codes z (n, 128)."""
 
     def __init__(self) -> None:
         super().__init__()
         self.whole, self.close = (nn.Sequential(*self._layers()) for _ in range(2))
         self.code = nn.Sequential(
-            nn.Linear(ENCODED[-1] * sum(CELLS), 3 * LATENT_DIM, bias=False),
-            nn.BatchNorm1d(3 * LATENT_DIM),
+            nn.Linear(ENCODED[-1] * sum(CELLS), 3 * WGAN_LATENT_DIM, bias=False),
+            nn.BatchNorm1d(3 * WGAN_LATENT_DIM),
             nn.LeakyReLU(SLOPE),
-            nn.Linear(3 * LATENT_DIM, LATENT_DIM),
+            nn.Linear(3 * WGAN_LATENT_DIM, WGAN_LATENT_DIM),
         )
         self.to(memory_format=torch.channels_last)
 

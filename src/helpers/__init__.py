@@ -29,14 +29,14 @@ PINS = {
     "ATEN_CPU_CAPABILITY": "avx2",
     # Linear algebra of numpy, scipy and scikit-learn.
     "OPENBLAS_CORETYPE": "Haswell",
-    # numpy's own kernels: exp, log, sums. It says nothing where a processor lacks them.
+    # numpy's own kernels: exp, log, sums. It warns of none that a processor lacks.
     "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL AVX512_SPR",
 }
 _PROCESSOR = Path("/proc/cpuinfo")
 
 
 def pins() -> dict[str, str]:
-    """Give the pins, or none where they mean nothing (arm64) or would crash (no AVX2).
+    """Give the pins, or none where they have no effect (arm64) or would crash (no AVX2).
 
     Returns:
         Variable → value.

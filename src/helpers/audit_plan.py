@@ -14,13 +14,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from types import SimpleNamespace
 
 import yaml
 
 from faceaudit.plans import digest
+from faceaudit.utils.errors import InputError
 from helpers.artifacts import Stage, lineage
 
 
@@ -28,9 +29,13 @@ from helpers.artifacts import Stage, lineage
 class Family:
     """Comparisons whose p-values are adjusted together, planned by name.
 
-    Each control is adjusted for itself. It tests the method, and is no finding about a model that
-    somebody uses: the audited models should not pay for it. `together` are groups of models over
-    which p-values are adjusted, the audited models first; `comparisons` are made for every model.
+    Each control is adjusted for itself: it tests the method and not a model in use, so it should
+    not widen the family of the audited models.
+
+    Attributes:
+        name: of the family.
+        together: groups of models over which p-values are adjusted, the audited models first.
+        comparisons: made for every model.
     """
 
     name: str
@@ -47,38 +52,58 @@ class Family:
         """Model → names of those that it is adjusted with, itself among them."""
         return {model: ", ".join(group) for group in self.together for model in group}
 
-    def departures(self, made: Iterable[tuple[str, ...]]) -> list[str]:
-        """In which comparisons (model, *names) an analysis departs from the plan, in words."""
-        made = Counter(tuple(one) for one in made)
-        planned = Counter((model, *one) for model in self.group_of for one in self.comparisons)
-        found = {"left out": planned - made, "not planned or made twice": made - planned}
-        return [f"{self.name}: {what} {', '.join(one)}" for what in found for one in found[what]]
+    def departures(self, comparisons: Iterable[tuple[str, ...]]) -> list[str]:
+        """A sentence for each comparison in which an analysis departs from the plan.
 
-    def check(self, made: Iterable[tuple[str, ...]]) -> None:
+        Args:
+            comparisons: (model, *names) of those that the analysis makes.
+        """
+        actual = Counter(map(tuple, comparisons))
+        planned = Counter((model, *names) for model in self.group_of for names in self.comparisons)
+        left_out = [f"{self.name}: left out {', '.join(names)}" for names in planned - actual]
+        unplanned = [
+            f"{self.name}: not planned or made twice {', '.join(names)}"
+            for names in actual - planned
+        ]
+        return left_out + unplanned
+
+    def check(self, comparisons: Iterable[tuple[str, ...]]) -> None:
         """Raise ValueError with the `departures`, if comparisons are not the planned ones."""
-        if departures := self.departures(made):
+        if departures := self.departures(comparisons):
             raise ValueError(f"not as planned: {'; '.join(departures)}")
 
 
-def read(content: Mapping) -> SimpleNamespace:
-    """The plan, from what `plan.json` holds: its entries as attributes, families as `Family`.
+def read_plan(content: Mapping) -> SimpleNamespace:
+    """The plan of a `plan.json`: its entries as attributes, families as `Family`.
 
-    Raises ValueError if the hash is not that of the content.
+    Args:
+        content: of the file, parsed.
+
+    Raises:
+        InputError: the hash is not that of the content.
     """
-    if content["sha256"] != digest(content):
-        raise ValueError("the plan was changed after it was made: its hash is another")
+    expected = digest(content)
+    if content["sha256"] != expected:
+        raise InputError(
+            "the plan was changed after it was made: its hash is another",
+            field="sha256",
+            found=content["sha256"],
+            expected=expected,
+        )
     families = {
-        name: Family(name, entry["together"], [*map(tuple, entry["comparisons"])])
+        name: Family(name, entry["together"], list(map(tuple, entry["comparisons"])))
         for name, entry in content["families"].items()
     }
     return SimpleNamespace(**{**content, "families": families})
 
 
-def planned(profile: SimpleNamespace) -> dict:
-    """What `plan.json` holds, of the size of a profile."""
+def make_plan(profile: SimpleNamespace) -> dict:
+    """The content of `plan.json` for the sizes of a profile."""
     content = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
     for family in content["families"].values():
-        family["comparisons"] = [one for row in family["comparisons"] for one in product(*row)]
+        # A row lists the names of each place, and stands for all combinations of them.
+        rows = family["comparisons"]
+        family["comparisons"] = list(chain.from_iterable(product(*row) for row in rows))
     content["design"] = {
         "transects": profile.n_transects,
         "images of a transect": 8,
@@ -96,9 +121,9 @@ def main(arguments: list[str]) -> None:
     name = parser.parse_args(arguments).profile
     profile = lineage.load_profile(name)
     stage = Stage("audit_plan", profile=name, device="cpu", seed=profile.seed)
-    content = planned(profile)
+    content = make_plan(profile)
     stage.save("plan.json", content)
-    stage.finish({"sha256": read(content).sha256})
+    stage.finish({"sha256": read_plan(content).sha256})
 
 
 if __name__ == "__main__":

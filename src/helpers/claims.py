@@ -1,8 +1,8 @@
-"""Sentences of the book that say what was found, each bound to the check that makes it true.
+"""Sentences of the book about its results, each bound to the check that makes it true.
 
 The text commits to what the laptop run found. Another run may bear a sentence out, contradict it,
-or be too small to tell. In the last two cases the page says so in a box in its place, and the run
-ends with the list of these sentences.
+or be too small to decide. In the last two cases a box on the page takes its place, and the run ends
+with the list of these sentences.
 """
 
 import json
@@ -16,6 +16,7 @@ from typing import Any
 
 from IPython.display import Markdown
 
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.formatting import in_points, with_minus
 
 _Z = NormalDist().inv_cdf(0.975)  # standard errors on either side of an estimate in an interval
@@ -23,7 +24,7 @@ HOLDS = "holds"
 UNDECIDED = "undecided"
 CONTRADICTED = "contradicted"
 STATES = (HOLDS, UNDECIDED, CONTRADICTED)
-"""What a run may say of a claim."""
+"""The states of a claim in a run."""
 BOX_TITLES: Mapping[str, str] = {
     UNDECIDED: "Undecided at this size",
     CONTRADICTED: "This run says otherwise",
@@ -68,7 +69,7 @@ class Margin:
 
     @property
     def state(self) -> str:
-        """What the run says: within two standard errors of zero, or with NaN, it is undecided."""
+        """One of `STATES`: undecided within two standard errors of zero, or with NaN."""
         if self.value > 2 * self.error:
             return HOLDS
         if self.value < -2 * self.error:
@@ -76,11 +77,11 @@ class Margin:
         return UNDECIDED
 
 
-def margin_above(found: Mapping[str, float], limit: float) -> Margin:
+def margin_above(interval: Mapping[str, float], limit: float) -> Margin:
     """By how much an estimate with a 95 % interval lies above a limit.
 
     Args:
-        found: estimate, low and high.
+        interval: estimate, low and high.
         limit: a number that chance does not move.
 
     Returns:
@@ -92,17 +93,18 @@ def margin_above(found: Mapping[str, float], limit: float) -> Margin:
         (0.2, 0.1)
     """
     estimate, low, high = (
-        math.nan if found[key] is None else float(found[key]) for key in ("estimate", "low", "high")
+        math.nan if interval[key] is None else float(interval[key])
+        for key in ("estimate", "low", "high")
     )
-    reach = estimate - low if estimate > limit else high - estimate
-    return Margin(estimate - limit, reach / _Z)
+    half_width = estimate - low if estimate > limit else high - estimate
+    return Margin(estimate - limit, half_width / _Z)
 
 
-def margin_below(found: Mapping[str, float], limit: float) -> Margin:
+def margin_below(interval: Mapping[str, float], limit: float) -> Margin:
     """By how much an estimate with a 95 % interval lies below a limit; see `margin_above`.
 
     Args:
-        found: estimate, low and high.
+        interval: estimate, low and high.
         limit: a number that chance does not move.
 
     Returns:
@@ -115,7 +117,7 @@ def margin_below(found: Mapping[str, float], limit: float) -> Margin:
     """
     ends = {"estimate": "estimate", "low": "high", "high": "low"}
     mirrored = {
-        key: None if found[end] is None else -found[end]  # a stage's results have null for NaN
+        key: None if interval[end] is None else -interval[end]  # results.json has null for NaN
         for key, end in ends.items()
     }
     return margin_above(mirrored, -limit)
@@ -127,7 +129,7 @@ class Claim:
 
     Attributes:
         sentence: Markdown.
-        state: what this run says of it, one of `STATES`.
+        state: in this run, one of `STATES`.
         title: what it is about, in a few words.
         met: whether the estimates alone meet its conditions, with chance left aside.
         standard_errors: by how many standard errors its smallest margin is above zero; None for a
@@ -155,7 +157,7 @@ class Claim:
 
     @property
     def contradicted(self) -> bool:
-        """Whether this run says otherwise; a run that is too small to tell does not."""
+        """Whether this run contradicts it; a run that is too small to decide does not."""
         return self.state == CONTRADICTED
 
     def _repr_markdown_(self) -> str:
@@ -170,7 +172,7 @@ class Claim:
         )
 
     def _repr_mimebundle_(self, **_: object) -> tuple[dict[str, str], dict[str, object]]:
-        """What Jupyter shows, and what `of_page` finds in the executed notebook."""
+        """Markdown that Jupyter shows, and metadata that `claims_of_page` reads."""
         return {"text/markdown": self._repr_markdown_()}, {"claim": asdict(self)}
 
 
@@ -183,10 +185,13 @@ class _Numbers(Formatter):
                 self.format_field(value[key], form) for key in ("estimate", "low", "high")
             )
             return f"{estimate} ({low} to {high})"
-        if form == "percent":
-            value, form = 100 * value, ".1f"
-        told = in_points(value) if form == "points" else format(value, form)
-        return told if isinstance(value, str) else with_minus(told)
+        if form == "points":
+            text = in_points(value)
+        elif form == "percent":
+            text = format(100 * value, ".1f")
+        else:
+            text = format(value, form)
+        return text if isinstance(value, str) else with_minus(text)
 
 
 def claim(
@@ -197,7 +202,7 @@ def claim(
     title: str = "",
     **numbers: Any,
 ) -> Claim:
-    """A sentence of the book, and what this run says of it.
+    """A sentence of the book, and whether this run supports it.
 
     It rests either on a fact without chance or on margins. It holds where every margin is more than
     two standard errors above zero. It is contradicted where any margin is more than two below zero.
@@ -206,7 +211,7 @@ def claim(
     Args:
         sentence: Markdown, with fields as in `str.format`. Besides the usual formats, `points`
             gives a difference of rates (a fraction) in percentage points, `percent` a rate in
-            percent. A mapping with estimate, low and high is told with its interval.
+            percent. A mapping with estimate, low and high is printed with its interval.
         holds: whether the sentence is true, where chance has no part in it: an identity, or a fact
             of the design.
         margins: by how much each condition is met, where chance has a part in it.
@@ -258,20 +263,20 @@ def _smallest(margins: Sequence[Margin]) -> float | None:
     return float(min(in_errors)) if all(map(math.isfinite, in_errors)) else None
 
 
-def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markdown:
-    """A sentence that another seed may contradict, with what this run says of it.
+def question(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markdown:
+    """A question that another seed may answer otherwise, with the answer of this run.
 
     Args:
-        sentence: as of `claim`. It commits to nothing, and names no model or cell as the winner.
-        margin: by how much what is asked is true in this run; negative where the contrary is.
+        sentence: the question, as of `claim`. It names no model or cell as the winner.
+        margin: positive where this run answers yes, negative where it answers no.
         error: standard error of the margin. Within two of them the answer is *undecided*.
         numbers: values of the fields.
 
     Returns:
-        The sentence and *yes*, *no* or *undecided*, to be shown as a cell's last value.
+        The question and *yes*, *no* or *undecided*, to be shown as a cell's last value.
 
     Example:
-        >>> told("Is {a:.0f} above one?", margin=1.0, error=0.1, a=2.0).data
+        >>> question("Is {a:.0f} above one?", margin=1.0, error=0.1, a=2.0).data
         'Is 2 above one? *In this run: yes.*'
     """
     answers = {HOLDS: "yes", UNDECIDED: "undecided", CONTRADICTED: "no"}
@@ -279,7 +284,7 @@ def told(sentence: str, /, margin: float, error: float, **numbers: Any) -> Markd
     return Markdown(f"{_Numbers().vformat(sentence, (), numbers)} *In this run: {state}.*")
 
 
-def of_page(executed: Path) -> Iterator[Claim]:
+def claims_of_page(executed: Path) -> Iterator[Claim]:
     """The claims of an executed notebook, in their order.
 
     Args:
@@ -289,8 +294,9 @@ def of_page(executed: Path) -> Iterator[Claim]:
         One claim after the other.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is no JSON, or another version of the code left its claims.
+        OSError: the file cannot be read.
+        InputError: another version of the code left its claims.
+        ValueError: the file is no JSON.
 
     Example:
         >>> import tempfile
@@ -298,15 +304,20 @@ def of_page(executed: Path) -> Iterator[Claim]:
         ...     page = Path(folder, "page.ipynb")
         ...     shown = {"metadata": {"claim": asdict(claim("True.", holds=True))}}
         ...     _ = page.write_text(json.dumps({"cells": [{"outputs": [shown]}]}))
-        ...     list(of_page(page))
+        ...     list(claims_of_page(page))
         [Claim(sentence='True.', state='holds', met=True, title='', standard_errors=None)]
     """
     for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
-            if found := output.get("metadata", {}).get("claim"):
-                if unknown := found.keys() ^ Claim.__dataclass_fields__.keys():
-                    raise ValueError(
-                        f"{executed}: a claim of another version of the code; fields that differ: "
-                        f"{', '.join(sorted(unknown))}"
-                    )
-                yield Claim(**found)
+            fields = output.get("metadata", {}).get("claim")
+            if not fields:
+                continue
+            if different := sorted(fields.keys() ^ Claim.__dataclass_fields__.keys()):
+                raise InputError(
+                    f"{executed}: a claim of another version of the code; fields that differ: "
+                    f"{', '.join(different)}",
+                    field="claim",
+                    found=sorted(fields),
+                    expected=f"the fields {', '.join(Claim.__dataclass_fields__)}",
+                )
+            yield Claim(**fields)

@@ -28,17 +28,17 @@ def print_page(page: Path, pdf: Path) -> None:
 
     Raises:
         OSError: there is no Chromium.
-        RuntimeError: Chromium did not print the page; with its last words.
+        RuntimeError: Chromium did not print the page; with the end of its output.
     """
     with TemporaryDirectory(ignore_cleanup_errors=True) as profile:
         files = [f"--user-data-dir={profile}", f"--print-to-pdf={pdf}", page.absolute().as_uri()]
         command = [CHROMIUM, *OPTIONS, *files]
-        done = subprocess.run(
+        process = subprocess.run(
             command, check=False, capture_output=True, text=True, errors="replace"
         )
-    if done.returncode or not pdf.is_file():
-        words = done.stderr.strip()[-2000:] or "it printed no reason"
-        raise RuntimeError(f"{CHROMIUM} did not print {page} to {pdf}: {words}")
+    if process.returncode or not pdf.is_file():
+        reason = process.stderr.strip()[-2000:] or "it printed no reason"
+        raise RuntimeError(f"{CHROMIUM} did not print {page} to {pdf}: {reason}")
 
 
 if __name__ == "__main__":

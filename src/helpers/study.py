@@ -1,4 +1,4 @@
-"""The papers' whole study as an audit file, for a generator of somebody's own."""
+"""The papers' whole study as an audit file, for a generator that the user brings."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from faceaudit.file.specification import Specification, read_specification
 from faceaudit.generators import convert
 from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.models.local import OnnxNetwork
-from faceaudit.utils.errors import fault
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 from helpers.artifacts.lineage import ROOT, load_profile
 
@@ -25,7 +25,7 @@ PATTERN = AUDITS / "study.yml"
 
 
 def study_file(generator: Path, folder: Path = AUDITS) -> Path:
-    """Where the audit file of a generator's file is: `<folder>/<name>.yml`."""
+    """Path of the audit file of a generator's file: `<folder>/<name>.yml`."""
     return folder / f"{re.sub('[^a-z0-9]+', '-', generator.stem.lower()).strip('-')}.yml"
 
 
@@ -41,11 +41,22 @@ def write_study(
             that the audit names.
         profile: whose sizes the study has.
         folder: of audit files.
+
+    Returns:
+        Path of the audit file.
+
+    Raises:
+        InputError: the model is missing, or a file cannot be used.
     """
     path = study_file(generator, folder)
     if model is None:
-        raise ValueError("MODEL is missing; the ONNX file of a model was expected")
-    network, sizes = load_checkpoint(generator), load_profile(profile)
+        raise InputError(
+            "MODEL is missing; the ONNX file of a model was expected",
+            field="MODEL",
+            expected="the ONNX file of a model",
+        )
+    network = load_checkpoint(generator)
+    sizes = load_profile(profile)
     content = yaml.safe_load(PATTERN.read_text(encoding="utf-8"))
     content["name"] = path.stem
     content["generator"] = {
@@ -79,29 +90,51 @@ def study_text(content: str, **values: str) -> str:
 
 
 def require_study(path: Path, generator: Path) -> None:
-    """Raise ValueError where an audit file is about another generator, or leaves out a question."""
+    """Raise InputError where an audit file is of another generator, or leaves out a question."""
     audit = read_specification(path)
     weights = getattr(audit.generator, "weights", None)
     if weights is None or audit.beside(weights).resolve() != generator.resolve():
-        raise fault("other_generator", path, generator, weights, audit.generator.kind)
+        other = weights or f"of the kind {audit.generator.kind}"
+        raise InputError(
+            f"{path} is no audit of GENERATOR={generator}: its generator is {other}; rename one of "
+            "the two files",
+            field="generator.weights",
+            found=weights,
+            expected=str(generator),
+        )
     require_questions(audit)
 
 
 def require_questions(audit: Specification) -> None:
-    """Raise ValueError where people are not asked all that the papers' steps need."""
-    if lacking := [name for name in ATTRIBUTES if name not in audit.rated_attributes]:
-        raise fault("lacking", audit.path, lacking)
+    """Raise InputError where people are not asked all that the papers' steps need."""
+    if missing := [name for name in ATTRIBUTES if name not in audit.rated_attributes]:
+        raise InputError(
+            f"{audit.path}: annotated lacks {', '.join(missing)}, which pruning and the regression "
+            f"of the papers' study need; make audit AUDIT={audit.path} goes without",
+            field="annotated",
+            found=list(audit.rated_attributes),
+            expected=", ".join(ATTRIBUTES),
+        )
 
 
 def _input(model: Path, size: int) -> dict[str, Any]:
-    """What an ONNX file says of the images that it takes; this size, where it takes any.
+    """The field model.input of an audit file, as an ONNX file describes its images.
 
     A file that takes no images is refused when the audit opens it.
+
+    Args:
+        model: the ONNX file.
+        size: height and width to write where the file takes images of any size.
     """
     shape = OnnxNetwork(model).input.shape
-    layout, sides = ("nhwc", shape[1:3]) if shape[-1] == 3 else ("nchw", shape[2:])
+    if shape[-1] == 3:
+        layout = "nhwc"
+        sides = shape[1:3]
+    else:
+        layout = "nchw"
+        sides = shape[2:]
     fixed = [side for side in sides if isinstance(side, int)]
-    takes: int | list[int] = fixed[0] if fixed else size
-    if len({*fixed}) == 2:  # height and width differ
-        takes = fixed
-    return {"size": takes, "layout": layout, "range": [0, 1]}
+    image_size: int | list[int] = fixed[0] if fixed else size
+    if len(set(fixed)) == 2:  # height and width differ
+        image_size = fixed
+    return {"size": image_size, "layout": layout, "range": [0, 1]}

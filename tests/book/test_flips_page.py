@@ -74,7 +74,7 @@ def test_the_script_for_celeba_has_all_forty_attributes(repository, tmp_path, mo
     _, script = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     sizes = f"WALKED, OF_EACH, SIZE = 60, {OF_EACH}, 64\n"
     script = re.sub(r"^WALKED, .*\n", sizes, script, flags=re.MULTILINE)
-    script = script.replace('Path("made/wgan.safetensors")', repr(wgan.SHIPPED)).replace(
+    script = script.replace('Path("made/wgan.safetensors")', repr(wgan.TRAINED_WEIGHTS)).replace(
         "PosixPath(", "Path("
     )
     labels = folder_like_celebas(tmp_path / "celeba")

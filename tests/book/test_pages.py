@@ -179,7 +179,7 @@ def test_what_a_session_reads_is_marked():
 @SMOKE_ONLY
 def test_chapters_show_few_tables():
     for page in filter(re.compile(r"\d\d_").match, book.contents()):
-        cells = json.loads(pages.executed(page, "smoke").read_text())["cells"]
+        cells = json.loads(pages.executed_notebook(page, "smoke").read_text())["cells"]
         shown = [c for c in cells if not {"remove-cell", "solution"} & {*c["metadata"]["tags"]}]
         found = json.dumps([c.get("outputs") for c in shown]).count("<table")
         assert found <= 4, f"{page} shows {found} tables"

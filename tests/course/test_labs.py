@@ -213,7 +213,7 @@ def test_what_a_session_reads_is_there_and_short(tmp_path):
     for session, read in quiz.reading().items():
         for page, titles in read.items():
             text = lineage.ROOT / "book" / f"{page}.md"
-            source = text if text.is_file() else pages.executed(page, "smoke")
+            source = text if text.is_file() else pages.executed_notebook(page, "smoke")
             source = source if source.is_file() else lineage.source_of(page)
             notebook, title, found = jupytext.read(source), "", {}
             for cell in notebook.cells:

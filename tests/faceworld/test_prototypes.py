@@ -4,16 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faceworld import people as invented
+from faceworld import people
 from faceworld.people import ANCESTRIES
 from faceworld.prototypes import max_min_selection
 
 
 def test_prototypes_lie_at_the_decision_values_asked_for(codes, planes, prototypes):
     latents, index = prototypes
-    assert index["group"].tolist() == list(invented.GROUPS) * 8
+    assert index["group"].tolist() == list(people.GROUPS) * 8
     values = pd.DataFrame(planes.decision_values(latents), columns=planes.names)
-    ancestry, male = invented.split_groups(index["group"])
+    ancestry, male = people.split_groups(index["group"])
     np.testing.assert_allclose(values["gender"], np.where(male, 0.8, -0.8), atol=1e-9)
     np.testing.assert_allclose(values[["age", "smiling"]], 0, atol=1e-9)
     own = planes.select(["skin_colour"]).decision_values(codes)[:, 0]

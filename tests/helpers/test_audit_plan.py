@@ -10,11 +10,11 @@ import pytest
 from faceaudit import effects
 from faceaudit.annotations import schema
 from faceaudit.plans import digest
-from faceworld.people import COMPOSITIONS, CONTROL, GROUPS, RECOGNISERS
+from faceworld.people import BALANCED, COMPOSITIONS, GROUPS, RECOGNISERS
 from faceworld.scorecard import truth
 from helpers import artifacts, audit_plan
 from helpers.artifacts import lineage, manifests
-from helpers.audit_plan import Family, planned, read
+from helpers.audit_plan import Family, make_plan, read_plan
 
 FAMILY = Family("skin", [["a", "b"], ["control"]], (("women", "short"), ("men", "short")))
 MADE = [(model, who, "short") for model in ("a", "b", "control") for who in ("women", "men")]
@@ -23,7 +23,7 @@ MADE = [(model, who, "short") for model in ("a", "b", "control") for who in ("wo
 @pytest.fixture
 def content():
     """What the file holds."""
-    return json.loads(json.dumps(planned(lineage.load_profile("smoke"))))
+    return json.loads(json.dumps(make_plan(lineage.load_profile("smoke"))))
 
 
 @pytest.mark.parametrize(
@@ -36,22 +36,22 @@ def content():
     ],
 )
 def test_every_change_changes_the_hash_and_is_refused(content, path, value):
-    assert read(dict(reversed(content.items()))).sha256 == content["sha256"]
+    assert read_plan(dict(reversed(content.items()))).sha256 == content["sha256"]
     place = content
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
     assert digest(content) != content["sha256"]
     with pytest.raises(ValueError, match="changed after it was made"):
-        read(content)
+        read_plan(content)
 
 
 @pytest.mark.parametrize("name", ["laptop", "paper", "smoke"])
 def test_the_plan_follows_from_the_profile_alone(name, artifacts_folder):
     """In an empty folder there is no result that it could depend on."""
     audit_plan.main(["--profile", name])
-    assert manifests.read("audit_plan", name)["inputs"] == {}
-    plan = read(artifacts.load("audit_plan", "plan.json", name))
+    assert manifests.read_manifest("audit_plan", name)["inputs"] == {}
+    plan = read_plan(artifacts.load("audit_plan", "plan.json", name))
     assert plan.design["transects"] == lineage.load_profile(name).n_transects
     assert plan.sha256 == artifacts.load("audit_plan", "results.json", name)["sha256"]
 
@@ -63,12 +63,12 @@ def test_families_are_those_of_the_study(content):
     frame["error"] = np.random.default_rng(0).integers(0, 2, len(frame))
     table = effects.all_matched_effects(frame, "error", axes, "transect")
     cells = truth.name_cells(table).query("scope == 'cell'")[["attribute", "cell"]].to_numpy()
-    families = read(content).families
+    families = read_plan(content).families
     by_cell, by_group = families["effects by cell"], families["error rates by group"]
     assert by_cell.departures((m, *row) for m in by_cell.group_of for row in cells) == []
-    assert [*by_group.group_of] == [*RECOGNISERS] and by_group.together[1] == [CONTROL]
+    assert [*by_group.group_of] == [*RECOGNISERS] and by_group.together[1] == [BALANCED]
     assert {group for _, group in by_group.comparisons} == {*GROUPS} - {"european male"}
-    assert {*families["training sets"].group_of} == {*COMPOSITIONS} - {CONTROL}
+    assert {*families["training sets"].group_of} == {*COMPOSITIONS} - {BALANCED}
     sizes = [family.size for family in families.values()]
     assert sizes == [24, 4, 6, 144, 9, 45, 6]
 

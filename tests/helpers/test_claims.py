@@ -15,10 +15,10 @@ from helpers.claims import (
     UNDECIDED,
     Margin,
     claim,
+    claims_of_page,
     margin_above,
     margin_below,
-    of_page,
-    told,
+    question,
 )
 
 CELL = """
@@ -92,7 +92,7 @@ def test_the_side_of_an_interval_that_faces_the_limit_counts():
 
 
 def test_a_question_has_the_same_three_answers():
-    words = [told("Is it?", margin=margin, error=1).data for margin in (3, 1, -3)]
+    words = [question("Is it?", margin=margin, error=1).data for margin in (3, 1, -3)]
     assert [text.rpartition(" ")[2] for text in words] == ["yes.*", "undecided.*", "no.*"]
 
 
@@ -115,7 +115,7 @@ def test_a_page_shows_a_box_of_its_own_kind_for_what_does_not_hold(tmp_path, res
         state == HOLDS :
     ]
     nbformat.write(page, tmp_path / "page.ipynb")
-    (found,) = of_page(tmp_path / "page.ipynb")
+    (found,) = claims_of_page(tmp_path / "page.ipynb")
     assert found.state == state and found.title == "A gap"
 
 
@@ -124,7 +124,7 @@ def test_claims_of_another_version_of_the_code_are_refused(tmp_path):
     page = tmp_path / "page.ipynb"
     page.write_text(json.dumps({"cells": [{"outputs": [shown]}]}))
     with pytest.raises(ValueError, match="another version of the code.*holds"):
-        list(of_page(page))
+        list(claims_of_page(page))
 
 
 @pytest.mark.parametrize(

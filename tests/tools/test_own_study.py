@@ -58,7 +58,7 @@ def shown(monkeypatch):
     waits = {plan.OWN_STUDY: [], "other": [], plan.BOOK: [plan.OWN_STUDY, "other"]}
     monkeypatch.setattr(plan, "graph", lambda: waits)
     monkeypatch.setattr(lineage, "stages", lambda: [])
-    monkeypatch.setattr(pages, "why_stale", lambda *_: "new")
+    monkeypatch.setattr(pages, "why_page_is_stale", lambda *_: "new")
     monkeypatch.setattr(
         execute, "run", lambda page, profile, device, log, study: found.append((page, study))
     )

@@ -119,10 +119,10 @@ def all_matched_effects(
         attributes: those that the transects manipulate.
 
     Returns:
-        Rows and keys as those of `faceworld.scorecard.truth.effects`: the attribute, then a column
-        per attribute with the level at which it is held, or <NA> where it is averaged over (and for
-        the attribute itself). `p_holm` covers the cells in which all others are held, of all
-        attributes together; averages of them have none.
+        Rows and keys as those of `faceworld.scorecard.truth.true_effects`: the attribute, then a
+        column per attribute with the level at which it is held, or <NA> where it is averaged over
+        (and for the attribute itself). `p_holm` covers the cells in which all others are held, of
+        all attributes together; averages of them have none.
 
     Example:
         >>> import pandas as pd

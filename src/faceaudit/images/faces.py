@@ -51,7 +51,7 @@ class AuditImages:
         images_for_people: makes the images that people see, where these are others than the
             model's.
         truth: gives the effects by intervention, of the scores and the threshold of a model, where
-            they can be computed (`faceworld.scorecard.truth.effects`).
+            they can be computed (`faceworld.scorecard.truth.true_effects`).
         card: of the generator, for the report.
     """
 

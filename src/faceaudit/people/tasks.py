@@ -168,7 +168,7 @@ def write_tasks(
         # Label Studio finds images in a folder below the one that it may serve, not in that itself.
         place = "served/faces" if people.kind == "label-studio" else "images"
         _write_pictures(pictures, folder / place)
-        width = SHOWN * images.shape[3] // images.shape[2]  # two faces get twice the width
+        width = IMAGE_HEIGHT * images.shape[3] // images.shape[2]  # two faces get twice the width
         for name, text in _task_files(list(pictures), questions, people, width).items():
             write_text(folder / name, text)
     served = shlex.quote(str((folder / "served").resolve()))

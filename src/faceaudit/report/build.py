@@ -69,7 +69,7 @@ def build_report(
         tables: of `data.analyse`.
         plan: that was made first, of `keep_plan`.
         now: of `make_plan`, from the audit file as it is now, by which `tables` were made.
-        truth: of `faceworld.scorecard.truth.effects`, in the known-truth world.
+        truth: of `faceworld.scorecard.truth.true_effects`, in the known-truth world.
         model: the card of the model that was asked.
         people: of `Labels.people_record`, for every stage that asked people, with the key `stage`.
         generator: the card of a generator of somebody's own.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class InputError(ValueError):
     """A file, a table, a model or an argument that cannot be used; its text says why.
@@ -37,10 +35,3 @@ class InputError(ValueError):
 
 def _input_error(message: str, field: str, found: object, expected: str | None) -> InputError:
     return InputError(message, field=field, found=found, expected=expected)
-
-
-def fault(macro: str, *values: Any) -> InputError:
-    """The error in the words of a macro of `faults.j2`."""
-    from faceaudit.words import render_sentences
-
-    return InputError("\n".join(render_sentences(macro, *values, of="faults.j2")), field=macro)

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 from faceaudit.utils.arguments import (
     as_binary,
     as_finite,
-    require_alike,
     require_present,
     require_same_shape,
 )

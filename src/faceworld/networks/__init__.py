@@ -1,4 +1,4 @@
-"""Classifiers, face recognisers and attribute readers: train, load and ask them."""
+"""Classifiers, face recognisers and attribute readers: train, load and evaluate them."""
 
 import lazy_loader
 

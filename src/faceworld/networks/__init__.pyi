@@ -4,8 +4,8 @@ from .classifiers import AuditedModel as AuditedModel
 from .classifiers import features as features
 from .classifiers import load_all as load_all
 from .classifiers import predict as predict
-from .classifiers import train as train
-from .classifiers import train_all as train_all
+from .classifiers import train_classifier as train_classifier
+from .classifiers import train_classifiers as train_classifiers
 from .recognisers import Recogniser as Recogniser
 from .recognisers import train_recognisers as train_recognisers
-from .training import SHIPPED as SHIPPED
+from .training import SHIPPED_NETWORKS as SHIPPED_NETWORKS

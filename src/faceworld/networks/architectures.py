@@ -18,7 +18,7 @@ def _convolution(inputs: int, outputs: int, kernel: int, stride: int = 1) -> nn.
 
 
 def halving(*channels: int) -> list[nn.Module]:
-    """Layers: 3×3 convolutions of stride 2 between so many channels, batch normalised."""
+    """Layers: a 3×3 convolution of stride 2, batch normalised, for each pair of channel numbers."""
     layers: list[nn.Module] = []
     for before, after in pairwise(channels):
         # In place: the maps of the first layers are more than a processor's cache holds.
@@ -68,7 +68,8 @@ class Bottleneck(nn.Module):
 
     def __init__(self, inputs: int, width: int, outputs: int, stride: int) -> None:
         super().__init__()
-        first, middle = _convolution(inputs, width, 1), _convolution(width, width, 3, stride)
+        first = _convolution(inputs, width, 1)
+        middle = _convolution(width, width, 3, stride)
         last = _convolution(width, outputs, 1)
         self.residual = nn.Sequential(first, nn.ReLU(), middle, nn.ReLU(), last)
         same = stride == 1 and inputs == outputs
@@ -85,13 +86,14 @@ class ResNet50(nn.Module):
     """
 
     BLOCKS = ((3, 64), (4, 128), (6, 256), (3, 512))
-    """How many, and their width."""
+    """Number of blocks and their width, by stage."""
 
     def __init__(self, classes: int = 1) -> None:
         super().__init__()
         first = _convolution(3, 64, 7, stride=2)
         self.stem = nn.Sequential(first, nn.ReLU(), nn.MaxPool2d(3, stride=2, padding=1))
-        blocks, channels = [], 64
+        blocks = []
+        channels = 64
         for stage, (count, width) in enumerate(self.BLOCKS):
             for block in range(count):
                 stride = 2 if stage > 0 and block == 0 else 1

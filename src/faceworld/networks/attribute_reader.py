@@ -1,4 +1,4 @@
-"""A reader of attributes, for images that nobody has described.
+"""A reader of attributes, for images without annotations.
 
 Of the images of a learned generator no parameters are known. A network that was trained on renders
 reads the attributes off them, and simulated raters look through it. Its training faces have every
@@ -11,7 +11,6 @@ it may be farther off than on others.
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,19 +27,19 @@ from faceworld.interventions import do
 from faceworld.networks.architectures import box_mean, halving
 from faceworld.networks.training import Loss, Recipe, Settings, Trained, one_cycle
 
-ALMOST = 0.1
+READ_TOLERANCE = 0.1
 """A score that is read within a tenth of the scale counts as read, on the training's curve."""
 
 SCENES = "celeba-like"
 """Population whose poses, light, backgrounds, identities and ancestry the faces have."""
 
-JUDGED: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
-"""What raters judge and a reader can see; renders without artefacts have one fakeness only."""
-WORN = ("earrings", "glasses")
-READ: tuple[str, ...] = (*JUDGED, "hair_colour", *WORN)
-"""What a reader reads, all in [0, 1]."""
+RATED_ATTRIBUTES: tuple[str, ...] = tuple(name for name in ATTRIBUTES if name != "fakeness")
+"""Attributes that raters rate and a reader can see; renders without artefacts have one fakeness."""
+WORN_ATTRIBUTES = ("earrings", "glasses")
+READ_ATTRIBUTES: tuple[str, ...] = (*RATED_ATTRIBUTES, "hair_colour", *WORN_ATTRIBUTES)
+"""Attributes that a reader reads, all in [0, 1]."""
 
-STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
+VISIBLE_HAIR_STYLES = tuple(style for style in HAIR_STYLES if style != "covered")
 """Hair styles whose length is seen."""
 
 
@@ -66,11 +65,11 @@ def decorrelated_faces(n: int, seed: int) -> Tensor:
         True
     """
     parameters = populations.sample(SCENES, n, seed).parameters
-    drawn = (*READ, "hair_style")
+    drawn = (*READ_ATTRIBUTES, "hair_style")
     u = seeding.uniforms(seed, "decorrelated faces", range(n), len(drawn)).T
     columns = dict(zip(drawn, u, strict=True))
-    columns |= {name: columns[name] < 0.5 for name in WORN}
-    styles = np.array([HAIR_STYLES.index(style) for style in STYLES])
+    columns |= {name: columns[name] < 0.5 for name in WORN_ATTRIBUTES}
+    styles = np.array([HAIR_STYLES.index(style) for style in VISIBLE_HAIR_STYLES])
     columns["hair_style"] = styles[(columns["hair_style"] * len(styles)).astype(int)]
     return do(parameters, **columns)
 
@@ -83,17 +82,22 @@ class ReadingNet(nn.Module):
     without its local mean, which leaves the details. Where something is seen counts.
     """
 
-    DOWN, ACROSS = (0.375, 0.875), (0.2, 0.8)
-    """Where the face is, in parts of the height and the width."""
-    CELLS_WHOLE, CELLS_FACE = (4, 4), (4, 5)
-    LOCAL, CONTRAST = 3, 5.0
-    """How many pixels around one its local mean takes in, and how much the details are raised."""
+    DOWN = (0.375, 0.875)
+    """Top and bottom of the face, in parts of the height."""
+    ACROSS = (0.2, 0.8)
+    """Left and right side of the face, in parts of the width."""
+    CELLS_WHOLE = (4, 4)
+    CELLS_FACE = (4, 5)
+    LOCAL = 3
+    """Radius of the local mean, in pixels."""
+    CONTRAST = 5.0
+    """Factor of the details, which are the face less its local mean."""
     HIDDEN = 128
 
     def __init__(self, scores: int) -> None:
         super().__init__()
-        self.whole = nn.Sequential(*halving(3, 16, 32, 48), *_cells(self.CELLS_WHOLE))
-        self.face = nn.Sequential(*halving(6, 16, 64, 96), *_cells(self.CELLS_FACE))
+        self.whole = nn.Sequential(*halving(3, 16, 32, 48), *_average_cells(self.CELLS_WHOLE))
+        self.face = nn.Sequential(*halving(6, 16, 64, 96), *_average_cells(self.CELLS_FACE))
         width = 48 * math.prod(self.CELLS_WHOLE) + 96 * math.prod(self.CELLS_FACE)
         hidden = nn.Linear(width, self.HIDDEN, bias=False), nn.BatchNorm1d(self.HIDDEN), nn.ReLU()
         self.head = nn.Sequential(*hidden, nn.Linear(self.HIDDEN, scores))
@@ -102,21 +106,21 @@ class ReadingNet(nn.Module):
         images = images - 0.5
         height, width = images.shape[2:]
         top, bottom = (round(part * height) for part in self.DOWN)
-        left, right = (round(part * width) for part in self.ACROSS)
-        face = images[:, :, top:bottom, left:right]
+        start, end = (round(part * width) for part in self.ACROSS)
+        face = images[:, :, top:bottom, start:end]
         details = torch.cat([face, self.CONTRAST * (face - box_mean(face, self.LOCAL))], 1)
         half = functional.avg_pool2d(images, 2)
         return self.head(torch.cat([self.whole(half), self.face(details)], 1))
 
 
-def _cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
-    """Averages over as many cells, whatever the size of the image."""
+def _average_cells(shape: tuple[int, int]) -> tuple[nn.Module, nn.Module]:
+    """Layers that average maps over a grid of cells, for images of any size."""
     return nn.AdaptiveAvgPool2d(shape), nn.Flatten()
 
 
 @dataclass(frozen=True)
 class ReadingTask(Recipe):
-    """Tell scores, by least squares in units of their spread.
+    """Learn to read scores, by least squares in units of their spread.
 
     `spread` (A,) is their standard deviation: an attribute that is on or off does not count for
     more than one that lies in between.
@@ -129,13 +133,13 @@ class ReadingTask(Recipe):
 
     def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         scores = network(images)
-        accuracy = ((scores - labels).abs() < ALMOST).float().mean()
+        accuracy = ((scores - labels).abs() < READ_TOLERANCE).float().mean()
         return (((scores - labels) / self.spread.to(scores.device)) ** 2).mean(), accuracy
 
 
 @dataclass(frozen=True)
 class ReaderTraining(Settings):
-    """What fixes a trained reader."""
+    """Settings that fix a trained reader."""
 
     attributes: tuple[str, ...]
 
@@ -162,7 +166,8 @@ class Reader(Trained):
         'reader'
     """
 
-    kind, settings = "reader", ReaderTraining
+    kind = "reader"
+    settings = ReaderTraining
 
     def report(self, task: ReadingTask, images: np.ndarray, labels: np.ndarray) -> dict:
         error = self(images).to_numpy() - labels
@@ -173,18 +178,29 @@ class Reader(Trained):
         return pd.DataFrame(scores, columns=list(self.training.attributes))
 
 
-def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: Any) -> Reader:
+def train_reader(
+    images: np.ndarray,
+    targets: pd.DataFrame,
+    path: Path,
+    *,
+    seed: int,
+    epochs: int,
+    held_out: tuple[np.ndarray, pd.DataFrame] | None = None,
+    device: str = "cpu",
+) -> Reader:
     """Train one reader, finish a training that was interrupted, or read a finished one.
 
-    As `models.train`: every epoch leaves a checkpoint, what other data or settings left at `path`
-    is replaced.
+    As `networks.train_classifier`: every epoch leaves a checkpoint, and a network of other data or
+    settings at `path` is replaced.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
         targets: (n, A) scores in [0, 1], one row an image, a column for everything to be read.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
-        how: seed, epochs, held_out (images and targets on which the curve reports the loss as well)
-            and device, as of `models.train`.
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over the images.
+        held_out: images and targets on which the curve reports the loss as well.
+        device: "cpu" or "cuda".
 
     Returns:
         The reader, on its device.
@@ -204,9 +220,18 @@ def train_reader(images: np.ndarray, targets: pd.DataFrame, path: Path, **how: A
     """
     scores = as_score_table(targets).astype(np.float32)
     names = tuple(targets.columns)
-    if how.get("held_out") is not None:
-        unseen, true = how["held_out"]
-        how["held_out"] = unseen, as_score_table(true[list(names)])
+    if held_out is not None:
+        held_out_images, held_out_targets = held_out
+        held_out = held_out_images, as_score_table(held_out_targets[list(names)])
     spread = np.where(np.ptp(scores, 0) > 0, scores.std(0), 1).astype(np.float32)
     task = ReadingTask(50, 1.2e-2, 1e-2, one_cycle, torch.from_numpy(spread))
-    return Reader.make((images, scores), path, task, {"attributes": names}, **how)
+    return Reader.make(
+        (images, scores),
+        path,
+        task,
+        {"attributes": names},
+        seed=seed,
+        epochs=epochs,
+        held_out=held_out,
+        device=device,
+    )

@@ -1,6 +1,6 @@
-"""Train, load and ask the audited classifiers of faces into two classes.
+"""Train, load and evaluate the audited classifiers of faces into two classes.
 
-A model answers P(class 1); of a gender classifier that is P(the face is perceived as male).
+A model predicts P(class 1); of a gender classifier that is P(the face is perceived as male).
 Transects, section 5.1: binary cross-entropy, and "to avoid a baseline bias of predicting one gender
 over another, we enforced the likelihood of sampling male and female faces during training to be
 equal". Other classes, such as smiling or not, are treated alike.
@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,15 +20,23 @@ from torch.nn import functional
 
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import as_binary, require_members
-from faceworld.networks import training as shared
 from faceworld.networks.architectures import ARCHITECTURES
-from faceworld.networks.training import Loss, Recipe, Settings, Trained
+from faceworld.networks.training import (
+    Data,
+    Loss,
+    Recipe,
+    Settings,
+    Trained,
+    fit_all,
+    one_cycle,
+    two_steps,
+)
 from helpers.artifacts import Stage
 
 
 @dataclass(frozen=True)
 class ClassifierTraining(Settings):
-    """What fixes a trained classifier."""
+    """Settings that fix a trained classifier."""
 
     architecture: str
 
@@ -38,7 +45,7 @@ class ClassifierTraining(Settings):
 
 
 class AuditedModel(Trained):
-    """A trained classifier with its origin, as `train` and `read` give it; ask it by `predict`.
+    """A trained classifier with its origin, as `train_classifier` and `read` return it.
 
     Attributes:
         network: images, float32 (n, 3, height, width) in [0, 1] → logits (n, 1).
@@ -53,7 +60,8 @@ class AuditedModel(Trained):
         'model'
     """
 
-    kind, settings = "model", ClassifierTraining
+    kind = "model"
+    settings = ClassifierTraining
 
     def report(self, task: Recipe, images: np.ndarray, labels: np.ndarray) -> dict:
         p = np.clip(predict(self, images), 1e-7, 1 - 1e-7)
@@ -62,23 +70,32 @@ class AuditedModel(Trained):
         return {"held_out_loss": float(loss), "held_out_accuracy": float(right)}
 
 
-def train(
-    images: np.ndarray, labels: np.ndarray, path: Path, *, architecture: str = "small", **how: Any
+def train_classifier(
+    images: np.ndarray,
+    labels: np.ndarray,
+    path: Path,
+    *,
+    seed: int,
+    epochs: int,
+    architecture: str = "small",
+    held_out: Data | None = None,
+    device: str = "cpu",
 ) -> AuditedModel:
     """Train one classifier, finish a training that was interrupted, or read a finished one.
 
     Every epoch draws from its own key (seed, epoch) and leaves a checkpoint beside `path`, so an
     interruption loses at most one epoch and changes nothing in the result (bit for bit on one CPU
-    thread). What other data or settings left at `path` is replaced. Transects, section 5.1.
+    thread). A network of other data or settings at `path` is replaced. Transects, section 5.1.
 
     Args:
         images: uint8 (n, 3, size, size), an array or a memory map.
         labels: (n,) 0 or 1, the class; of a gender classifier 0 for women, 1 for men.
         path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over as many images as there are, both classes alike.
         architecture: "small" or "resnet50".
-        how: seed (of the first weights and of every epoch's draws), epochs (passes over as many
-            images as there are, both classes alike), held_out (images and labels on which the
-            curve is reported as well) and device ("cpu" or "cuda").
+        held_out: images and labels on which the curve is reported as well.
+        device: "cpu" or "cuda".
 
     Returns:
         The model, on its device.
@@ -93,7 +110,9 @@ def train(
         >>> images = np.random.default_rng(0).integers(0, 256, (8, 3, 16, 16)).astype(np.uint8)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = f"{folder}/toy.safetensors"
-        ...     model = networks.train(images, np.arange(8) % 2, path, seed=1, epochs=1)
+        ...     model = networks.train_classifier(
+        ...         images, np.arange(8) % 2, path, seed=1, epochs=1
+        ...     )
         >>> list(model.curve)
         ['epoch', 'loss', 'accuracy']
     """
@@ -101,32 +120,40 @@ def train(
     if labels.all() or not labels.any():
         raise ValueError(f"labels are all {labels[0]}, both 0 and 1 were expected")
     require_members([architecture], RECIPES, "architecture")
-    data, more = (images, labels), {"architecture": architecture}
-    return AuditedModel.make(data, path, RECIPES[architecture], more, **how)
+    return AuditedModel.make(
+        (images, labels),
+        path,
+        RECIPES[architecture],
+        {"architecture": architecture},
+        seed=seed,
+        epochs=epochs,
+        held_out=held_out,
+        device=device,
+    )
 
 
-def train_all(jobs: Sequence[dict]) -> list[AuditedModel]:
+def train_classifiers(jobs: Sequence[dict]) -> list[AuditedModel]:
     """Train several classifiers: side by side on a processor, in turn on a GPU.
 
     Args:
-        jobs: keyword arguments of `train`, one dict a model.
+        jobs: keyword arguments of `train_classifier`, one dict a model.
 
     Returns:
         The models, in the order of the jobs.
 
     Example:
         >>> from faceworld import networks
-        >>> networks.train_all([])
+        >>> networks.train_classifiers([])
         []
     """
-    return shared.fit_all(train, jobs)
+    return fit_all(train_classifier, jobs)
 
 
 def predict(model: AuditedModel, images: np.ndarray) -> np.ndarray:
-    """Ask a classifier: P(class 1) of every image; of a gender classifier, P(perceived as male).
+    """P(class 1) of every image; of a gender classifier, P(perceived as male).
 
     Args:
-        model: of `train` or `AuditedModel.read`.
+        model: of `train_classifier` or `AuditedModel.read`.
         images: uint8 (n, 3, size, size), an array or a memory map.
 
     Returns:
@@ -147,10 +174,10 @@ def predict(model: AuditedModel, images: np.ndarray) -> np.ndarray:
 
 
 def features(model: AuditedModel, images: np.ndarray) -> np.ndarray:
-    """Ask a classifier what its last layer is given, which says how images look to it.
+    """Features of images: the inputs of a classifier's last layer.
 
     Args:
-        model: of `train` or `AuditedModel.read`.
+        model: of `train_classifier` or `AuditedModel.read`.
         images: uint8 (n, 3, size, size), an array or a memory map.
 
     Returns:
@@ -164,10 +191,14 @@ def features(model: AuditedModel, images: np.ndarray) -> np.ndarray:
         >>> networks.features(untrained, np.zeros((2, 3, 32, 32), np.uint8)).shape
         (2, 96)
     """
-    seen: list[Tensor] = []
-    with model.network.head.register_forward_pre_hook(lambda _, given: seen.append(given[0])):
+    batches: list[Tensor] = []
+
+    def remember(_: nn.Module, inputs: tuple[Tensor]) -> None:
+        batches.append(inputs[0])
+
+    with model.network.head.register_forward_pre_hook(remember):
         model.outputs(images)
-    return torch.cat(seen)[: len(images)].double().cpu().numpy()
+    return torch.cat(batches)[: len(images)].double().cpu().numpy()
 
 
 def load_all(stage: Stage, source: str, names: Sequence[str]) -> dict[str, AuditedModel]:
@@ -199,11 +230,13 @@ class BinaryTask(Recipe):
     """Tell two classes apart, both shown equally often: the rarer one repeated (transects, 5.1)."""
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        half, chosen = len(labels) // 2, []
+        half = len(labels) // 2
+        rows = []
         for members in (np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)):
-            rounds = range(math.ceil(half / len(members)))
-            chosen.append(np.concatenate([generator.permutation(members) for _ in rounds])[:half])
-        return generator.permutation(np.concatenate(chosen))
+            rounds = math.ceil(half / len(members))
+            shuffled = [generator.permutation(members) for _ in range(rounds)]
+            rows.append(np.concatenate(shuffled)[:half])
+        return generator.permutation(np.concatenate(rows))
 
     def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         logits = network(images)[:, 0]
@@ -212,24 +245,24 @@ class BinaryTask(Recipe):
 
 
 RECIPES = {
-    "small": BinaryTask(100, 4e-3, 1e-2, shared.one_cycle),
-    "resnet50": BinaryTask(64, 1e-4, 0.0, shared.two_steps),
+    "small": BinaryTask(100, 4e-3, 1e-2, one_cycle),
+    "resnet50": BinaryTask(64, 1e-4, 0.0, two_steps),
 }
 
 
 def null_control(
     label: ArrayLike, item: ArrayLike, cluster: ArrayLike, *, rate: float, icc: float, seed: int
 ) -> np.ndarray:
-    """Answer as a classifier that errs at one rate whatever the face looks like.
+    """Scores of a simulated classifier that errs at one rate for all faces.
 
     Each cluster draws its own error probability from Beta(a, b) with mean `rate` and a + b = (1 -
     icc) / icc, each image its error from that (a beta-binomial model). The draws are keyed by
-    cluster and item, so they know neither the label nor any attribute: every true effect is exactly
-    zero, while errors in one cluster (a transect) hang together with intraclass correlation `icc`,
-    as they do in real classifiers.
+    cluster and item, and depend on neither the label nor any attribute: every true effect is
+    exactly zero. Errors in one cluster (a transect) have the intraclass correlation `icc`, as those
+    of real classifiers have one.
 
     Args:
-        label: (n,) 0 female, 1 male: what the control should answer.
+        label: (n,) 0 female, 1 male: the right answers.
         item: (n,) a number of its own for each image.
         cluster: (n,) the transect, or other unit, that the image belongs to.
         rate: expected error rate, above 0 and below 1.

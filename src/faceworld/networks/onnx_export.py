@@ -22,15 +22,22 @@ def write_onnx(network: nn.Module, path: Path, size: int) -> Path:
     The file takes float32 RGB (n, 3, size, size) in [0, 1], as the network does, and gives what the
     network gives.
     """
-    images, many = torch.zeros(2, 3, size, size), {"images": {0: "n"}, "answer": {0: "n"}}
-    # torch's new exporter needs a package that the book does without; this one warns of its age.
-    form = {"dynamo": False, "opset_version": OPSET, "dynamic_axes": many}
-    form |= {"input_names": ["images"], "output_names": ["answer"]}
     torch.onnx.register_custom_op_symbolic("aten::adaptive_avg_pool2d", _pooled, OPSET)
     network = copy.deepcopy(network).cpu().eval()
     with atomic(path) as temporary, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(network, (images,), str(temporary), **form)
+        torch.onnx.export(
+            network,
+            (torch.zeros(2, 3, size, size),),
+            str(temporary),
+            # torch's new exporter needs a package that the book does without; this one warns of its
+            # age.
+            dynamo=False,
+            opset_version=OPSET,
+            dynamic_axes={"images": {0: "n"}, "answer": {0: "n"}},
+            input_names=["images"],
+            output_names=["answer"],
+        )
     return path
 
 
@@ -38,5 +45,6 @@ def write_onnx(network: nn.Module, path: Path, size: int) -> Path:
 def _pooled(graph: Any, maps: Any, cells: list[int]) -> Any:
     """Adaptive pooling to cells that may overlap: rows and columns are averaged in turn."""
     means = functional.adaptive_avg_pool1d(torch.eye(maps.type().varyingSizes()[-1]), cells[0])
-    columns, rows = (graph.op("Constant", value_t=one) for one in (means, means.T.contiguous()))
+    columns = graph.op("Constant", value_t=means)
+    rows = graph.op("Constant", value_t=means.T.contiguous())
     return graph.op("MatMul", rows, graph.op("MatMul", maps, columns))

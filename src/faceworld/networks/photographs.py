@@ -1,8 +1,8 @@
 """Train the papers' gender classifier on photographs that lie on disk (transects, section 5.1).
 
 Images are decoded once, by processes, into sets of one size that a training maps into memory. Those
-for training are shown to a network; those for validation choose no weights, and say how often the
-network errs. What is learnt is *perceived* gender, as the set's annotators saw it.
+for training are shown to a network; those for validation choose no weights, and give its error
+rates. The labels are *perceived* gender, as the set's annotators saw it.
 """
 
 import argparse
@@ -28,6 +28,7 @@ from faceaudit.effects.error_rates import stratified_errors
 from faceaudit.generators import image_cache, weights
 from faceaudit.utils import pictures
 from faceaudit.utils.arguments import resolve_device
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import alone, atomic
 from faceaudit.utils.parallel import cpu_count
 from faceworld.networks import classifiers, photographs
@@ -52,22 +53,29 @@ tqdm.set_lock(threading.RLock())
 def _celeba(folder: Path) -> tuple[pd.DataFrame, dict]:
     table, card, _ = datasets.read_celeba(folder)
     if "partition" not in table:
-        raise ValueError(f"{folder}: expected list_eval_partition.txt, found no such file")
-    split = table.pop("partition").map(dict(enumerate([*SPLITS, "test"])))
+        raise InputError(
+            f"{folder}: expected list_eval_partition.txt, found no such file",
+            field=str(folder / "list_eval_partition.txt"),
+            expected="the file of CelebA's partition",
+        )
+    splits = dict(enumerate([*SPLITS, "test"]))
+    split = table.pop("partition").map(splits)
     images = table.pop("image")
     table = table.drop(columns="identity", errors="ignore") > 0
-    told = {"label": table.pop("Male").astype(int), "split": split}
-    return table.assign(image="img_align_celeba/" + images, **told), card
+    label = table.pop("Male").astype(int)
+    return table.assign(image="img_align_celeba/" + images, label=label, split=split), card
 
 
 def _fairface(folder: Path) -> tuple[pd.DataFrame, dict]:
-    files = [folder / f"fairface_label_{name}.csv" for name in ("train", "val")]
-    parts = {s: datasets.read_fairface(file) for s, file in zip(SPLITS, files, strict=True)}
-    table = pd.concat({s: part.frame for s, part in parts.items()}, names=["split"])
-    table = table.reset_index("split").drop(columns="service_test")
+    parts = {
+        "train": datasets.read_fairface(folder / "fairface_label_train.csv"),
+        "validation": datasets.read_fairface(folder / "fairface_label_val.csv"),
+    }
+    frames = {split: part.frame for split, part in parts.items()}
+    table = pd.concat(frames, names=["split"]).reset_index("split").drop(columns="service_test")
     table = table.assign(label=(table.pop("gender") == "Male").astype(int))
-    terms = {name: parts["train"].card[name] for name in ("source", "terms")}
-    return table, terms | {s: part.card for s, part in parts.items()}
+    card = {name: parts["train"].card[name] for name in ("source", "terms")}
+    return table, card | {split: part.card for split, part in parts.items()}
 
 
 SETS = {"celeba": _celeba, "fairface": _fairface}
@@ -76,56 +84,70 @@ SETS = {"celeba": _celeba, "fairface": _fairface}
 # --- images
 
 
-def readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Rows of training and validation with the SHA-256 of their files, and those without an image.
+def keep_readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Split the rows of training and validation by whether their images can be read.
 
-    The second table has the columns reason and image.
+    Args:
+        table: columns image (a path in the folder), label, split and attributes.
+        folder: of the images.
+
+    Returns:
+        The rows with a readable image, with the SHA-256 of their files; and a table of the others,
+        with the columns reason and image.
 
     Raises:
-        ValueError: a split in which women or men have no image.
+        InputError: a split in which women or men have no image.
     """
     table = table[table["split"].isin(SPLITS)].reset_index(drop=True)
     files = (str(folder) + "/" + table["image"]).to_list()
-    parts = [files[at : at + CHUNK] for at in range(0, len(files), CHUNK)]
-    found = _shared(_examined, parts.__getitem__, len(parts))
-    said = [row for _, part in sorted(found) for row in part]
-    table = table.assign(**pd.DataFrame(said, columns=["sha256", "reason"], index=table.index))
+    chunks = [files[start : start + CHUNK] for start in range(0, len(files), CHUNK)]
+    examined = sorted(_shared(_examine, chunks.__getitem__, len(chunks)))
+    rows = [row for _, chunk in examined for row in chunk]
+    table = table.assign(**pd.DataFrame(rows, columns=["sha256", "reason"], index=table.index))
     lost = table.loc[table["reason"] != "", ["reason", "image"]]
     table = table[table.pop("reason") == ""].reset_index(drop=True)
     counts = table.groupby(["split", "label"]).size()
-    for split, (label, gender) in [(s, g) for s in SPLITS for g in enumerate(GENDERS)]:
-        if (split, label) not in counts:
-            words = f"{folder}: no image of people perceived as {gender} for {split}"
-            raise ValueError("; ".join([words + ", at least one was expected", *summary(lost)]))
+    for split in SPLITS:
+        for label, gender in enumerate(GENDERS):
+            if (split, label) not in counts:
+                missing = f"{folder}: no image of people perceived as {gender} for {split}"
+                sentences = [f"{missing}, at least one was expected", *describe_left_out(lost)]
+                raise InputError(
+                    "; ".join(sentences),
+                    field=f"images of people perceived as {gender} for {split}",
+                    found=0,
+                    expected="at least one",
+                )
     return table, lost
 
 
-def summary(lost: pd.DataFrame) -> list[str]:
-    """What was left out, in words: a sentence without a full stop for each reason."""
-    found = lost.groupby("reason")["image"].agg(["size", "first"])
+def describe_left_out(lost: pd.DataFrame) -> list[str]:
+    """Describe the images that were left out, by a sentence without a full stop for each reason."""
+    by_reason = lost.groupby("reason")["image"].agg(["size", "first"])
     return [
-        f"{n} left out, {reason} (the first: {image})" for reason, n, image in found.itertuples()
+        f"{n} left out, {reason} (the first: {image})"
+        for reason, n, image in by_reason.itertuples()
     ]
 
 
-def _examined(files: Sequence[str]) -> list[tuple[str, str]]:
-    """SHA-256 of each file, or why it is no image."""
-    found = []
+def _examine(files: Sequence[str]) -> list[tuple[str, str]]:
+    """SHA-256 and "" of each image, "" and the reason of a file that is none."""
+    rows = []
     for file in files:
         try:
             content = Path(file).read_bytes()
             pictures.read_picture(io.BytesIO(content))
-            found.append((hashlib.sha256(content).hexdigest(), ""))
+            rows.append((hashlib.sha256(content).hexdigest(), ""))
         except FileNotFoundError:
-            found.append(("", "no such file"))
+            rows.append(("", "no such file"))
         except pictures.UnreadablePicture as error:
-            found.append(("", error.reason))
+            rows.append(("", error.reason))
         except OSError:
-            found.append(("", "damaged or no image"))
-    return found
+            rows.append(("", "damaged or no image"))
+    return rows
 
 
-def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
+def decode_images(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
     """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`.
 
     Pictures are turned and cut as those of audits are, see `faceaudit.utils.pictures`.
@@ -134,13 +156,14 @@ def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndar
     content = table["sha256"].to_numpy("S64")
     code = made_by(Path(pictures.__file__), packages=())
     key = image_cache.content_key(content, size=size, pillow=PIL.__version__, code=code)
-    make, shape = partial(_squares, size=size), (3, size, size)
+    decode = partial(_squares, size=size)
     return image_cache.fill_image_store(
-        path, files, make, shape, key=key, chunk=CHUNK, share=_shared
+        path, files, decode, (3, size, size), key=key, chunk=CHUNK, share=_shared
     )
 
 
 def _squares(files: np.ndarray, size: int) -> np.ndarray:
+    """Squares from the middle of images, uint8 (n, 3, size, size)."""
     pixels = np.empty((len(files), 3, size, size), np.uint8)
     for row, file in zip(pixels, files, strict=True):
         square = pictures.cut(pictures.read_picture(file))
@@ -164,14 +187,14 @@ def _numbered(work: Callable, number: int, chunk: Any) -> tuple[int, Any]:
 
 
 class PhotographTask(BinaryTask):
-    """Tell perceived genders apart, shown equally often, with draws of each image's own."""
+    """Classify perceived gender, both shown equally often, with each image augmented by itself."""
 
     long = True
 
 
 @dataclass(frozen=True)
 class PhotographTraining(classifiers.ClassifierTraining):
-    """What fixes a classifier that was trained on photographs."""
+    """Settings that fix a classifier that was trained on photographs."""
 
 
 class PhotographModel(classifiers.AuditedModel):
@@ -180,15 +203,17 @@ class PhotographModel(classifiers.AuditedModel):
     settings = PhotographTraining
 
 
-def train(
+def train_on_photographs(
     table: pd.DataFrame,
     folder: Path,
     path: Path,
-    said: dict[str, Any],
+    card: dict[str, Any],
     *,
     architecture: str,
     size: int,
-    **how: Any,
+    seed: int,
+    epochs: int,
+    device: str = "cpu",
 ) -> tuple[PhotographModel, pd.DataFrame]:
     """Train on the readable images of a table, or finish a training that was interrupted.
 
@@ -198,33 +223,50 @@ def train(
     Args:
         table: a row for each image, as `readable` gives it: image (a path in the folder), label (0:
             perceived as female, 1: as male), split, sha256, and attributes.
-        folder: where the images lie.
+        folder: of the images.
         path: of the weights (`.safetensors`); the card (`.json`) stands beside them, and a table of
             the errors in validation (`.csv`).
-        said: what the card has to say besides.
-        architecture: "small" or "resnet50"; its recipe is that of `models.train`.
+        card: further fields of the card.
+        architecture: "small" or "resnet50"; its recipe is that of `networks.train_classifier`.
         size: height and width that the network sees, pixels.
-        how: seed, epochs and device, as of `models.train`.
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over as many images as there are, both genders alike.
+        device: "cpu" or "cuda".
 
     Returns:
         The model, and its errors in validation: a row for each perceived gender and each level of
         an attribute, as `errors.stratified_errors` counts them.
     """
     parts = [table[table["split"] == split] for split in SPLITS]
-    places = [path.with_name(f"{path.stem}.{split}.npy") for split in SPLITS]
-    images = [decoded(p, folder, size, place) for p, place in zip(parts, places, strict=True)]
-    shown, unseen = ((i, p["label"].to_numpy()) for i, p in zip(images, parts, strict=True))
-    recipe, more = vars(RECIPES[architecture]), {"architecture": architecture}
-    task = PhotographTask(**recipe)
-    model = PhotographModel.make(shown, path, task, more, held_out=unseen, **how)
-    errors = validation_errors(predict(model, images[1]), parts[1])
+    examples = []
+    for split, part in zip(SPLITS, parts, strict=True):
+        images = decode_images(part, folder, size, path.with_name(f"{path.stem}.{split}.npy"))
+        examples.append((images, part["label"].to_numpy()))
+    training, validation = examples
+    recipe = vars(RECIPES[architecture])
+    model = PhotographModel.make(
+        training,
+        path,
+        PhotographTask(**recipe),
+        {"architecture": architecture},
+        seed=seed,
+        epochs=epochs,
+        held_out=validation,
+        device=device,
+    )
+    errors = validation_errors(predict(model, validation[0]), parts[1])
     with atomic(path.with_suffix(".csv")) as temporary:
         errors.to_csv(temporary, index=False, lineterminator="\n")
     content = table[KNOWN].to_csv(index=False).encode()
-    card = {"data_sha256": hashlib.sha256(content).hexdigest(), "pillow": PIL.__version__}
-    card |= {"images": table["split"].value_counts().to_dict()}
-    card |= {"recipe": {name: getattr(v, "__name__", v) for name, v in recipe.items()}}
-    weights.copy(path, path, **card, **said)
+    weights.copy(
+        path,
+        path,
+        data_sha256=hashlib.sha256(content).hexdigest(),
+        pillow=PIL.__version__,
+        images=table["split"].value_counts().to_dict(),
+        recipe={name: getattr(value, "__name__", value) for name, value in recipe.items()},
+        **card,
+    )
     return model, errors
 
 
@@ -239,12 +281,12 @@ def validation_errors(score: np.ndarray, table: pd.DataFrame) -> pd.DataFrame:
     wrong = (score > 0.5) != (table["label"] == 1)
     attributes = table.drop(columns=KNOWN)
     frame = attributes.assign(gender=gender, error=wrong.astype(int))
-    found = [stratified_errors(frame, "gender").reset_index()]
+    tables = [stratified_errors(frame, "gender").reset_index()]
     for name in attributes:
         rows = stratified_errors(frame, ["gender", name]).reset_index()
-        found.append(rows.rename(columns={name: "level"}).assign(attribute=name))
-    columns = ["attribute", "level", *found[0]]
-    return pd.concat(found, ignore_index=True).reindex(columns=columns)
+        tables.append(rows.rename(columns={name: "level"}).assign(attribute=name))
+    columns = ["attribute", "level", *tables[0]]
+    return pd.concat(tables, ignore_index=True).reindex(columns=columns)
 
 
 def main(arguments: list[str]) -> None:
@@ -253,19 +295,28 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("data", type=Path, help="the folder of the data set")
     parser.add_argument("--profile", default="paper", help="whose sizes are taken")
     parser.add_argument("--device", default="cpu", help="where tensors live: cpu or cuda")
-    asked = parser.parse_args(arguments)
-    sizes = lineage.load_profile(asked.profile)
-    resolve_device(asked.device)
-    folder = manifests.root() / "train" / asked.profile
-    path = folder / f"gender-{asked.set}.safetensors"
-    how = {name: getattr(sizes, name) for name in ("architecture", "epochs", "seed")}
-    how |= {"size": sizes.image_size, "device": asked.device}
+    options = parser.parse_args(arguments)
+    sizes = lineage.load_profile(options.profile)
+    resolve_device(options.device)
+    folder = manifests.root() / "train" / options.profile
+    path = folder / f"gender-{options.set}.safetensors"
     with alone(folder / ".lock", print):
-        table, card = photographs.SETS[asked.set](asked.data)
-        table, lost = photographs.readable(table, asked.data)
+        # By the module's name: this file runs as __main__, which other processes cannot import.
+        table, card = photographs.SETS[options.set](options.data)
+        table, lost = photographs.keep_readable(table, options.data)
         card["left_out"] = lost["reason"].value_counts().to_dict()
-        print(f"{len(table):,} images", *photographs.summary(lost), sep="\n", flush=True)
-        model, _ = photographs.train(table, asked.data, path, card, **how)
+        print(f"{len(table):,} images", *photographs.describe_left_out(lost), sep="\n", flush=True)
+        model, _ = photographs.train_on_photographs(
+            table,
+            options.data,
+            path,
+            card,
+            architecture=sizes.architecture,
+            epochs=sizes.epochs,
+            seed=sizes.seed,
+            size=sizes.image_size,
+            device=options.device,
+        )
         onnx = write_onnx(model.network, path.with_suffix(".onnx"), sizes.image_size)
     inside = f"input: {{size: {sizes.image_size}}}, output: {{activation: sigmoid}}"
     print(f"Errors in validation, with Wilson's intervals: {path.with_suffix('.csv')}")

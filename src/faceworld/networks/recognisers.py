@@ -16,7 +16,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faceworld.networks.architectures import halving
-from faceworld.networks.training import Loss, Recipe, Settings, Trained, fit_all, one_cycle
+from faceworld.networks.training import Data, Loss, Recipe, Settings, Trained, fit_all, one_cycle
 
 EMBEDDING = 96
 SCALE = 20.0
@@ -78,15 +77,15 @@ class RecognitionTask(Recipe):
 
     def loss(self, network: nn.Module, images: Tensor, labels: Tensor, progress: float) -> Loss:
         cosine = network(images) @ functional.normalize(network.identities).T
-        own = cosine.gather(1, labels[:, None])
-        harder = self.margin(own, min(1.0, progress / MARGIN_COMPLETE))
-        logits = SCALE * cosine.scatter(1, labels[:, None], harder)
+        of_identity = cosine.gather(1, labels[:, None])
+        with_margin = self.margin(of_identity, min(1.0, progress / MARGIN_COMPLETE))
+        logits = SCALE * cosine.scatter(1, labels[:, None], with_margin)
         return functional.cross_entropy(logits, labels), (cosine.argmax(1) == labels).float().mean()
 
 
 @dataclass(frozen=True)
 class RecogniserTraining(Settings):
-    """What fixes a trained recogniser."""
+    """Settings that fix a trained recogniser."""
 
     loss: str
     identities: int
@@ -116,11 +115,12 @@ class Recogniser(Trained):
         (5, 96)
     """
 
-    kind, settings = "recogniser", RecogniserTraining
+    kind = "recogniser"
+    settings = RecogniserTraining
 
     @property
     def held_out_eer(self) -> float:
-        """Equal error rate on people it has never seen; nan where none were given."""
+        """Equal error rate on people who are not in the training set; nan without any."""
         return self.curve["held_out_eer"].iloc[-1] if "held_out_eer" in self.curve else math.nan
 
     def report(self, task: Recipe, images: np.ndarray, labels: np.ndarray) -> dict:
@@ -133,17 +133,41 @@ class Recogniser(Trained):
 
 
 def train_recogniser(
-    images: np.ndarray, labels: np.ndarray, path: Path, *, loss: str, **how: Any
+    images: np.ndarray,
+    labels: np.ndarray,
+    path: Path,
+    *,
+    loss: str,
+    seed: int,
+    epochs: int,
+    held_out: Data | None = None,
+    device: str = "cpu",
 ) -> Recogniser:
     """Train one recogniser, finish a training that was interrupted, or read a finished one.
 
-    As `models.train`; labels (n,) are whole numbers, the identities, the loss is one of `LOSSES`,
-    and people who are held out are others, whose equal error rate is reported.
+    Args:
+        images: uint8 (n, 3, size, size), an array or a memory map.
+        labels: (n,) whole numbers, the identities.
+        path: where the weights go (`.safetensors`; settings and curve go to `.json` beside it).
+        loss: one of `LOSSES`.
+        seed: of the first weights and of every epoch's draws.
+        epochs: passes over the images.
+        held_out: images and labels of other people, whose equal error rate is reported.
+        device: "cpu" or "cuda".
     """
-    names, numbers = np.unique(labels, return_inverse=True)
-    data, more = (images, numbers.astype(np.int64)), {"loss": loss, "identities": len(names)}
+    identities, numbers = np.unique(labels, return_inverse=True)
+    settings = {"loss": loss, "identities": len(identities)}
     task = RecognitionTask(100, 4e-3, 2e-3, one_cycle, LOSSES[loss])
-    return Recogniser.make(data, path, task, more, **how)
+    return Recogniser.make(
+        (images, numbers.astype(np.int64)),
+        path,
+        task,
+        settings,
+        seed=seed,
+        epochs=epochs,
+        held_out=held_out,
+        device=device,
+    )
 
 
 def train_recognisers(jobs: Sequence[dict]) -> list[Recogniser]:
@@ -178,7 +202,8 @@ def held_out_error(
     Raises:
         ValueError: fewer than two identities, or no identity with two images.
     """
-    vectors, labels = embedder(images), np.asarray(labels)
+    vectors = embedder(images)
+    labels = np.asarray(labels)
     first, second = np.triu_indices(len(vectors), 1)
     same = labels[first] == labels[second]
     fmr, fnmr, _ = det_curve(same, (vectors @ vectors.T)[first, second])

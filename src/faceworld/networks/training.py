@@ -1,8 +1,8 @@
-"""What all networks share: weights on disk, a training that is taken up again, asking.
+"""Training, storing and evaluating networks, for all kinds of them.
 
-Weights are safetensors, which execute nothing on loading. The card beside them (`.json`) says what
-they are and has their SHA-256, so that damage is noticed and so are files that do not belong
-together. A card of a training has the settings that fix it, its curve, and a hash of both.
+Weights are safetensors, which execute nothing on loading. The card beside them (`.json`) describes
+them and has their SHA-256, so that damage is noticed and so are files that do not belong together.
+A card of a training has the settings that fix it, its curve, and a hash of both.
 """
 
 import hashlib
@@ -29,17 +29,18 @@ from tqdm import tqdm
 from faceaudit.generators.weights import Card, copy, fill_network, read_weights, write_weights
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_images, resolve_device
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import atomic
 from helpers.artifacts import manifests
 from helpers.artifacts.code import made_by
 from helpers.parallel import processes, share_of_cores
 
-SHIPPED = Path(__file__).with_name("shipped")
-"""The networks that the book's text speaks of, trained by the laptop's recipes."""
-BATCH = 32  # asked at a time: of 64 pictures the C library gives memory back after each layer
+SHIPPED_NETWORKS = Path(__file__).with_name("shipped")
+"""Folder of the networks that the text describes, trained by the laptop's recipes."""
+CPU_BATCH = 32  # of 64 pictures the C library gives memory back after each layer
 GPU_BATCH = 1024
 KEEP_EVERY = 300  # seconds between two checkpoints within an epoch, where there are any
-FEW_STEPS = 2**14  # images times epochs that are learnt as quickly as other processes start
+FEW_STEPS = 2**14  # images times epochs; a training as short ends before other processes start
 Done = TypeVar("Done")
 
 
@@ -78,8 +79,8 @@ def two_steps(progress: float) -> float:
 
 Loss = tuple[Tensor, Tensor]
 Variation = tuple[np.ndarray, ...]
-"""How a batch is shown, for `augment`: shifts (2, n, 1) and mirrored or not (n, 1); where colours
-change, float32 factors of exposure and cast (n, 3, 1, 1) and of contrast (n, 1, 1, 1)."""
+"""Augmentation of a batch, see `augment`: shifts (2, n, 1) and mirrored or not (n, 1); where
+colours change, float32 factors of exposure and cast (n, 3, 1, 1) and of contrast (n, 1, 1, 1)."""
 Data = tuple["np.ndarray | Lazy", np.ndarray]
 """Images, uint8 (n, 3, size, size), and labels (n, …)."""
 
@@ -97,10 +98,10 @@ class Lazy:
 
 @dataclass(frozen=True)
 class Recipe:
-    """How an architecture is optimised, and, in a subclass for each kind of training, for what.
+    """How an architecture is optimised.
 
-    Its `loss(network, images, labels, progress)` gives loss and accuracy (scalars) of a batch;
-    `progress` grows from 0 to 1.
+    A kind of training has its own subclass with `loss(network, images, labels, progress)`, which
+    returns loss and accuracy (scalars) of a batch; `progress` grows from 0 to 1.
     """
 
     batch_size: int
@@ -112,7 +113,7 @@ class Recipe:
     """Whether colours and exposure are augmented, see `augment`."""
     long: ClassVar[bool] = False
     """Whether an epoch may take hours. Each image is then varied by draws of its own, so that an
-    epoch can be taken up in its middle; a GPU computes in bfloat16, and progress is told."""
+    epoch can be resumed in its middle; a GPU computes in bfloat16, and a progress bar is shown."""
 
     def order(self, labels: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Rows of one epoch, in the order in which they are shown."""
@@ -121,24 +122,26 @@ class Recipe:
     def variation(
         self, rows: np.ndarray, size: int, generator: np.random.Generator, key: tuple[int, str]
     ) -> Variation:
-        """How the images of these rows are shown, by draws for the batch or, if `long`, by row."""
+        """Augmentation of the images of these rows, drawn for the batch or, if `long`, by row."""
         if not self.long:
-            return vary(len(rows), size, generator, self.recolour)
+            return draw_variation(len(rows), size, generator, self.recolour)
         u = seeding.uniforms(*key, rows, 8)
         reach = size // 20
         moved = np.floor(u[:, :2] * (2 * reach + 1)).astype(np.int64) - reach
-        exposure, cast, contrast = (
-            0.8 + 0.4 * u[:, 3:4],
-            0.93 + 0.14 * u[:, 4:7],
-            0.8 + 0.4 * u[:, 7:],
+        exposure = 0.8 + 0.4 * u[:, 3:4]
+        cast = 0.93 + 0.14 * u[:, 4:7]
+        contrast = 0.8 + 0.4 * u[:, 7:]
+        return (
+            moved.T[..., None],
+            u[:, 2:3] < 0.5,
+            (exposure * cast)[..., None, None].astype(np.float32),
+            contrast[..., None, None].astype(np.float32),
         )
-        colours = ((exposure * cast)[..., None, None], contrast[..., None, None])
-        return moved.T[..., None], u[:, 2:3] < 0.5, *(c.astype(np.float32) for c in colours)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What fixes a trained network and its curve: settings, seed, data and code (by content).
+    """Settings that fix a trained network and its curve: seed, data and code (by content), others.
 
     A kind of training has its own subclass, in the module that defines its recipe and its network;
     `network()` is the latter before training.
@@ -162,8 +165,8 @@ class Settings:
 class Trained:
     """A trained network, the settings that fix it, and its curve, one row per epoch.
 
-    A kind of network has its own subclass. Its `report(task, images, labels)` says of images that
-    are held out what the curve is to have in addition.
+    A kind of network has its own subclass. Its `report(task, images, labels)` returns the columns
+    that the curve has for held-out images.
     """
 
     network: nn.Module
@@ -176,19 +179,22 @@ class Trained:
 
     @property
     def device(self) -> torch.device:
-        """Where the network computes."""
+        """Device of the network."""
         return next(self.network.parameters()).device
 
     @torch.no_grad()
     def outputs(self, images: np.ndarray) -> Tensor:
-        """What the network makes of uint8 images (n, 3, height, width): float32 (n, outputs)."""
+        """Outputs of the network for uint8 images (n, 3, height, width): float32 (n, outputs)."""
         check_images(images)
-        network, device = self.network.eval(), self.device
-        # No images still go through once, which gives none of the right width.
-        each = BATCH if device.type == "cpu" else GPU_BATCH
-        starts = range(0, max(len(images), 1), each)
-        parts = (torch.tensor(filled(images[k : k + each], each), device=device) for k in starts)
-        return torch.cat([network(part.float() / 255).cpu() for part in parts])[: len(images)]
+        network = self.network.eval()
+        device = self.device
+        size = CPU_BATCH if device.type == "cpu" else GPU_BATCH
+        outputs = []
+        # Even no images go through once, so that the outputs have the right width.
+        for start in range(0, max(len(images), 1), size):
+            batch = fill_batch(images[start : start + size], size)
+            outputs.append(network(torch.tensor(batch, device=device).float() / 255).cpu())
+        return torch.cat(outputs)[: len(images)]
 
     @classmethod
     def fresh(cls, training: Settings) -> nn.Module:
@@ -201,17 +207,31 @@ class Trained:
 
     @classmethod
     def read(cls, path: Path, device: str = "cpu") -> Self:
-        """Read what `write` left; ValueError where weights or card are damaged or do not fit."""
+        """Read a network that `write` stored.
+
+        Raises:
+            ValueError: weights or card are missing or damaged, or do not fit each other.
+        """
         weights, card = read_weights(Path(path), cls.kind)
-        if _hash(card) != card.get("card_sha256"):
-            raise ValueError(f"{path}: the content of its .json is not what was written")
+        recorded = card.get("card_sha256")
+        computed = _hash(card)
+        if computed != recorded:
+            raise InputError(
+                f"{path}: the content of its .json is not what was written",
+                field="card_sha256",
+                found=computed,
+                expected=recorded,
+            )
         # JSON has lists where the settings have tuples.
-        said = {k: tuple(v) if isinstance(v, list) else v for k, v in card["training"].items()}
-        training = cls.settings(**said)
+        settings = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in card["training"].items()
+        }
+        training = cls.settings(**settings)
         network = cls.fresh(training)
         fill_network(network, safetensors.torch.load(weights), path, cls.kind)
-        curve, shipped = pd.DataFrame(card["curve"]), card.get("shipped", False)
-        return cls(network.to(resolve_device(device)).eval(), training, curve, shipped)
+        network = network.to(resolve_device(device)).eval()
+        return cls(network, training, pd.DataFrame(card["curve"]), card.get("shipped", False))
 
     def write(self, path: Path) -> None:
         """Write weights (`path`, safetensors) and card (`.json` beside it)."""
@@ -236,39 +256,54 @@ class Trained:
 
         A network ships for a recipe, which is all its settings but the data and the code. With
         `TRAIN=1` in the environment, or by another recipe, it is trained here, with a checkpoint
-        after every epoch. What other data, settings or code left at `path` is replaced.
+        after every epoch. A network of other data, settings or code at `path` is replaced.
 
         Args:
             data: images, uint8 (n, 3, size, size), and labels, (n, …).
             path: where the weights go (`.safetensors`; the card goes to `.json` beside it).
-            task: what is learned.
-            more: the settings' own fields.
+            task: recipe of the training.
+            more: fields of the settings that only this kind of training has.
             seed: of the first weights and of every epoch's draws.
             epochs: passes over the images.
             held_out: images and labels on which the curve reports.
             device: "cpu" or "cuda".
         """
-        path, anew = Path(path), os.environ.get("TRAIN") == "1"
-        (images, labels), ships, found = data, None, None
+        path = Path(path)
+        images, labels = data
         if len(labels) != len(images):
             raise ValueError(f"{len(labels)} labels of {len(images)} images")
-        more |= {"epochs": epochs, "seed": seed, "size": images.shape[-1], "images": len(images)}
-        if not anew and (shipped := SHIPPED / path.name).is_file():
-            ours = cls.read(shipped, device)
-            ships = ours if more.items() <= asdict(ours.training).items() else None
+        recipe = {
+            **more,
+            "epochs": epochs,
+            "seed": seed,
+            "size": images.shape[-1],
+            "images": len(images),
+        }
+        shipped = cls._shipped_for(recipe, path.name, device)
+        stored = None
         with suppress(ValueError):  # missing, or damaged
-            found = cls.read(path, device)
-        if (found is not None and not found.shipped) or ships is None:
+            stored = cls.read(path, device)
+        trained_here = stored is not None and not stored.shipped
+        if trained_here or shipped is None:
             images = images.make() if isinstance(images, Lazy) else images
             check_images(images)
             key = joblib.hash([images, labels, *(held_out or ())], coerce_mmap=True)
-            training = cls.settings(**more, data_key=key, code=cls.settings._code)
-            if found is not None and found.training == training and not found.shipped:
-                return found
-        if ships is None:
+            training = cls.settings(**recipe, data_key=key, code=cls.settings._code)
+            if trained_here and stored.training == training:
+                return stored
+        if shipped is None:
             return cls._trained(training, (images, labels), task, path, device, held_out)
-        copy(shipped, path)
-        return ships
+        copy(SHIPPED_NETWORKS / path.name, path)
+        return shipped
+
+    @classmethod
+    def _shipped_for(cls, recipe: dict[str, Any], name: str, device: str) -> Self | None:
+        """The network of that file name that ships, if it was trained by this recipe."""
+        path = SHIPPED_NETWORKS / name
+        if os.environ.get("TRAIN") == "1" or not path.is_file():
+            return None
+        network = cls.read(path, device)
+        return network if recipe.items() <= asdict(network.training).items() else None
 
     @classmethod
     def _trained(
@@ -285,9 +320,12 @@ class Trained:
         # Fused: its square roots are rounded alike on all processors, those of the default are not.
         decay = task.weight_decay
         optimizer = torch.optim.AdamW(network.parameters(), weight_decay=decay, fused=True)
-        rows, seen, checkpoint = [], [], path.with_suffix(".checkpoint")
+        rows: list[dict] = []
+        seen: list[Tensor] = []
+        checkpoint = path.with_suffix(".checkpoint")
         if (saved := read_checkpoint(checkpoint)) and saved["training"] == asdict(training):
-            rows, seen = saved["rows"], [step.to(device) for step in saved["seen"]]
+            rows = saved["rows"]
+            seen = [step.to(device) for step in saved["seen"]]
             network.load_state_dict(saved["network"])
             optimizer.load_state_dict(saved["optimizer"])
         kept_at = time.monotonic()
@@ -296,8 +334,13 @@ class Trained:
             nonlocal kept_at
             if time.monotonic() - kept_at < every:
                 return
-            state = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-            state |= {"training": asdict(training), "rows": rows, "seen": seen}
+            state = {
+                "network": network.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "training": asdict(training),
+                "rows": rows,
+                "seen": seen,
+            }
             write_checkpoint(checkpoint, state)
             kept_at = time.monotonic()
 
@@ -314,12 +357,13 @@ class Trained:
 
 
 def _hash(card: Card) -> str:
+    """SHA-256 of the settings and the curve of a card."""
     return hashlib.sha256(json.dumps([card["training"], card["curve"]]).encode()).hexdigest()
 
 
 def ship(path: Path) -> None:
-    """Take a network that was trained here for the one that ships."""
-    copy(path, SHIPPED / path.name, shipped=True)
+    """Replace the network that ships with one that was trained here."""
+    copy(path, SHIPPED_NETWORKS / path.name, shipped=True)
 
 
 def fit_all(train: Callable[..., Done], jobs: Sequence[dict]) -> list[Done]:
@@ -358,8 +402,11 @@ def train_epoch(
 ) -> dict:
     """One pass, or the rest of it after the steps `seen`; its draws depend on (seed, epoch) alone.
 
-    What each step saw (loss and accuracy) is added to `seen`; in a long task `keep` is called after
-    it, with the seconds that may go by between two checkpoints.
+    Loss and accuracy of each step are added to `seen`; in a long task `keep` is called after it,
+    with the seconds that may go by between two checkpoints.
+
+    Returns:
+        epoch (from 1), loss and accuracy: means over the steps.
     """
     images, labels = data
     generator = seeding.rng(settings.seed, "training", epoch)
@@ -367,23 +414,30 @@ def train_epoch(
     size = min(task.batch_size, len(order))
     batches = order[: len(order) // size * size].reshape(-1, size)
     device = next(network.parameters()).device
-    on_gpu, key = device.type == "cuda", (settings.seed, f"training: images of epoch {epoch}")
+    on_gpu = device.type == "cuda"
+    key = (settings.seed, f"training: images of epoch {epoch}")
     network.train()
     steps = range(len(seen), len(batches))
     if task.long:
-        bar = {"desc": f"epoch {epoch + 1} of {settings.epochs}", "total": len(batches)}
-        bar |= {"initial": len(seen), "unit": " images", "unit_scale": size}
-        steps = tqdm(steps, **bar, mininterval=1 if sys.stderr.isatty() else 60)
+        steps = tqdm(
+            steps,
+            desc=f"epoch {epoch + 1} of {settings.epochs}",
+            total=len(batches),
+            initial=len(seen),
+            unit=" images",
+            unit_scale=size,
+            mininterval=1 if sys.stderr.isatty() else 60,
+        )
     for step in steps:
         batch = batches[step]
         progress = (epoch + step / len(batches)) / settings.epochs
         rate = task.learning_rate * task.schedule(progress)
         optimizer.param_groups[0]["lr"] = rate
         target = torch.from_numpy(labels[batch]).to(device)
-        shown = torch.from_numpy(images[batch])
+        pixels = torch.from_numpy(images[batch])
         if on_gpu:  # it takes pinned memory while it still computes the step before
-            shown = shown.pin_memory().to(device, non_blocking=True)
-        x = augment(shown, task.variation(batch, images.shape[-1], generator, key))
+            pixels = pixels.pin_memory().to(device, non_blocking=True)
+        x = augment(pixels, task.variation(batch, images.shape[-1], generator, key))
         with torch.autocast(device.type, torch.bfloat16, enabled=on_gpu and task.long):
             loss, accuracy = task.loss(network, x, target, progress)
         optimizer.zero_grad()
@@ -394,12 +448,18 @@ def train_epoch(
             if step % 50 == 0:  # a GPU waits for it
                 steps.set_postfix(loss=f"{loss.item():.3f}", refresh=False)
             keep(KEEP_EVERY)
-    loss, accuracy = (torch.stack(each).mean().item() for each in zip(*seen, strict=True))
-    return {"epoch": epoch + 1, "loss": loss, "accuracy": accuracy}
+    losses, accuracies = zip(*seen, strict=True)
+    return {
+        "epoch": epoch + 1,
+        "loss": torch.stack(losses).mean().item(),
+        "accuracy": torch.stack(accuracies).mean().item(),
+    }
 
 
-def vary(count: int, size: int, generator: np.random.Generator, recolour: bool = True) -> Variation:
-    """Random variation of so many images; without `recolour` colours stay, see `augment`."""
+def draw_variation(
+    count: int, size: int, generator: np.random.Generator, recolour: bool = True
+) -> Variation:
+    """Draw the augmentation of `count` images; without `recolour` colours stay, see `augment`."""
     reach = size // 20
     moved = generator.integers(-reach, reach + 1, (2, count, 1))
     mirrored = generator.random((count, 1)) < 0.5
@@ -414,8 +474,14 @@ def vary(count: int, size: int, generator: np.random.Generator, recolour: bool =
 def augment(images: Tensor, variation: Variation) -> Tensor:
     """Mirror, shift by up to 1/20 of the width, change exposure, contrast and colour cast.
 
-    Images are uint8 (n, 3, size, size), what comes of them float32 in [0, 1], on their device.
-    The last three are left out for tasks in which colour is what is asked.
+    The last three are left out for tasks in which colour is learned.
+
+    Args:
+        images: uint8 (n, 3, size, size).
+        variation: of every image.
+
+    Returns:
+        float32 (n, 3, size, size) in [0, 1], on the device of the images.
     """
     count, _, _, size = images.shape
     (down, right), mirrored, *colours = variation
@@ -423,8 +489,9 @@ def augment(images: Tensor, variation: Variation) -> Tensor:
     rows = np.clip(pixels + down, 0, size - 1)
     columns = np.clip(pixels + right, 0, size - 1)
     columns = np.where(mirrored, columns[:, ::-1], columns)
-    here = (torch.from_numpy(each).to(images.device) for each in (rows, columns, *colours))
-    rows, columns, *colours = here
+    rows, columns, *colours = (
+        torch.from_numpy(array).to(images.device) for array in (rows, columns, *colours)
+    )
     # Pixels with their channels, which come out last, are the rows that one gather takes.
     first = torch.arange(count, device=images.device)[:, None, None] * size
     place = (first + rows[:, :, None]) * size + columns[:, None, :]
@@ -438,6 +505,6 @@ def augment(images: Tensor, variation: Variation) -> Tensor:
     return x.sub_(mean).mul_(contrast).add_(mean).clamp_(0, 1)
 
 
-def filled(part: Any, size: int) -> Any:
-    """A batch, filled up with its last item: networks round few items otherwise than many."""
+def fill_batch(part: Any, size: int) -> Any:
+    """A batch, filled up with its last item; networks round small batches differently."""
     return part[np.minimum(np.arange(size), len(part) - 1)] if len(part) else part

@@ -1,6 +1,6 @@
-"""The same audit again and again, and what each estimator says of every one of them.
+"""The same audit again and again, and the estimates of each estimator in every one of them.
 
-One audit says little about how often its intervals are right: twelve cells share their faces, so
+One audit shows little of how often its intervals are right: twelve cells share their faces, so
 they are right or wrong together. Here a pool of faces, each asked at every combination of doses
 (`faceworld.scorecard.truth.errors_under_do`), is itself the population. Its own effects are the
 truth, without any error, and audits are samples from it; audit k depends on the seed and k alone.
@@ -40,7 +40,7 @@ _FEW = 100  # audits of portraits, which are done before other processes have st
 _INTERVAL = ["estimate", "low", "high", "p"]
 
 Estimator = Callable[[pd.DataFrame], pd.DataFrame]
-"""What `observational_audits` calls: samples of portraits, told apart by their column audit → the
+"""Function for `observational_audits`: samples of portraits with a column audit → the
 columns estimate, low, high and p of every audit, with audits as the index.
 """
 
@@ -48,7 +48,7 @@ columns estimate, low, high and p of every audit, with audits as the index.
 # --- drawing audits
 
 
-def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> np.ndarray:
+def draw_audits(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> np.ndarray:
     """Audits drawn from a pool of faces, with replacement; the same faces for every model.
 
     Args:
@@ -60,47 +60,18 @@ def draw(errors: np.ndarray, n_transects: int, repetitions: int, seed: int) -> n
     Returns:
         (repetitions, n_transects, 2, …, 2).
     """
-    draws = seeding.rngs(seed, "repeated audits", range(repetitions))
-    chosen = [random.integers(len(errors), size=n_transects) for random in draws]
-    return errors[np.array(chosen)]
+    generators = seeding.rngs(seed, "repeated audits", range(repetitions))
+    rows = [random.integers(len(errors), size=n_transects) for random in generators]
+    return errors[np.array(rows)]
 
 
-def null_audits(
-    n_transects: int, shape: Sequence[int], repetitions: int, *, rate: float, icc: float, seed: int
-) -> np.ndarray:
-    """Audits of a model that errs at one rate in every cell.
-
-    The beta-binomial model of `faceworld.networks.classifiers.null_control`, with errors drawn anew
-    in every audit: a fixed pool of random errors would have small effects of its own, and the truth
-    is none.
-
-    Args:
-        n_transects: transects of an audit.
-        shape: levels of the axes, for example (2, 2, 2).
-        repetitions: number of audits; audit k depends on the seed and k alone.
-        rate: error rate, between 0 and 1.
-        icc: intraclass correlation of the errors of one transect, between 0 and 1.
-        seed: of the draws.
-
-    Returns:
-        float64 (repetitions, n_transects, *shape).
-    """
-    audits = np.empty((repetitions, n_transects, *shape))
-    concentration = (1 - icc) / icc
-    for k, audit in enumerate(audits):
-        random = seeding.rng(seed, "scorecard: null", k)
-        own = random.beta(rate * concentration, (1 - rate) * concentration, n_transects)
-        audit[:] = random.random(audit.shape) < own.reshape(-1, *[1] * len(shape))
-    return audits
-
-
-def record(table: str) -> Path:
-    """The file of a table of the coverage study, which `benchmarks/coverage_study.py` leaves."""
+def study_table_path(table: str) -> Path:
+    """Path of a table of the coverage study, which `benchmarks/coverage_study.py` writes."""
     return Path(__file__).with_suffix(f".{table}.csv")
 
 
 def coverage_study(table: str, profile: str) -> pd.DataFrame:
-    """What the coverage study found, of the laptop's size for every profile but that of tests.
+    """Results of the coverage study: of the smoke size for that profile, else of the laptop's.
 
     Args:
         table: "coverage", "grid" or "null".
@@ -109,15 +80,15 @@ def coverage_study(table: str, profile: str) -> pd.DataFrame:
     Returns:
         The table as `benchmarks/coverage_study.py` describes it.
     """
-    rows = pd.read_csv(record(table))
-    made = "smoke" if profile == "smoke" else "laptop"
-    return rows[rows["profile"] == made].drop(columns="profile").reset_index(drop=True)
+    rows = pd.read_csv(study_table_path(table))
+    size = "smoke" if profile == "smoke" else "laptop"
+    return rows[rows["profile"] == size].drop(columns="profile").reset_index(drop=True)
 
 
 def with_truth(
     estimates: pd.DataFrame, errors: np.ndarray, attributes: Sequence[str]
 ) -> pd.DataFrame:
-    """Set the truth beside estimates.
+    """Add the true effects to a table of estimates.
 
     Args:
         estimates: a row for every audit and effect.
@@ -150,22 +121,23 @@ def ideal_audits(
 
     Returns:
         A table of estimates with the columns truth, and estimated_truth: the effect in as many
-        faces as the pool has, drawn from it anew for every audit. That is what an audit is held
-        against whose truth is itself known from so many faces.
+        faces as the pool has, drawn from it anew for every audit. It stands for a truth that is
+        itself estimated from that many faces.
     """
-    table = matched_audits(draw(errors, n_transects, repetitions, seed), attributes)
+    table = matched_audits(draw_audits(errors, n_transects, repetitions, seed), attributes)
     n = len(errors)
-    draws = seeding.rngs(seed, "repeated audits/truth", range(repetitions))
-    counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for rng in draws])
+    generators = seeding.rngs(seed, "repeated audits/truth", range(repetitions))
+    draws = (random.integers(n, size=n) for random in generators)
+    counts = np.array([np.bincount(faces, minlength=n) for faces in draws])
     means = (counts @ errors.reshape(n, -1) / n).reshape(repetitions, 1, *errors.shape[1:])
 
     def estimated(differences: np.ndarray) -> pd.DataFrame:
         audit = np.arange(repetitions)
         return pd.DataFrame({"audit": audit, "estimated_truth": differences[:, 0]})
 
-    again = _cells(means, attributes, estimated)
+    estimated_truth = _cells(means, attributes, estimated)
     table = with_truth(table, errors, attributes)
-    return table.merge(again, on=["audit", "attribute", *attributes], validate="1:1")
+    return table.merge(estimated_truth, on=["audit", "attribute", *attributes], validate="1:1")
 
 
 # --- tables of all cells
@@ -174,7 +146,16 @@ def ideal_audits(
 def _cells(
     audits: np.ndarray, attributes: Sequence[str], summarize: Callable[[np.ndarray], pd.DataFrame]
 ) -> pd.DataFrame:
-    """Tables of the differences (repetitions, n) in all cells, below each other, keys first."""
+    """Summarise the differences (repetitions, n) in every cell, and stack the tables.
+
+    Args:
+        audits: (repetitions, n, 2, …, 2).
+        attributes: names of the axes.
+        summarize: differences (repetitions, n) of one cell → a table.
+
+    Returns:
+        The tables below each other, with columns for attribute and held levels first.
+    """
     tables = []
     for axis, attribute in enumerate(attributes):
         differences = audits.take(1, axis + 2) - audits.take(0, axis + 2)
@@ -188,7 +169,7 @@ def _cells(
 def _cells_and_averages(
     audits: np.ndarray, attributes: Sequence[str], summarize: Callable[[np.ndarray], pd.DataFrame]
 ) -> pd.DataFrame:
-    """`_cells`, then the same of the differences averaged over all cells of an attribute."""
+    """As `_cells`, followed by summaries of the differences averaged over an attribute's cells."""
     tables = []
     for axis, attribute in enumerate(attributes):
         differences = np.diff(audits, axis=axis + 2)
@@ -199,6 +180,7 @@ def _cells_and_averages(
 
 
 def _keyed(tables: Sequence[pd.DataFrame], attributes: Sequence[str]) -> pd.DataFrame:
+    """Stack tables, with audit, attribute and the held levels (<NA> for none) as first columns."""
     frame = pd.concat(tables, ignore_index=True)
     frame[list(attributes)] = frame.reindex(columns=list(attributes)).astype("Int64")
     keys = ["attribute", *attributes]
@@ -224,13 +206,14 @@ def matched_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFram
 
 def _matched_cell(differences: np.ndarray) -> pd.DataFrame:
     """Estimate, interval and McNemar's p of every audit in one cell."""
-    worse, better = (differences > 0).sum(axis=1), (differences < 0).sum(axis=1)
+    worse = (differences > 0).sum(axis=1)
+    better = (differences < 0).sum(axis=1)
     n = np.isfinite(differences).sum(axis=1)
     # Audits often share their counts, and with them the interval and the test.
-    counts, where = np.unique(np.column_stack([worse, better, n]), axis=0, return_inverse=True)
+    counts, position = np.unique(np.column_stack([worse, better, n]), axis=0, return_inverse=True)
     limits = [effects.paired_interval(*pairs, Z) for pairs in counts.tolist()]
     summary = np.column_stack([limits, effects.mcnemar(*counts.T[:2])])
-    table = pd.DataFrame(summary[where], columns=["low", "high", "p"])
+    table = pd.DataFrame(summary[position], columns=["low", "high", "p"])
     table.insert(0, "audit", np.arange(len(differences)))
     table.insert(1, "estimate", (worse - better) / n)
     return table
@@ -295,8 +278,8 @@ def logit_audits(
 ) -> pd.DataFrame:
     """The paper's L2 logit on the attributes' levels, read in differences of error rates.
 
-    A fit gives the risk in each cell of the design, and with it what the model believes each
-    attribute to change there. Intervals are the estimate plus and minus 1.96 standard deviations
+    A fit gives the risk in each cell of the design, and differences of these risks are the effects.
+    Intervals are the estimate plus and minus 1.96 standard deviations
     over a bootstrap, p is that of the corresponding z-test (transects, section 5.5).
 
     Args:
@@ -319,14 +302,15 @@ def logit_audits(
     X = pd.DataFrame(levels).rename_axis(columns=["attribute", "level"])
     if with_:
         X = effects.interaction_columns(X, [name for name in attributes if name != with_], with_)
-    X, resampled = X.to_numpy(), {"images": _by_image, "transects": _by_transect}[resample]
+    X = X.to_numpy()
+    counts_of_cells = {"images": _by_image, "transects": _by_transect}[resample]
     flat = audits.reshape(*audits.shape[:2], -1)
     parts = []
     for start in range(0, len(flat), AUDITS_AT_ONCE):
-        some = flat[start : start + AUDITS_AT_ONCE]
-        trials, errors = resampled(some, range(start, start + len(some)), n_boot, seed)
-        of_cells = (counts.reshape(-1, len(cells)) for counts in (trials, errors))
-        coefficients = fit_logits(X, *of_cells)
+        batch = flat[start : start + AUDITS_AT_ONCE]
+        trials, errors = counts_of_cells(batch, range(start, start + len(batch)), n_boot, seed)
+        shape = (-1, len(cells))
+        coefficients = fit_logits(X, trials.reshape(shape), errors.reshape(shape))
         parts.append(expit(coefficients[:, :1] + coefficients[:, 1:] @ X.T))
     risks = np.concatenate(parts).reshape(len(flat), 1 + n_boot, *audits.shape[2:])
     return _cells_and_averages(risks, attributes, _from_resamples)
@@ -335,7 +319,7 @@ def logit_audits(
 def _by_transect(
     flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Trials and errors of every cell: the audit's own, then those of its resamples."""
+    """Trials and errors (audits, 1 + n_boot, cells): of each audit, then of its resamples."""
     n = flat.shape[1]
     weights = np.vstack([np.ones(n), draw_weights(n, range(n_boot), seed)])
     errors = weights @ flat
@@ -345,12 +329,14 @@ def _by_transect(
 def _by_image(
     flat: np.ndarray, numbers: Sequence[int], n_boot: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same with single images resampled."""
-    n, pairs = flat.shape[1], []
-    for number, own in zip(numbers, flat.sum(axis=1), strict=True):
+    """As `_by_transect`, with single images resampled."""
+    n = flat.shape[1]
+    resampled = []
+    for number, errors in zip(numbers, flat.sum(axis=1), strict=True):
         random = seeding.rng(seed, "scorecard: images", number)
-        pairs.append(resample_images(np.concatenate([n - own, own]), n_boot, random))
-    trials, errors = np.swapaxes(pairs, 0, 1)
+        counts = np.concatenate([n - errors, errors])
+        resampled.append(resample_images(counts, n_boot, random))
+    trials, errors = np.swapaxes(resampled, 0, 1)
     return trials, errors
 
 
@@ -363,21 +349,23 @@ def resample_images(
     there are of each replaces a draw of every image, with the same distribution.
 
     Args:
-        counts: (2 P,) images of every pattern of levels that are judged right, then those that err.
-        n_boot: how often.
+        counts: (2 P,) images of every pattern of levels that are answered right, then those with an
+            error.
+        n_boot: number of resamples.
         random: of the draws.
 
     Returns:
         Trials and errors, each (1 + n_boot, P): of the images as they are, then of resampled ones.
     """
-    drawn = random.multinomial(int(counts.sum()), counts / counts.sum(), n_boot)
-    right, errors = np.split(np.vstack([counts, drawn]).astype(float), 2, axis=1)
+    resamples = random.multinomial(int(counts.sum()), counts / counts.sum(), n_boot)
+    right, errors = np.split(np.vstack([counts, resamples]).astype(float), 2, axis=1)
     return right + errors, errors
 
 
 def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
     """Estimate (first column), interval and p from the spread over resamples (the others)."""
-    estimate, spread = differences[:, 0], np.nanstd(differences[:, 1:], axis=1, ddof=1)
+    estimate = differences[:, 0]
+    spread = np.nanstd(differences[:, 1:], axis=1, ddof=1)
     table = pd.DataFrame(normal_interval(estimate, spread))
     table.insert(0, "audit", np.arange(len(table)))
     return table
@@ -396,14 +384,14 @@ def of_frames(
     attributes: Sequence[str],
     estimate: Callable[[pd.DataFrame, str], list[pd.DataFrame]],
 ) -> pd.DataFrame:
-    """What an estimator of frames says of every audit.
+    """Estimates of every audit by an estimator that takes a frame with a row per image.
 
     Args:
         audits: errors (R audits, n, 2, …, 2).
         attributes: names of the axes.
-        estimate: a row per image (audit, transect, `<attribute>_level`, error), one of the
-            attributes → tables with the columns audit, estimate, low, high and p, and those of the
-            attributes that are held.
+        estimate: takes a row per image (audit, transect, `<attribute>_level`, error) and one of the
+            attributes. Returns tables with the columns audit, estimate, low, high and p, and those
+            of the attributes that are held.
 
     Returns:
         A table of estimates.
@@ -421,7 +409,7 @@ def of_frames(
     return table.astype(dict.fromkeys(attributes, "Int64"))
 
 
-# --- found portraits
+# --- portraits
 
 
 def observational_audits(
@@ -457,7 +445,8 @@ def observational_audits(
             sample = pool.iloc[random.integers(len(pool), size=n)]
             null = (random.random(n) < null_rate).astype(int)
             samples.append(sample.assign(audit=number, error_null=null))
-        stacked, tables = pd.concat(samples, ignore_index=True), []
+        stacked = pd.concat(samples, ignore_index=True)
+        tables = []
         for model, (name, estimate) in itertools.product(models, estimators.items()):
             stacked["error"] = stacked[f"error_{model}"]
             table = estimate(stacked)[_INTERVAL].rename_axis("audit").reset_index()
@@ -465,30 +454,32 @@ def observational_audits(
         return pd.concat(tables).sort_values("audit", kind="stable")
 
     # Frames are read once for many audits; with few, no other process is worth its start.
-    numbers, at_once = range(repetitions), AUDITS_AT_ONCE
-    some = [numbers[start : start + at_once] for start in range(0, repetitions, at_once)]
-    parts = processes(share_of_cores() if repetitions > _FEW else 1)(map(delayed(observe), some))
+    numbers = range(repetitions)
+    starts = range(0, repetitions, AUDITS_AT_ONCE)
+    batches = [numbers[start : start + AUDITS_AT_ONCE] for start in starts]
+    parallel = processes(share_of_cores() if repetitions > _FEW else 1)
+    parts = parallel(map(delayed(observe), batches))
     return pd.concat(parts, ignore_index=True)[["model", "estimator", "audit", *_INTERVAL]]
 
 
 # --- scores over audits
 
 
-def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Name cells as `faceworld.scorecard.truth.name_cells`, with the attribute that changes before.
+def name_cells_with_attribute(table: pd.DataFrame) -> pd.DataFrame:
+    """As `faceworld.scorecard.truth.name_cells`, with the attribute that changes in the name.
 
     Args:
         table: a row for every cell.
 
     Returns:
-        The table with a column cell.
+        The table with the columns cell, for example "skin: male, long hair", and scope.
     """
     attribute = table["attribute"].str.split("_").str[0]
     named = truth.name_cells(table)
     return named.assign(cell=attribute + ": " + named["cell"])
 
 
-def score(table: pd.DataFrame) -> pd.DataFrame:
+def score_estimators(table: pd.DataFrame) -> pd.DataFrame:
     """Bias, RMSE and coverage of every model and estimator, with 95 % Monte-Carlo intervals.
 
     - bias: root mean square over cells of the mean error, free of the audits' noise: the squares
@@ -512,6 +503,7 @@ def score(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _score(part: pd.DataFrame) -> dict[str, float]:
+    """Scores of one model and estimator, by the names of their columns."""
     known = part[part["estimate"].notna()]
     audits = known["audit"].nunique()
     summary = {
@@ -519,8 +511,7 @@ def _score(part: pd.DataFrame) -> dict[str, float]:
         "cells": part["cell"].nunique(),
         "estimable": len(known) / len(part),
     }
-    nothing = [np.nan] * 3
-    bias, rmse, coverage = nothing, nothing, nothing
+    bias = rmse = coverage = [np.nan] * 3
     if audits > 1:
         inside = known["truth"].between(known["low"], known["high"])
         known = known.assign(error=known["estimate"] - known["truth"])
@@ -545,10 +536,14 @@ def root_mean_square_bias(errors: np.ndarray) -> tuple[float, float, float]:
 
     Args:
         errors: (n, quantities), rows independent; NaN where there is none.
+
+    Returns:
+        The size, and the low and high end of its interval.
     """
     n = np.isfinite(errors).sum(axis=0)
     filled = np.nan_to_num(errors)
-    total, squares = filled.sum(axis=0), (filled**2).sum(axis=0)
+    total = filled.sum(axis=0)
+    squares = (filled**2).sum(axis=0)
 
     def mean_square(total: np.ndarray, squares: np.ndarray, n: np.ndarray) -> np.ndarray:
         return ((total**2 - squares) / (n * (n - 1))).mean(axis=-1)
@@ -589,12 +584,12 @@ def share_of_audits(table: pd.DataFrame, of: Mapping[str, str]) -> pd.DataFrame:
         rows[key] = {}
         for name, values in part.items():
             known = values.dropna()
-            found = _share(known.mean(), len(known)) if len(known) else [np.nan] * 3
-            rows[key] |= _ends(name, found)
+            share = _share(known.mean(), len(known)) if len(known) else [np.nan] * 3
+            rows[key] |= _ends(name, share)
     return pd.DataFrame(rows).T.rename_axis(["model", "estimator"])
 
 
-def departures(
+def differences_from_reference(
     versions: np.ndarray, reference: np.ndarray, attributes: Sequence[str]
 ) -> pd.DataFrame:
     """Typical difference between the effects in versions of an experiment and in a reference.
@@ -625,7 +620,7 @@ def departures(
 def labels_by(
     perceived: pd.DataFrame, raters: int, noise: float, seed: int, stage: str
 ) -> np.ndarray:
-    """Majority label of perceived gender by so many raters, their noise multiplied.
+    """Majority label of perceived gender by simulated raters, whose noise is multiplied.
 
     Args:
         perceived: visible scores (zero to one), a row per image, with the column gender.
@@ -637,9 +632,9 @@ def labels_by(
     Returns:
         (n,) 0 (female) or 1 (male).
     """
-    people = crowd.rater_pool(seed)
-    people = replace(people, noise=noise * people.noise, bias=noise * people.bias)
-    answers = crowd.annotate(perceived[["gender"]], raters, seed=seed, stage=stage, pool=people)
+    pool = crowd.rater_pool(seed)
+    pool = replace(pool, noise=noise * pool.noise, bias=noise * pool.bias)
+    answers = crowd.annotate(perceived[["gender"]], raters, seed=seed, stage=stage, pool=pool)
     accepted = answers[(answers["status"] == "accepted") & (answers["visit"] == 0)]
     level = accepted.groupby("image_id")["gender"].mean().loc[perceived.index]
     return majority(level / (n_levels("gender") - 1)).to_numpy()

@@ -1,18 +1,17 @@
-"""What led an estimate astray: arms of an experiment, and what else moved along an axis.
+"""Sources of an estimate's error: arms of an experiment, and parameters that move along an axis.
 
 *Arms*: the same effects are estimated in several versions of an experiment, each one step further
 from the ideal, and compared with the effects under intervention. Estimates
-(`faceaudit.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.effects`) share
+(`faceaudit.effects.all_matched_effects`) and truth (`faceworld.scorecard.truth.true_effects`) share
 their keys: `attribute`, and per attribute the level at which it is held, <NA> where it is averaged
 over.
 
-*Company*: directions hold what was annotated, and everything else is free. In a known world each
-image can be given the values that its base face has of some parameters. The part of an effect that
-is due to them is the effect as found minus the effect after that. Images are in the order of
-`faceaudit.latents.transects.index` of a 2×2×2 grid.
+*Hidden parameters*: directions hold annotated attributes constant, and all others may move along.
+In a known world each image can be given the values that its base face has of some parameters. The
+part of an effect that is due to them is the estimated effect minus the effect after that. Images
+are in the order of `faceaudit.latents.transects.index` of a 2×2×2 grid.
 """
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,10 +28,10 @@ from faceaudit.effects.resampling import resampled_sums
 from faceaudit.effects.verdicts import Z
 from faceworld.interventions import do
 from faceworld.rendering import render_to_store
-from faceworld.scorecard.truth import Score, as_grid, changes
+from faceworld.scorecard.truth import Score, as_grid, parameter_effects
 
-MOVED_BY_DESIGN = "the three axes"  # what the transects are meant to change
-GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+MOVED_BY_DESIGN = "the three axes"  # the group of parameters that transects change on purpose
+PARAMETER_GROUPS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text(encoding="utf-8"))
 """Group → its parameters; every parameter of the renderer is in one."""
 _UNORDERED = "hair_style"
 _UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`facerender.dress`).
@@ -41,10 +40,10 @@ _UNSEEN = 0.35  # Earrings and glasses are drawn from this presence on (`faceren
 # --- arms
 
 
-def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
-    """Estimates beside the true effects, and whether their intervals hold them.
+def compare_with_truth(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+    """Add the true effects to estimates, and whether the intervals contain them.
 
-    An estimate without an interval contains everything: it cannot be wrong.
+    An estimate without an interval counts as containing the truth.
 
     Args:
         estimates: columns model, the keys, estimate, low, high; a row per model, arm and effect.
@@ -63,17 +62,17 @@ def compare(estimates: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
     return table.assign(contained=~outside)
 
 
-def coverage(ladder: pd.DataFrame) -> pd.Series:
-    """How often intervals hold the truth, and how often they should.
+def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
+    """How often intervals contain the truth, and how often they should.
 
-    The truth is estimated too, so that even honest intervals hold its estimate less often than
+    The truth is estimated too, so that even honest intervals contain its estimate less often than
     95 % of the time.
 
     Args:
         ladder: rows of `compare`.
 
     Returns:
-        cells, the number of rows; contained, the share that hold the truth; expected, the share
+        cells, the number of rows; contained, the share that contain the truth; expected, the share
         that honest intervals with normal errors would; allowing, the share in which estimate and
         truth agree within both errors together; median_se and median_truth_se (fractions).
     """
@@ -96,7 +95,7 @@ def coverage(ladder: pd.DataFrame) -> pd.Series:
 
 
 def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
-    """What each step away from the ideal adds to an estimate, and whether the last one misses.
+    """Change of an estimate by each step away from the ideal, and whether the last one misses.
 
     The contributions of the steps add up to the difference between the last arm's estimate and the
     truth. They can cancel, so no step by itself is the cause of a miss.
@@ -104,16 +103,18 @@ def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFram
     Args:
         ladder: rows of `compare`, named by `faceworld.scorecard.truth.name_cells`; only full cells
             are used.
-        steps: arm → what the step to it adds, from the ideal arm to the last.
+        steps: arm → name of the step that leads to it, from the ideal arm to the last.
 
     Returns:
         Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
         its contribution, and missed (the last arm's interval excludes the truth).
     """
-    arms, values = list(steps), ["estimate", "contained", "truth"]
+    arms = list(steps)
+    values = ["estimate", "contained", "truth"]
     cells = ladder[ladder["scope"] == "cell"]
     wide = cells.pivot_table(values, ["model", "attribute", "cell"], "arm", "first", sort=False)
-    estimate, truth = wide["estimate"][arms], wide["truth"][arms[0]]
+    estimate = wide["estimate"][arms]
+    truth = wide["truth"][arms[0]]
     table = estimate.diff(axis=1)
     table[arms[0]] = estimate[arms[0]] - truth
     table = table.rename(columns=steps).rename_axis(columns=None)
@@ -122,68 +123,16 @@ def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFram
     return table.assign(missed=wide["contained"][arms[-1]].eq(False))
 
 
-def step_errors(
-    frames: Mapping[str, pd.DataFrame], outcome: str, attributes: Sequence[str], face: str
-) -> pd.DataFrame:
-    """What every arm adds to the estimate of the arm before it, with its standard error.
-
-    Sampled faces are the units, and a face that two arms share is one unit: what it does to both
-    estimates cancels in their difference. Its influence on an arm's mean difference over n pairs
-    is (its own difference − the mean) / n, and zero where it has no pair.
-
-    Args:
-        frames: arm → its images, in the order of the steps; columns `outcome`, `face` and per
-            attribute `<attribute>_level` (0, 1); at most one image of a face at the same levels.
-        outcome: column of errors.
-        attributes: those that the transects manipulate.
-        face: column that names the sampled face, alike in all arms.
-
-    Returns:
-        A row per arm and cell: arm, attribute, the levels held, change (of the first arm, its
-        estimate) and se.
-
-    Raises:
-        ValueError: two images of a face at the same levels.
-    """
-    levels = [f"{name}_level" for name in attributes]
-    every = pd.unique(np.concatenate([frame[face] for frame in frames.values()]))
-    places = pd.MultiIndex.from_product([every, *[(0, 1)] * len(levels)])
-    cells = [
-        {"attribute": name, **dict(zip((a for a in attributes if a != name), held, strict=True))}
-        for name in attributes
-        for held in itertools.product((0, 1), repeat=len(attributes) - 1)
-    ]
-    before, tables = (0.0, 0.0), []
-    for arm, frame in frames.items():
-        errors = frame.set_index([face, *levels])[outcome].reindex(places).to_numpy(dtype=float)
-        mean, influence = _influences(errors.reshape(len(every), *[2] * len(levels)))
-        se = np.sqrt(((influence - before[1]) ** 2).sum(axis=0))
-        tables.append(pd.DataFrame(cells).assign(arm=arm, change=mean - before[0], se=se))
-        before = mean, influence
-    table = pd.concat(tables, ignore_index=True)[["arm", "attribute", *attributes, "change", "se"]]
-    return table.astype(dict.fromkeys(attributes, "Int64"))
-
-
-def _influences(errors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean differences (cells,) of errors (faces, 2, …, 2), and the faces' influence on them."""
-    difference = _cell_differences(errors)
-    n = (~np.isnan(difference)).sum(axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.nansum(difference, axis=0) / np.where(n, n, np.nan)
-        scale = np.sqrt(n / (n - 1)) / n
-    return mean, np.nan_to_num(difference - mean) * scale
-
-
 def _cell_differences(values: np.ndarray) -> np.ndarray:
     """High minus low of every axis of (n, 2, …, 2) in every cell of the others, (n, cells)."""
     pairs = [np.diff(values, axis=axis).reshape(len(values), -1) for axis in range(1, values.ndim)]
     return np.concatenate(pairs, axis=1)
 
 
-# --- company
+# --- hidden parameters
 
 
-def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
+def parameter_changes(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     """Mean change of every parameter along every axis, in SD of a population.
 
     The hair style is left out, as its values have no order.
@@ -198,9 +147,9 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     """
     spread = facerender.to_frame(population).astype(float).std()
     values = facerender.to_frame(parameters).astype(float) / spread
-    group_of = {name: group for group, names in GROUPS.items() for name in names}
+    group_of = {name: group for group, names in PARAMETER_GROUPS.items() for name in names}
     tables = [
-        changes(values[name]).assign(parameter=name, group=group_of[name])
+        parameter_effects(values[name]).assign(parameter=name, group=group_of[name])
         for name in values.columns.drop(_UNORDERED)
     ]
     table = pd.concat(tables, ignore_index=True).query("scope == 'average'")
@@ -210,7 +159,7 @@ def leaks(parameters: Tensor, population: Tensor) -> pd.DataFrame:
     return table[columns].reset_index(drop=True)
 
 
-def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
+def hold_parameters(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
     """Give every image its base face's values of some parameters, and leave all others.
 
     Args:
@@ -221,22 +170,24 @@ def hold(parameters: Tensor, base: Tensor, names: Sequence[str]) -> Tensor:
     Returns:
         (n * k, P).
     """
-    kept = base.repeat_interleave(len(parameters) // len(base), 0)
-    return do(parameters, **{name: kept[:, facerender.INDEX[name]] for name in names})
+    base_of_image = base.repeat_interleave(len(parameters) // len(base), 0)
+    return do(parameters, **{name: base_of_image[:, facerender.INDEX[name]] for name in names})
 
 
-def looks_differ(one: Tensor, other: Tensor) -> np.ndarray:
-    """Which faces (n, P) are drawn differently: a parameter that shows has another value."""
-    return (_drawn(one) != _drawn(other)).any(dim=1).cpu().numpy()
+def looks_differ(first: Tensor, second: Tensor) -> np.ndarray:
+    """Which faces (n, P) are rendered differently, bool (n,): a visible parameter differs."""
+    return (_visible(first) != _visible(second)).any(dim=1).cpu().numpy()
 
 
-def _drawn(parameters: Tensor) -> Tensor:
-    """Parameters with what does not show set alike."""
-    seen = parameters.clone()
+def _visible(parameters: Tensor) -> Tensor:
+    """Parameters with one value for all values that are rendered alike."""
+    visible = parameters.clone()
     for name in ("earrings", "glasses"):
-        seen[:, facerender.INDEX[name]] = seen[:, facerender.INDEX[name]].clamp(min=_UNSEEN)
-    seen[:, facerender.INDEX[_UNORDERED]] = seen[:, facerender.INDEX[_UNORDERED]].round()
-    return seen
+        column = facerender.INDEX[name]
+        visible[:, column] = visible[:, column].clamp(min=_UNSEEN)
+    style = facerender.INDEX[_UNORDERED]
+    visible[:, style] = visible[:, style].round()
+    return visible
 
 
 def answers_to(
@@ -263,28 +214,28 @@ def answers_to(
     Returns:
         Model → answers (n,).
     """
-    touched = looks_differ(changed, parameters)
+    differ = looks_differ(changed, parameters)
     answers = {name: np.array(known[name], dtype=float) for name in scores}
-    if touched.any():
-        pictures = render_to_store(changed[touched], size, path, device=device)
+    if differ.any():
+        pictures = render_to_store(changed[differ], size, path, device=device)
         for name, score in scores.items():
-            answers[name][touched] = score(pictures)
+            answers[name][differ] = score(pictures)
     return answers
 
 
-def sizes(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
-    """How large the parts of all effects are together: root mean square over cells, with interval.
+def typical_size(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
+    """Typical size of the parts of all effects: root mean square over cells, with interval.
 
     Squares of noisy numbers are too large on average; the squared standard errors are taken off.
     Whole transects are resampled for the interval.
 
     Args:
-        parts: (n, 2, 2, 2), by transect and level: error as found minus error after holding.
+        parts: (n, 2, 2, 2), by transect and level: error as rendered minus error after holding.
         seed: of the draws.
         n_boot: resamples.
 
     Returns:
-        size, low and high (95 %), in the unit of the parts; zero where noise explains it all.
+        size, low and high (95 %), in the unit of the parts; zero where noise explains everything.
     """
     change = _cell_differences(parts)
     n = len(change)
@@ -298,7 +249,7 @@ def sizes(parts: np.ndarray, seed: int, n_boot: int = 1000) -> dict[str, float]:
     return dict(zip(("size", "low", "high"), roots.tolist(), strict=True))
 
 
-def approach(
+def change_of_distance(
     before: ArrayLike, after: ArrayLike, true: ArrayLike, seed: int, n_boot: int = 1000
 ) -> dict[str, float]:
     """By how much the effects of one version lie nearer to the truth than those of another.
@@ -308,7 +259,7 @@ def approach(
 
     Args:
         before, after: errors (n * 8,) of the same transects in two versions.
-        true: (12,) effects in the cells, in the order of `faceworld.scorecard.truth.effects`.
+        true: (12,) effects in the cells, in the order of `faceworld.scorecard.truth.true_effects`.
         seed: of the draws.
         n_boot: resamples.
 
@@ -316,7 +267,8 @@ def approach(
         change of the distance, negative where `after` is nearer, low and high (95 %).
     """
     both = [_cell_differences(as_grid(errors)) for errors in (before, after)]
-    n, true = len(both[0]), np.asarray(true, dtype=float)
+    n = len(both[0])
+    true = np.asarray(true, dtype=float)
 
     def distance(means: np.ndarray) -> np.ndarray:
         return np.sqrt(((means - true) ** 2).mean(axis=-1))

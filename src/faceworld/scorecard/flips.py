@@ -1,7 +1,7 @@
 """The audit of sensitivity flips where the truth is known: codes and steps against do().
 
 A vector moves the latent code, and with it every attribute that is entangled with its own. The
-truth is what its own attribute does alone: the same change of that one parameter, by do().
+truth is the effect of its own attribute alone: the same change of that one parameter, by do().
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,43 +23,23 @@ from faceworld.known_truth import AGE_GATES, LATENTS, KnownTruthGenerator, age_g
 # --- one vector
 
 
-def step_of_one(
-    generator: KnownTruthGenerator, direction: np.ndarray, name: str, sign: int
-) -> np.ndarray:
-    """The direction (512,), as long as it takes to move one attribute's coordinate by ±1 SD.
-
-    Args:
-        generator: the world.
-        direction: (512,), of any length.
-        name: the renderer's parameter that the direction is about.
-        sign: 1 to raise it, -1 to lower it.
-
-    Raises:
-        ValueError: a direction that does not move the attribute the way it should.
-    """
-    own = float(leakage(generator, direction[None], [name]).loc[0, name])
-    if own * sign <= 1e-6:
-        raise ValueError(f"the direction moves {name} by {own:.3g} per unit, not towards {sign:+d}")
-    return direction / abs(own)
-
-
-def moved(w: Tensor, step: np.ndarray) -> Tensor:
+def take_step(w: Tensor, step: np.ndarray) -> Tensor:
     """Codes (n, 512) after a step (512,)."""
     return w + torch.as_tensor(step, dtype=w.dtype, device=w.device)
 
 
 def do_step(generator: KnownTruthGenerator, w: Tensor, step: np.ndarray, name: str) -> Tensor:
-    """Parameters (n, P) of faces in which a step's own attribute changes and nothing else does.
+    """Parameters (n, P) of faces in which only the attribute of a step changes.
 
     With age changes what it gates, facial hair and makeup, as it does along an exact direction:
     the effect of age is the total one.
     """
     start = generator.parameters(w)
-    dose = generator.parameters(moved(w, step))[:, INDEX[name]]
+    dose = generator.parameters(take_step(w, step))[:, INDEX[name]]
     changed = do(start, **{name: dose})
     for gated in AGE_GATES if name == "age" else ():
-        ages = (age.cpu().numpy() for age in (start[:, INDEX[name]], dose))
-        before, after = (age_gate(gated, age) for age in ages)
+        before = age_gate(gated, start[:, INDEX[name]].cpu().numpy())
+        after = age_gate(gated, dose.cpu().numpy())
         changed[:, INDEX[gated]] *= torch.from_numpy(after / before).to(changed.device)
     return changed
 
@@ -86,29 +66,32 @@ class KnownTruth:
     Attributes:
         generator: the world.
         parameters: vector → the parameter that it is about, and the sign of its change.
-        audit: codes (n, 512) of the audit.
-        many: other codes, on which the truth is computed.
+        audit_codes: codes (n, 512) of the audit.
+        truth_codes: other codes, on which the truth is computed.
         score: renders faces (n, P) into a file of a name and asks the classifier, (n,).
     """
 
     generator: KnownTruthGenerator
     parameters: Mapping[str, tuple[str, int]]
-    audit: Tensor
-    many: Tensor
+    audit_codes: Tensor
+    truth_codes: Tensor
     score: Callable[[Tensor, str], np.ndarray]
 
     def exact_steps(self) -> dict[str, np.ndarray]:
         """Steps (512,) that move one attribute's coordinate by one SD and no other at all."""
-        exact = self.generator.exact_directions
-        return {name: sign * exact([of])[0] for name, (of, sign) in self.parameters.items()}
+        steps = {}
+        for name, (parameter, sign) in self.parameters.items():
+            (direction,) = self.generator.exact_directions([parameter])
+            steps[name] = sign * direction
+        return steps
 
     def changes_by_hand(self) -> pd.DataFrame:
         """Change of every face's score when one attribute alone is set, by do(): (n, vectors)."""
         changed = {
-            name: do_step(self.generator, self.many, step, self.parameters[name][0])
+            name: do_step(self.generator, self.truth_codes, step, self.parameters[name][0])
             for name, step in self.exact_steps().items()
         }
-        return self._changes(self.many, changed, "by_hand")
+        return self._changes(self.truth_codes, changed, "by_hand")
 
     def changes(self, steps: Mapping[str, np.ndarray], name: str) -> pd.DataFrame:
         """Change of every audited code's score along each step: (n, vectors).
@@ -117,10 +100,14 @@ class KnownTruth:
             steps: vector → (512,).
             name: of the images' file.
         """
-        return self._changes(self.audit, self._moved(steps), name)
+        changed = {
+            vector: self.generator.parameters(take_step(self.audit_codes, step))
+            for vector, step in steps.items()
+        }
+        return self._changes(self.audit_codes, changed, name)
 
     def predicted_error(self, steps: Mapping[str, np.ndarray], truth: pd.DataFrame) -> pd.DataFrame:
-        """What leakage adds to each estimate if effects are proportional and add up.
+        """Error that leakage adds to each estimate, if effects are proportional and add up.
 
         Every other attribute's change along a step, in SD, times the score's true change per SD.
 
@@ -131,29 +118,31 @@ class KnownTruth:
         Returns:
             A row per vector, a column per attribute; a vector's own attribute is 0.
         """
-        own = self.parameters.items()
-        effects = pd.Series({of: sign * truth.loc[name, "estimate"] for name, (of, sign) in own})
-        moves = leakage(self.generator, np.stack([*steps.values()]), effects.index)
-        brought = moves.set_axis([*steps]) * effects
+        effect_per_sd = pd.Series(
+            {
+                parameter: sign * truth.loc[name, "estimate"]
+                for name, (parameter, sign) in self.parameters.items()
+            }
+        )
+        moves = leakage(self.generator, np.stack(list(steps.values())), effect_per_sd.index)
+        errors = moves.set_axis(list(steps)) * effect_per_sd
         for name in steps:
-            brought.loc[name, self.parameters[name][0]] = 0.0
-        return brought
-
-    def _moved(self, steps: Mapping[str, np.ndarray]) -> dict[str, Tensor]:
-        ends = {name: moved(self.audit, step) for name, step in steps.items()}
-        return {name: self.generator.parameters(codes) for name, codes in ends.items()}
+            own_attribute, _ = self.parameters[name]
+            errors.loc[name, own_attribute] = 0.0
+        return errors
 
     def _changes(self, codes: Tensor, changed: Mapping[str, Tensor], name: str) -> pd.DataFrame:
+        """Change of the score from faces of codes to the changed faces: (n, vectors)."""
         faces = torch.stack([self.generator.parameters(codes), *changed.values()])
         before, *after = self.score(faces.flatten(0, 1), name).reshape(len(faces), -1)
-        return pd.DataFrame(np.stack(after, 1) - before[:, None], columns=[*changed])
+        return pd.DataFrame(np.stack(after, 1) - before[:, None], columns=list(changed))
 
 
-# --- held against the truth
+# --- compared with the truth
 
 
-def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
-    """Score sensitivities with the truth, the error, and whether the interval holds the truth.
+def compare_sensitivities(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
+    """Score sensitivities, the truth, the error, and whether the interval contains the truth.
 
     Args:
         changes: (n, vectors), of `KnownTruth.changes`.
@@ -169,10 +158,10 @@ def against(changes: pd.DataFrame, truth: pd.DataFrame) -> pd.DataFrame:
 
 
 def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
-    """Share of 95 % intervals of the audit that can be expected to hold an uncertain truth.
+    """Share of 95 % intervals of the audit that can be expected to contain an uncertain truth.
 
-    The truth misses as well: the difference of both has the larger spread, √(1 + r²) times the
-    audit's where the truth's interval is r times as wide.
+    The truth has an error as well: the spread of the difference is √(1 + r²) times the audit's
+    where the truth's interval is r times as wide.
 
     Args:
         audited: columns low and high.
@@ -186,9 +175,9 @@ def expected_to_hold(audited: pd.DataFrame, truth: pd.DataFrame) -> float:
 def repeated_audits(
     changes: pd.DataFrame, n: int, repeats: int, seed: int, n_truth: int | None = None
 ) -> pd.DataFrame:
-    """Whether intervals of audits of `n` faces, drawn from these, hold the truth.
+    """Whether intervals of audits of `n` faces, drawn from these, contain the truth.
 
-    All vectors of an audit have the same faces, so they are held or missed in company.
+    All vectors of an audit have the same faces, so hits and misses of one audit go together.
 
     Args:
         changes: (faces, vectors), of `KnownTruth.changes_by_hand`.
@@ -201,7 +190,8 @@ def repeated_audits(
     Returns:
         A row per audit, a column per vector, bool.
     """
-    values, rng = changes.to_numpy(), seeding.rng(seed, "flip audit/repeated")
+    values = changes.to_numpy()
+    rng = seeding.rng(seed, "flip audit/repeated")
     samples = values[rng.integers(len(values), size=(repeats, n))]
     error = samples.std(axis=1, ddof=1) / np.sqrt(n)
     truth = values.mean(axis=0)

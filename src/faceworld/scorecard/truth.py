@@ -31,7 +31,7 @@ CONTRASTS: Mapping[str, str] = {
 
 
 def name_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Say in words at which levels the other axes are held.
+    """Name each effect by the levels at which the other axes are held.
 
     Args:
         table: a row per effect; a column per axis with the level (0 low, 1 high) at which it is
@@ -47,16 +47,18 @@ def name_cells(table: pd.DataFrame) -> pd.DataFrame:
         ['female, long hair', 'cell']
     """
     held = table[list(LEVEL_NAMES)]
-    rows = held.to_dict("records")
-    names = [held_in_words({a: k for a, k in row.items() if pd.notna(k)}) for row in rows]
+    names = []
+    for row in held.to_dict("records"):
+        levels = {attribute: level for attribute, level in row.items() if pd.notna(level)}
+        names.append(held_in_words(levels))
     scopes = {0: "average", 1: "partial average", 2: "cell"}
     return table.assign(cell=names, scope=held.notna().sum(axis=1).map(scopes))
 
 
-# How to ask a model: uint8 images (n, 3, h, w) → its answers (n,).
 Score = Callable[[np.ndarray], np.ndarray]
-# Axes of the book's transects, in order: skin colour, hair length, gender.
+"""A model: uint8 images (n, 3, h, w) → its answers (n,)."""
 AXES = list(CONTRASTS)
+"""Axes of the book's transects, in order: skin colour, hair length, gender."""
 
 
 def errors_under_do(
@@ -69,13 +71,13 @@ def errors_under_do(
     label: str = "gender",
     device: str = "cpu",
 ) -> np.ndarray:
-    """Does the classifier err on each base face at each combination of doses?
+    """Errors of a classifier on each base face at each combination of doses.
 
     The right answer is the intended level where `label` is one of the doses, and otherwise the base
     face's own side of 0.5, so that an audit without a gender axis works as well.
 
     Args:
-        score: uint8 images (n, 3, size, size) -> P(label is high), e.g. a bound `models.predict`.
+        score: uint8 images (n, 3, size, size) -> P(label is high), e.g. a bound `networks.predict`.
         base: (n, P) faces to intervene on.
         doses: the low and the high value of each manipulated parameter.
         size: height and width of the images in pixels.
@@ -96,12 +98,12 @@ def errors_under_do(
     if label in doses:
         right = np.indices(cells)[1 + list(doses).index(label)]
     else:
-        own = (base[:, facerender.INDEX[label]] > 0.5).cpu().numpy()
-        right = own.reshape(-1, *[1] * len(doses))
+        of_base_face = (base[:, facerender.INDEX[label]] > 0.5).cpu().numpy()
+        right = of_base_face.reshape(-1, *[1] * len(doses))
     return ((score(pictures).reshape(cells) > 0.5) != (right == 1)).astype(np.float64)
 
 
-def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+def true_effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """Effect of each attribute on the error rate, high minus low, in each cell of the others.
 
     Args:
@@ -115,7 +117,7 @@ def effects(errors: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
 
     Example:
         >>> errors = np.array([[[0, 1], [1, 1]], [[0, 0], [1, 0]]])  # faces, skin, gender
-        >>> effects(errors, ["skin", "gender"]).query("attribute == 'skin'")["effect"].tolist()
+        >>> true_effects(errors, ["skin", "gender"]).query("attribute == 'skin'")["effect"].tolist()
         [0.5, 1.0, 0.0]
     """
     rows = []
@@ -138,21 +140,21 @@ def as_grid(values: ArrayLike) -> np.ndarray:
     return values.reshape(-1, 2, 2, 2, *values.shape[1:])
 
 
-def changes(values: ArrayLike) -> pd.DataFrame:
+def parameter_effects(values: ArrayLike) -> pd.DataFrame:
     """Mean change of a value along each axis, in every cell and averaged.
 
     Args:
         values: (n * 8,) or any shape of as many values in the same order.
 
     Returns:
-        Rows of `effects`, effect and se in the unit of the values, named by
+        Rows of `true_effects`, effect and se in the unit of the values, named by
         `faceworld.scorecard.truth.name_cells`.
     """
-    return name_cells(effects(as_grid(np.ravel(values)), AXES))
+    return name_cells(true_effects(as_grid(np.ravel(values)), AXES))
 
 
-def stacked(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
-    """Tables of effects as one, with their keys as columns and their cells named.
+def stack_effects(tables: Mapping[object, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
+    """Stack tables of effects, with their keys as columns and their cells named.
 
     Args:
         tables: key, or keys → table; the held level of an axis (0 or 1) stands in a column

@@ -1,4 +1,4 @@
-"""What stages leave on disk, what it was made from, and how it is read again."""
+"""Files of stages: writing and reading them, and checking what they were made from."""
 
 import lazy_loader
 

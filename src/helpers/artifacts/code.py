@@ -10,7 +10,7 @@ from pathlib import Path
 from faceaudit.utils.files import hash_of_hashes
 from helpers.artifacts import lineage, manifests
 
-PINS = lineage.PACKAGE / "__init__.py"  # on whose values all numbers hang
+PINS_FILE = lineage.PACKAGE / "__init__.py"  # on whose values all numbers hang
 
 
 def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
@@ -18,7 +18,7 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
 
     Of our packages those modules count that the source needs (`lineage.dependencies`), and the pins
     of the processor.
-    What only draws, and `helpers.artifacts`, which keeps what others compute, do not change it.
+    Modules that only draw, and `helpers.artifacts`, which keeps what others compute, do not count.
 
     Args:
         source: the module that computes.
@@ -27,7 +27,7 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     source = source.resolve()
     needed = lineage.dependencies(source)
     keeping = lineage.PACKAGE / "artifacts"
-    modules = [path for path in (source, PINS, *needed.modules) if path.parent != keeping]
-    names = {stub: taken for stub, taken in needed.handed_on.items() if stub.parent != keeping}
-    code = lineage.hashes(modules, drawing=False) | lineage.hashes_of_names(names, drawing=False)
+    modules = [path for path in (source, PINS_FILE, *needed.modules) if path.parent != keeping]
+    exports = {stub: names for stub, names in needed.exports.items() if stub.parent != keeping}
+    code = lineage.hashes(modules, drawing=False) | lineage.hashes_of_names(exports, drawing=False)
     return hash_of_hashes(code | {name: manifests.versions()[name] for name in packages})

@@ -9,8 +9,8 @@ names that laptop.yml has. A notebook's parameters cell declares those that it u
 values; the executor passes it those of the chosen profile. Nothing else in the code depends on a
 profile's name.
 
-Modules are found by names. A package's `__init__.py` imports none of its modules: it hands names on
-when they are asked for, and the stub `__init__.pyi` beside it says which module defines a name. So
+Modules are found by names. A package's `__init__.py` imports none of its modules: it exports names
+lazily, and the stub `__init__.pyi` beside it says which module defines each. So
 `effects.power` needs the module that defines `power`, and no other module of that package. Modules
 that are imported by a text (`importlib`) are not seen.
 """
@@ -28,6 +28,7 @@ from types import SimpleNamespace
 
 import yaml
 
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import State, file_hash, hash_of_hashes, state
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -43,8 +44,8 @@ _PARSING = threading.Lock()
 _NOTEBOOK = re.compile(r"^n?\d\d_\w+$")  # of a chapter or a note
 # Ends of files that are made from the source beside them, and of stubs, which count by their names.
 _NOT_CONTENT = (".ipynb", ".pyc", "~", ".pyi")
-# The `__init__.py` of a package that only hands names on consists of a docstring and of this.
-_HANDS_ON = """
+# The `__init__.py` of a package that only exports names consists of a docstring and of this.
+_LAZY_EXPORTS = """
 import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 """
@@ -66,13 +67,19 @@ def source_of(stage: str) -> Path:
     module = STUDIES.get(stage, "").replace(".", "/")
     path = PACKAGE / f"{module}.py" if module else notebooks().get(stage)
     if path is None:
-        raise ValueError(f"no stage {stage} in {NOTEBOOKS}; there are {', '.join(stages())}")
+        known = ", ".join(stages())
+        raise InputError(
+            f"no stage {stage} in {NOTEBOOKS}; there are {known}",
+            field="stage",
+            found=stage,
+            expected=known,
+        )
     return path
 
 
 def inputs(source: Path) -> list[str]:
     """Stages a source reads: named by literals in calls of `….load(…)` and `….load_all(…)`."""
-    loaded = _read(source, state(source)).loaded
+    loaded = _read_source(source, state(source)).loaded
     return sorted(name for name in loaded if _NOTEBOOK.match(name) or name in STUDIES)
 
 
@@ -87,21 +94,21 @@ class Dependencies:
     """What a source needs of our packages.
 
     Attributes:
-        modules: files that run, in the order of their paths. The `__init__.py` of a package that
-            only hands names on is none of them.
-        handed_on: stub of a package → name that is taken from the package → full name of what it
-            stands for.
+        modules: files that run, in the order of their paths, without the `__init__.py` of packages
+            that only export names.
+        exports: stub of a package → name that is taken from the package → full name of its
+            definition.
     """
 
     modules: list[Path]
-    handed_on: dict[Path, dict[str, str]]
+    exports: dict[Path, dict[str, str]]
 
 
 def dependencies(source: Path) -> Dependencies:
     """Find what a source file needs of our packages, directly or through other modules.
 
     A module that is needed counts whole, with all that it imports, also inside of functions. A
-    package that is used other than by `package.name` may hand on any name, so all of it counts.
+    package that is used other than by `package.name` may give any of its exports, so all count.
 
     Args:
         source: a notebook or a module.
@@ -109,8 +116,8 @@ def dependencies(source: Path) -> Dependencies:
     return _Reader().read(source)
 
 
-def handed_on(package: Path) -> dict[str, str]:
-    """Name that a package hands on → full name of what it stands for, as its stub says.
+def exports_of(package: Path) -> dict[str, str]:
+    """Name that a package exports → full name of its definition, as the stub says.
 
     Args:
         package: its `__init__.py`. Without a stub beside it there are no names.
@@ -118,14 +125,14 @@ def handed_on(package: Path) -> dict[str, str]:
     stub = package.with_suffix(".pyi")
     if not stub.is_file():
         return {}
-    bound = _read(stub, state(stub)).bound
+    bound = _read_source(stub, state(stub)).bound
     return {name: full for name, targets in sorted(bound.items()) for full in targets}
 
 
 def sources(stage: str, drawing: bool = True) -> dict[str, str]:
     """SHA-256 of every file of code (and of data beside it) that a stage is made from.
 
-    Of a stub counts where the names lead that the stage takes through it.
+    A stub counts by the names that the stage takes through it, and by what these stand for.
 
     Args:
         stage: or a page without a number.
@@ -136,13 +143,13 @@ def sources(stage: str, drawing: bool = True) -> dict[str, str]:
     """
     source = source_of(stage)
     needed = dependencies(source)
-    return hashes([source, *needed.modules], drawing) | hashes_of_names(needed.handed_on, drawing)
+    return hashes([source, *needed.modules], drawing) | hashes_of_names(needed.exports, drawing)
 
 
 def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     """As `sources`, of the given modules and of the data files that share a module's name.
 
-    Modules need not be this repository's: somebody may render with their own.
+    Modules need not be this repository's: a user may render with their own.
     """
     stems: dict[Path, set[str]] = {}
     for path in modules:
@@ -157,13 +164,11 @@ def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
 
 
-def hashes_of_names(
-    handed_on: Mapping[Path, dict[str, str]], drawing: bool = True
-) -> dict[str, str]:
+def hashes_of_names(exports: Mapping[Path, dict[str, str]], drawing: bool = True) -> dict[str, str]:
     """One SHA-256 for every stub, of the names taken through it and of where they lead."""
     return {
         os.path.relpath(stub, ROOT): hash_of_hashes(names)
-        for stub, names in sorted(handed_on.items())
+        for stub, names in sorted(exports.items())
         if drawing or not _only_draws(stub)
     }
 
@@ -175,21 +180,21 @@ def _only_draws(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Source:
-    """What a file of Python says on other files.
+    """What a file of Python imports, uses and loads.
 
     Attributes:
         imported: full names that its import statements name.
         bound: name in this file → full names that import statements give to it.
         used: bound names as they are used, with all attributes: ("effects", "power").
         loaded: texts passed to `load` and `load_all`.
-        only_hands_on: whether it is the `__init__.py` of a package and has no code of its own.
+        only_exports: whether it is the `__init__.py` of a package and has no code of its own.
     """
 
     imported: frozenset[str]
     bound: Mapping[str, frozenset[str]]
     used: frozenset[tuple[str, ...]]
     loaded: frozenset[str]
-    only_hands_on: bool
+    only_exports: bool
 
 
 class _Names(ast.NodeVisitor):
@@ -242,18 +247,18 @@ class _Names(ast.NodeVisitor):
 
 
 @cache
-def _read(path: Path, _: State) -> _Source:
+def _read_source(path: Path, _: State) -> _Source:
     tree = parse(path.read_text(encoding="utf-8"), str(path))
     names = _Names(_package_of(path))
     names.visit(tree)
     code = tree.body[1:] if ast.get_docstring(tree) else tree.body
-    bare = {ast.dump(line) for line in parse(_HANDS_ON, "_HANDS_ON").body}
+    bare = {ast.dump(line) for line in parse(_LAZY_EXPORTS, "_LAZY_EXPORTS").body}
     return _Source(
         imported=frozenset(names.imported),
         bound={name: frozenset(targets) for name, targets in names.bound.items()},
         used=frozenset(use for use in names.used if use[0] in names.bound),
         loaded=frozenset(names.loaded),
-        only_hands_on=path.name == "__init__.py" and {ast.dump(line) for line in code} <= bare,
+        only_exports=path.name == "__init__.py" and {ast.dump(line) for line in code} <= bare,
     )
 
 
@@ -272,7 +277,7 @@ class _Reader:
         self.reached: set[Path] = set()
         self.waiting: list[Path] = []
         self.followed: set[tuple[str, bool]] = set()
-        self.handed_on: dict[Path, dict[str, str]] = {}
+        self.exports: dict[Path, dict[str, str]] = {}
 
     def read(self, source: Path) -> Dependencies:
         self.follow(_package_of(source), used=False)  # its packages run before it
@@ -284,13 +289,13 @@ class _Reader:
             for first, *attributes in file.used:
                 for full in file.bound[first]:
                     self.follow(".".join([full, *attributes]), used=True)
-        modules = [path for path in self.reached if not self.source(path).only_hands_on]
-        taken = {stub: dict(sorted(names.items())) for stub, names in self.handed_on.items()}
-        return Dependencies(sorted(modules), taken)
+        modules = [path for path in self.reached if not self.source(path).only_exports]
+        exports = {stub: dict(sorted(names.items())) for stub, names in self.exports.items()}
+        return Dependencies(sorted(modules), exports)
 
     def source(self, path: Path) -> _Source:
         if path not in self.read_files:
-            self.read_files[path] = _read(path, state(path))
+            self.read_files[path] = _read_source(path, state(path))
         return self.read_files[path]
 
     def reach(self, module: str) -> None:
@@ -303,7 +308,7 @@ class _Reader:
         if module not in self.names_of_packages:
             path = self.files[module]
             package = path.name == "__init__.py"
-            self.names_of_packages[module] = handed_on(path) if package else {}
+            self.names_of_packages[module] = exports_of(path) if package else {}
         return self.names_of_packages[module]
 
     def follow(self, name: str, used: bool) -> None:
@@ -328,7 +333,7 @@ class _Reader:
                     continue
             if full is not None:
                 stub = self.files[module].with_suffix(".pyi")
-                self.handed_on.setdefault(stub, {})[attribute] = full
+                self.exports.setdefault(stub, {})[attribute] = full
                 targets = {full}
             else:
                 # Another module's import: what it names may be a package, and go on from there.
@@ -342,7 +347,7 @@ class _Reader:
             self.reach_all(module)
 
     def reach_all(self, module: str) -> None:
-        """Reach all that a package has; of a module there is no more than the module."""
+        """Reach all modules and names of a package; of a module, nothing more than itself."""
         if self.files[module].name == "__init__.py":
             inside = [name for name in self.files if name.startswith(f"{module}.")]
             for name in [*inside, *(f"{module}.{name}" for name in self.names(module))]:
@@ -351,24 +356,45 @@ class _Reader:
 
 def _files() -> dict[str, Path]:
     """Full name → the file of a package or module of ours."""
-    paths = (
-        (path, path.relative_to(SOURCE).with_suffix("").parts) for path in SOURCE.rglob("*.py")
-    )
-    return {".".join(parts).removesuffix(".__init__"): path for path, parts in paths}
+    files = {}
+    for path in SOURCE.rglob("*.py"):
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
+        files[module.removesuffix(".__init__")] = path
+    return files
 
 
 def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
-    """Sizes of a run by their names; a ValueError says what is wrong with the file."""
+    """Read a profile: the sizes of a run by their names.
+
+    Args:
+        name: of the profile.
+        folder: of the profiles' files.
+
+    Raises:
+        InputError: no such profile, or names or kinds of values that are not those of laptop.yml.
+    """
     path = folder / f"{name}.yml"
     if not path.is_file():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yml")))
-        raise ValueError(f"unknown profile {name!r}: no file {path}; there are: {known}")
-    values, model = _yaml(path, state(path)), _yaml(PROFILES / "laptop.yml", ())
-    for field in {**model, **values}:
-        found, kind = values.get(field), type(model.get(field))
-        if type(found) is not kind or (kind is int and found < 1):
-            wanted = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
-            raise ValueError(f"{path}: {field} is {found!r}, {wanted} was expected")
+        raise InputError(
+            f"unknown profile {name!r}: no file {path}; there are: {known}",
+            field="profile",
+            found=name,
+            expected=known,
+        )
+    values = _yaml(path, state(path))
+    laptop = _yaml(PROFILES / "laptop.yml", ())
+    for field in {**laptop, **values}:
+        value = values.get(field)
+        kind = type(laptop.get(field))
+        if type(value) is not kind or (kind is int and value < 1):
+            expected = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
+            raise InputError(
+                f"{path}: {field} is {value!r}, {expected} was expected",
+                field=field,
+                found=value,
+                expected=expected,
+            )
     return SimpleNamespace(**values)
 
 
@@ -377,4 +403,10 @@ def _yaml(path: Path, _: State) -> dict:
     try:
         return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no YAML of names: {' '.join(str(error).split())}") from None
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{path} is no YAML of names: {reason}",
+            field=str(path),
+            found=reason,
+            expected="YAML of names",
+        ) from None

@@ -1,7 +1,7 @@
 """Manifests: what each stage left, what it was made from, and whether that still holds.
 
-One rule says what is stale, `why_stale`, and it goes by content alone. The runner makes those
-stages again; a chapter that opens an earlier one refuses it with the same words.
+One rule says what is stale, `why_stage_is_stale`, and it goes by content alone. The runner makes
+those stages again; a chapter that opens an earlier one refuses it with the same words.
 """
 
 import json
@@ -33,8 +33,8 @@ def root() -> Path:
     return Path(os.environ.get("HELPERS_ARTIFACTS") or lineage.ROOT / "artifacts")
 
 
-def read(stage: str, profile: str) -> dict[str, Any]:
-    """The manifest of a finished stage, whether or not it still fits; ArtifactError without one."""
+def read_manifest(stage: str, profile: str) -> dict[str, Any]:
+    """The manifest of a finished stage, stale or not; ArtifactError if missing or damaged."""
     path = root() / profile / stage / MANIFEST
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -44,18 +44,20 @@ def read(stage: str, profile: str) -> dict[str, Any]:
         raise ArtifactError(f"{path} is damaged ({error})") from None
 
 
-def why_stale(stage: str, profile: str) -> str | None:
-    """Say why a stage must be made again; None if it is as its code and its inputs want it.
+def why_stage_is_stale(stage: str, profile: str) -> str | None:
+    """Say why a stage must be made again.
 
     Args:
         stage: for example "03_direction_fitting".
         profile: whose artifacts.
 
     Returns:
-        The first reason found, as a sentence without a full stop, or None.
+        The first reason, as a sentence without a full stop; None where code, inputs and files are
+        those of the manifest.
     """
     try:
-        manifest, sizes = read(stage, profile), vars(lineage.load_profile(profile))
+        manifest = read_manifest(stage, profile)
+        sizes = vars(lineage.load_profile(profile))
         return (
             changed_value(f"profile {profile}: ", manifest["parameters"], sizes)
             or changed_code(manifest["source"], lineage.sources(stage, drawing=False))
@@ -68,7 +70,7 @@ def why_stale(stage: str, profile: str) -> str | None:
 
 
 def changed_code(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-    """Which files of code are others than those that something was made by, in words."""
+    """Name the files of code that differ between two dicts, path → hash; None without one."""
     files = [path for path in {**then, **now} if then.get(path) != now.get(path)]
     return f"made by other code: {', '.join(files)}" if files else None
 
@@ -89,12 +91,18 @@ def versions() -> dict[str, str]:
 
 
 def rerun(profile: str) -> str:
-    """What to do about it, for messages."""
+    """The advice to run the book again, for messages."""
     return f"run `make reproduce PROFILE={profile}`"
 
 
 def changed_value(where: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """The first value that is another than it was, in words; `where` stands before them."""
+    """Describe the first value that differs between two dicts; None if there is none.
+
+    Args:
+        where: a text that stands before the name.
+        then: name → value when something was made.
+        now: name → value at present.
+    """
     for name in {**then, **now}:
         if then.get(name) != now.get(name):
             return f"{where}{name} is {now.get(name)} now and was {then.get(name)}"
@@ -102,8 +110,9 @@ def changed_value(where: str, then: Mapping[str, Any], now: Mapping[str, Any]) -
 
 
 def _other_inputs(inputs: Mapping[str, Mapping[str, str]], profile: str) -> str | None:
+    """Name the first input whose hash is another now; None if there is none."""
     for stage, files in inputs.items():
-        now = read(stage, profile)["files"]
+        now = read_manifest(stage, profile)["files"]
         for name, sha256 in files.items():
             if now.get(name, {}).get("sha256") != sha256:
                 return f"made from another {stage}/{name} than there is now"
@@ -111,6 +120,7 @@ def _other_inputs(inputs: Mapping[str, Mapping[str, str]], profile: str) -> str 
 
 
 def _lost(stage: str, files: Mapping[str, Any], profile: str) -> str | None:
+    """Name the first file of a stage that is missing or damaged; None if there is none."""
     for name, entry in files.items():
         path = root() / profile / stage / name
         if not path.is_file() or not intact(path, entry):

@@ -12,44 +12,61 @@ from typing import Any
 from faceaudit.utils.files import file_hash, hash_of_hashes, state, write_json
 from helpers.artifacts import lineage, manifests
 
-RECORD = "page.json"
+PAGE_RECORD = "page.json"
 EXECUTOR = [lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py")]
 _OF_PAGE = {"code", "parameters", "shows", "sha256", "state", "study"}
 _NAMED = re.compile(r'"(audits|book|benchmarks/results)(?:/|" / ")([\w.-]+)"')
 
 
-def executed(page: str, profile: str) -> Path:
-    """Where the executed notebook of a page stands."""
+def executed_notebook(page: str, profile: str) -> Path:
+    """Path of the executed notebook of a page."""
     return manifests.root() / profile / page / f"{page}.ipynb"
 
 
-def basis(page: str, profile: str) -> dict[str, Any]:
-    """What a page is made from at this moment: code, and the profile's values."""
-    code = lineage.sources(page) | lineage.hashes([*EXECUTOR, *named(lineage.source_of(page))])
+def page_basis(page: str, profile: str) -> dict[str, Any]:
+    """What a page is made from at this moment: hashes of its code, and the profile's values."""
+    code = lineage.sources(page) | lineage.hashes(
+        [*EXECUTOR, *named_files(lineage.source_of(page))]
+    )
     return {"code": code, "parameters": vars(lineage.load_profile(profile))}
 
 
-def named(source: Path) -> list[Path]:
-    """Files that are there and a notebook names, as "audits/own.yml" or "book" / "papers.csv"."""
+def named_files(source: Path) -> list[Path]:
+    """Existing files that a notebook names, as "audits/own.yml" or "book" / "papers.csv"."""
     names = {*_NAMED.findall(source.read_text(encoding="utf-8"))}
     return sorted(path for name in names if (path := lineage.ROOT.joinpath(*name)).is_file())
 
 
-def record(page: str, profile: str, made_from: dict[str, Any], study: str | None = None) -> None:
-    """Remember what an executed page was made from, and what study it shows for the example."""
-    path = executed(page, profile)
-    left = {"sha256": file_hash(path), "state": state(path), "study": study}
-    shown = {"shows": _shows(page, profile)}
-    write_json(path.with_name(RECORD), made_from | shown | left)
+def record_page(
+    page: str, profile: str, made_from: dict[str, Any], study: str | None = None
+) -> None:
+    """Write the record of an executed page.
+
+    Args:
+        page: name of the notebook.
+        profile: of the run.
+        made_from: as of `page_basis`, before the page ran.
+        study: audit file that the page shows in place of the example; None for the example.
+    """
+    path = executed_notebook(page, profile)
+    page_record = made_from | {
+        "shows": _shows(page, profile),
+        "sha256": file_hash(path),
+        "state": state(path),
+        "study": study,
+    }
+    write_json(path.with_name(PAGE_RECORD), page_record)
 
 
-def why_stale(page: str, profile: str) -> str | None:
+def why_page_is_stale(page: str, profile: str) -> str | None:
     """Say why a page must be run again; None if it need not be."""
-    if page in lineage.stages() and (reason := manifests.why_stale(page, profile)):
+    if page in lineage.stages() and (reason := manifests.why_stage_is_stale(page, profile)):
         return reason
-    path, now, shows = executed(page, profile), basis(page, profile), _shows(page, profile)
+    path = executed_notebook(page, profile)
+    now = page_basis(page, profile)
+    shows = _shows(page, profile)
     try:
-        then = json.loads(path.with_name(RECORD).read_text(encoding="utf-8"))
+        then = json.loads(path.with_name(PAGE_RECORD).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         then = {}
     if not path.is_file() or not then.keys() >= _OF_PAGE:
@@ -67,16 +84,17 @@ def why_stale(page: str, profile: str) -> str | None:
 
 
 def _shows(page: str, profile: str) -> dict[str, str]:
-    """One hash over all files of each stage of which a page tells.
+    """Stage → one hash over all its files, of the stages whose results a page shows.
 
-    That is its own, whose manifest judges what it reads; a page without one tells of all it reads.
+    A page that is a stage shows its own, whose manifest covers what it reads. Any other page shows
+    all stages that it reads.
     """
-    own = page in lineage.stages()
-    found = {}
-    for stage in [page] if own else lineage.inputs(lineage.source_of(page)):
+    stages = [page] if page in lineage.stages() else lineage.inputs(lineage.source_of(page))
+    hashes = {}
+    for stage in stages:
         try:
-            files = manifests.read(stage, profile)["files"]
+            files = manifests.read_manifest(stage, profile)["files"]
         except manifests.ArtifactError:
             files = {}
-        found[stage] = hash_of_hashes({name: files[name]["sha256"] for name in sorted(files)})
-    return found
+        hashes[stage] = hash_of_hashes({name: files[name]["sha256"] for name in sorted(files)})
+    return hashes

@@ -5,8 +5,8 @@ written last, `manifest.json`: hashes of every file, of the code and of the stag
 without a manifest is unfinished and cannot be read; its finished parts are reused when the stage
 runs again. Every file appears by renaming, so none is ever half-written.
 
-Who only judges stages, as the runner does, need not wait for pandas: what reads and writes tables
-and arrays imports it.
+The runner checks stages and opens no table. So pandas and numpy are imported only where tables and
+arrays are read or written.
 """
 
 import json
@@ -40,16 +40,16 @@ def load(stage: str, name: str, profile: str, columns: Sequence[str] | None = No
         ArtifactError: the stage is unfinished, the file is missing or damaged, or the stage was
             made with another profile, by other code or from inputs that have changed since.
     """
-    if reason := manifests.why_stale(stage, profile):
+    if reason := manifests.why_stage_is_stale(stage, profile):
         raise ArtifactError(f"{stage} ({profile}) cannot be read: {reason}; {rerun(profile)}")
-    recorded = manifests.read(stage, profile)["files"]
+    recorded = manifests.read_manifest(stage, profile)["files"]
     if name not in recorded:
-        left = ", ".join(recorded)
-        raise ArtifactError(f"stage {stage} ({profile}) left no {name}; it left {left}")
-    return _read(root() / profile / stage / name, columns)
+        files_left = ", ".join(recorded)
+        raise ArtifactError(f"stage {stage} ({profile}) left no {name}; it left {files_left}")
+    return _read_file(root() / profile / stage / name, columns)
 
 
-def _read(path: Path, columns: Sequence[str] | None) -> Any:
+def _read_file(path: Path, columns: Sequence[str] | None) -> Any:
     import numpy as np
     import pandas as pd
 
@@ -66,7 +66,7 @@ def _read(path: Path, columns: Sequence[str] | None) -> Any:
     return path
 
 
-def _write(path: Path, suffix: str, value: Any) -> None:
+def _write_file(path: Path, suffix: str, value: Any) -> None:
     """Write a value in the format of a suffix."""
     import numpy as np
 
@@ -74,17 +74,20 @@ def _write(path: Path, suffix: str, value: Any) -> None:
         value.to_parquet(path)
     elif suffix == ".json":
         # Results are full of numpy's scalars and arrays.
-        text = json.dumps(value, indent=1, default=lambda one: one.tolist())
+        text = json.dumps(value, indent=1, default=lambda array: array.tolist())
         path.write_text(text + "\n", encoding="utf-8")
     else:
         with path.open("wb") as stream:  # numpy would append its suffix to the temporary name
-            np.save(stream, value) if suffix == ".npy" else np.savez(stream, **value)
+            if suffix == ".npy":
+                np.save(stream, value)
+            else:
+                np.savez(stream, **value)
 
 
 class Stage:
     """The running stage: reads earlier stages, writes only its own folder.
 
-    Opening a stage removes its manifest, so nobody reads it before `finish`.
+    Opening a stage removes its manifest, so it cannot be read before `finish`.
 
     Args:
         name: of the notebook or study, for example "01_observational_audit".
@@ -101,13 +104,21 @@ class Stage:
     """
 
     def __init__(self, name: str, *, profile: str, device: str, seed: int) -> None:
-        self.name, self.profile, self.device, self.seed = name, profile, device, seed
+        self.name = name
+        self.profile = profile
+        self.device = device
+        self.seed = seed
         self.parameters = vars(lineage.load_profile(profile))
         self.folder = root() / profile / name
         self.folder.mkdir(parents=True, exist_ok=True)
         # Before the manifest goes, which says whether networks were trained here.
-        self._about = {"stage": name, "profile": profile, "device": device, "seed": seed}
-        self._about["train"] = _networks_in_use(name, profile)
+        self._about = {
+            "stage": name,
+            "profile": profile,
+            "device": device,
+            "seed": seed,
+            "train": _networks_in_use(name, profile),
+        }
         for stale in (MANIFEST, RESULTS):
             (self.folder / stale).unlink(missing_ok=True)
         self._source = lineage.sources(name, drawing=False)
@@ -117,12 +128,12 @@ class Stage:
     def load(self, stage: str, name: str, columns: Sequence[str] | None = None) -> Any:
         """Read a file of an earlier stage (see `load`) and record it as an input."""
         value = load(stage, name, self.profile, columns)
-        recorded = manifests.read(stage, self.profile)["files"][name]
+        recorded = manifests.read_manifest(stage, self.profile)["files"][name]
         self._inputs.setdefault(stage, {})[name] = recorded["sha256"]
         return value
 
     def path(self, name: str) -> Path:
-        """Where the stage may write a file of its own; it becomes part of the manifest."""
+        """Path at which the stage may write a file, which becomes part of the manifest."""
         self._files.setdefault(name, {})
         path = self.folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -132,15 +143,15 @@ class Stage:
         """Write a frame (`.parquet`), JSON (`.json`), array (`.npy`) or dict of arrays (`.npz`)."""
         path = self.path(name)
         with atomic(path) as temporary:
-            _write(temporary, path.suffix, value)
+            _write_file(temporary, path.suffix, value)
         return path
 
     def finish(self, results: Mapping[str, Any]) -> dict[str, Any]:
         """Write `results.json` with the stage's headline numbers, then the manifest.
 
         Raises:
-            ArtifactError: the code was edited meanwhile, so that nobody can say which version
-                made the files.
+            ArtifactError: the code was edited meanwhile, so that it is unknown which version made
+                the files.
         """
         now = lineage.sources(self.name, drawing=False)
         if edited := manifests.changed_code(self._source, now):
@@ -149,18 +160,24 @@ class Stage:
         for name, entry in self._files.items():
             entry["state"] = files.state(self.folder / name)  # before it is read
             entry["sha256"] = files.file_hash(self.folder / name)
-        made_from = {"parameters": self.parameters, "source": self._source, "inputs": self._inputs}
-        where = {"python": platform.python_version(), "cpus": os.cpu_count()}
-        left = {"files": self._files, "versions": manifests.versions()}
-        files.write_json(self.folder / MANIFEST, self._about | made_from | left | where)
+        manifest = self._about | {
+            "parameters": self.parameters,
+            "source": self._source,
+            "inputs": self._inputs,
+            "files": self._files,
+            "versions": manifests.versions(),
+            "python": platform.python_version(),
+            "cpus": os.cpu_count(),
+        }
+        files.write_json(self.folder / MANIFEST, manifest)
         return dict(results)
 
 
 def _networks_in_use(stage: str, profile: str) -> int:
     """1 if a stage's networks are trained here, 0 if they are those that ship."""
-    if asked := os.environ.get("TRAIN"):
-        return int(asked)
+    if train := os.environ.get("TRAIN"):
+        return int(train)
     try:
-        return manifests.read(stage, profile)["train"]
+        return manifests.read_manifest(stage, profile)["train"]
     except ArtifactError:
         return 0

@@ -7,7 +7,6 @@ own, as wide as the page.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import NamedTuple
@@ -24,10 +23,15 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import ArrayLike
 
-BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-"""Colours of Okabe and Ito, as hexadecimal RGB."""
-BLUE, VERMILION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#777777"
-"""The other colours, and a grey for what is not to stand out."""
+# The colours of Okabe and Ito, as hexadecimal RGB.
+BLACK = "#000000"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+GREEN = "#009E73"
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+PURPLE = "#CC79A7"
+GREY = "#777777"  # not of theirs, for marks that are not to stand out
 
 WIDTH = 7.0
 """Inches: the width of the text column; at this width no text is smaller than 10 points."""
@@ -105,30 +109,44 @@ def style() -> None:
     """
     if "inline" in (backend := plt.get_backend()):
         plt.switch_backend(backend)  # the first figure would, and forget how figures are shown
-        # pyplot draws a cell's figures, which nobody sees, before the notebook draws them to show
-        # them. Only the layout is needed twice: the second one starts from the first.
+        # pyplot draws the figures of a cell unseen before the notebook draws them once more. Only
+        # the layout is needed twice: the second one starts from the first.
         plt.draw_all = _lay_out_figures
     if shell := get_ipython():
-        shown = shell.display_formatter.formatters
-        shown["text/html"].for_type(pd.DataFrame, lambda table: table.apply(_plain)._repr_html_())
-        # Charts are sharp at any size; what holds pictures would take megabytes as SVG.
-        shown["image/png"].for_type(Figure, lambda _: None)
-        shown["image/svg+xml"].for_type(Figure, partial(_drawn, False, "svg"))
-        shown["image/jpeg"].for_type(Figure, partial(_drawn, True, "jpeg", **SHARP))
+        formatters = shell.display_formatter.formatters
+        formatters["text/html"].for_type(pd.DataFrame, _table_as_html)
+        # Charts are sharp at any size; a figure with pictures would take megabytes as SVG.
+        formatters["image/png"].for_type(Figure, lambda _: None)
+        formatters["image/svg+xml"].for_type(Figure, _chart_as_svg)
+        formatters["image/jpeg"].for_type(Figure, _pictures_as_jpeg)
     settings = rc_params_from_file(_SETTINGS, use_default_template=False)
     sns.set_theme("notebook", "ticks", _COLOURS, rc=settings)
 
 
-def _drawn(of: bool, kind: str, figure: Figure, **how: object) -> str | bytes | None:
-    if of != bool(figure.findobj(AxesImage)):
+def _chart_as_svg(figure: Figure) -> str | None:
+    """SVG of a figure without pictures; None for another, which is shown as JPEG."""
+    if figure.findobj(AxesImage):
         return None
-    drawn = print_figure(figure, kind, **how)
-    # Eyes tell no more than two decimals of a point. Texts keep theirs, and are no attributes.
-    short = partial(re.sub, r"(\d\.\d\d)\d+", r"\1")
-    return drawn if of else re.sub('"[^"]*"', lambda one: short(one[0]), drawn)
+    # Two decimals of a point are all that is seen. Only attributes are cut, no texts.
+    return re.sub('"[^"]*"', _two_decimals, print_figure(figure, "svg"))
 
 
-def _plain(column: pd.Series) -> pd.Series:
+def _two_decimals(attribute: re.Match) -> str:
+    return re.sub(r"(\d\.\d\d)\d+", r"\1", attribute[0])
+
+
+def _pictures_as_jpeg(figure: Figure) -> bytes | None:
+    """JPEG of a figure with pictures; None for another, which is shown as SVG."""
+    if not figure.findobj(AxesImage):
+        return None
+    return print_figure(figure, "jpeg", **SHARP)
+
+
+def _table_as_html(table: pd.DataFrame) -> str:
+    return table.apply(_without_negative_zero)._repr_html_()
+
+
+def _without_negative_zero(column: pd.Series) -> pd.Series:
     return column + 0.0 if pd.api.types.is_float_dtype(column) else column
 
 
@@ -176,10 +194,15 @@ def forest(
         The axes, with the first cell on top.
     """
     ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
-    y, label = np.arange(len(table))[::-1], "estimate, 95 % interval"
+    y = np.arange(len(table))[::-1]
     ax.axvline(0, color=BLACK, linewidth=1)
-    how = LOOKS["estimate"].mark | {"linestyle": "none", "markersize": 7, "capsize": 4}
-    ax.errorbar(table["estimate"], y, xerr=whiskers(table, "estimate"), label=label, **how)
+    ax.errorbar(
+        table["estimate"],
+        y,
+        xerr=whiskers(table, "estimate"),
+        label="estimate, 95 % interval",
+        **LOOKS["estimate"].mark | {"linestyle": "none", "markersize": 7, "capsize": 4},
+    )
     if truth is not None:
         diamonds(ax, truth.reindex(table.index), y)
         ax.legend(**ABOVE, ncol=2)
@@ -204,12 +227,21 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
         The axes.
     """
     ax = ax or plt.figure(figsize=(WIDTH, min(0.75 * len(matrix) + 1.2, 6.5))).gca()
-    how = {"vmin": -limit, "vmax": limit, "cmap": "PuOr", "linewidths": 1, "cbar": False}
-    named = matrix.rename(index=spaced, columns=spaced)
-    sns.heatmap(named, annot=True, fmt="+z.2f", annot_kws={"fontsize": 10}, ax=ax, **how)
+    sns.heatmap(
+        matrix.rename(index=spaced, columns=spaced),
+        vmin=-limit,
+        vmax=limit,
+        cmap="PuOr",
+        linewidths=1,
+        cbar=False,
+        annot=True,
+        fmt="+z.2f",
+        annot_kws={"fontsize": 10},
+        ax=ax,
+    )
     cells = ax.collections[0]
-    shown = cells.get_facecolors()[~np.ma.getmaskarray(cells.get_array()).ravel()]
-    for text, colour in zip(ax.texts, shown, strict=True):
+    empty = np.ma.getmaskarray(cells.get_array()).ravel()
+    for text, colour in zip(ax.texts, cells.get_facecolors()[~empty], strict=True):
         readable = BLACK if sns.utils.relative_luminance(colour) > EVEN else "white"
         text.set(color=readable, text=text.get_text().replace("-", "−"))
     ax.tick_params(axis="x", rotation=40, length=0)
@@ -219,22 +251,26 @@ def heatmap(matrix: pd.DataFrame, limit: float = 1.0, ax: Axes | None = None) ->
 
 
 def cell_name(key: object) -> str:
-    """A row's key, plain or of several levels, as readers should see it."""
-    return ", ".join(map(spaced, key if isinstance(key, tuple) else (key,)))
+    """A row's key, plain or of several levels, in words."""
+    levels = key if isinstance(key, tuple) else (key,)
+    return ", ".join(map(spaced, levels))
 
 
 def spaced(name: object) -> str:
+    """A name with spaces in place of underscores."""
     return str(name).replace("_", " ")
 
 
 def whiskers(table: pd.DataFrame, centre: str = "rate", suffix: str = "") -> np.ndarray:
     """Lengths (2, n) below and above; clipped because a Wilson interval may round past its rate."""
     middle = table[centre + suffix]
-    below, above = middle - table["low" + suffix], table["high" + suffix] - middle
+    below = middle - table["low" + suffix]
+    above = table["high" + suffix] - middle
     return np.clip(np.stack([below, above]).astype(float), 0, None)
 
 
 def diamonds(ax: Axes, truth: pd.Series, places: ArrayLike) -> None:
+    """Open diamonds for true values, at heights `places`."""
     look = {"color": VERMILION, "markerfacecolor": "none", "markeredgewidth": 1.8}
     ax.plot(truth, places, "D", **look, markersize=9, label="truth")
 
@@ -258,15 +294,17 @@ def gallery(
         A figure with one axes per row.
 
     Raises:
-        ValueError: a number of titles or labels that fits nothing.
+        ValueError: a number of titles or labels that does not fit.
     """
     pixels = as_pixels(images)
     n, height, width = pixels.shape[:3]
     nrow = -(-n // ncol)
     titles = [_in_lines(title, int(72 * WIDTH / ncol / LETTER)) for title in titles]
     if len(titles) not in (0, ncol, n) or len(row_labels) not in (0, nrow):
-        given = f"{len(titles)} titles and {len(row_labels)} row labels"
-        raise ValueError(f"{given} do not fit {n} images in {nrow} rows of {ncol}")
+        raise ValueError(
+            f"{len(titles)} titles and {len(row_labels)} row labels do not fit {n} images in "
+            f"{nrow} rows of {ncol}"
+        )
     lines = max((title.count("\n") + 1 for title in titles), default=0)
     titled_rows = nrow if len(titles) > ncol else min(len(titles), 1)
     tall = nrow * WIDTH / ncol * height / width + 0.22 * lines * titled_rows

@@ -24,8 +24,8 @@ DASHED = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
 """The line of a value to compare with."""
 ZERO = {"color": GREY, "linewidth": 1, "linestyle": ":"}
 """The line of no effect."""
-WORDS = {"fontsize": 10, "color": "#555555", "style": "italic"}
-"""What is said in the place of a mark; grey is too pale for words."""
+REASON_TEXT = {"fontsize": 10, "color": "#555555", "style": "italic"}
+"""The text in the place of a mark that is missing; `GREY` is too pale for text."""
 EDGE = {"color": "#DDDDDD", "linewidth": 0.8, "zorder": 0}
 """Lines between named rows or columns."""
 _PERCENT = PercentFormatter(1, symbol=" %")
@@ -53,28 +53,38 @@ def bars(
     ax = ax or plt.figure(figsize=(WIDTH, 4.2)).gca()
     # As plain objects: numbers mapped from categories would be categories again.
     groups, hues = (table.index.get_level_values(level).astype(object) for level in (0, -1))
-    ticks, colours = list(groups.unique()), list(hues.unique())
+    ticks = list(groups.unique())
+    colours = list(hues.unique())
     side_by_side = len(colours) if table.index.nlevels == 2 else 1
     width = 0.8 / side_by_side
     shift = (hues.map(colours.index) - (side_by_side - 1) / 2) * width * (side_by_side > 1)
     places = pd.Series(groups.map(ticks.index) + shift, index=table.index)
     enough = table["n"] >= max(few, 1)
-    for strength, chosen in ((1.0, enough), (0.35, (table["n"] > 0) & ~enough)):
+    pale = (table["n"] > 0) & ~enough
+    for opacity, rows in ((1.0, enough), (0.35, pale)):
         limits = ax.dataLim.frozen()
         for position, name in enumerate(colours):
-            here, one = chosen & (hues == name), look(name, position)
-            how = {"color": one.colour, "hatch": one.hatch, "edgecolor": "white", "alpha": strength}
-            how["error_kw"] = {"alpha": strength, "ecolor": BLACK, "capsize": 4}
-            how["label"] = str(name) if strength == 1 else None
-            how["yerr"] = charts.whiskers(table[here])
-            ax.bar(places[here], table.loc[here, "rate"], 0.92 * width, **how)
-        if strength < 1 and enough.any():
+            bars_of_group = rows & (hues == name)
+            group_look = look(name, position)
+            ax.bar(
+                places[bars_of_group],
+                table.loc[bars_of_group, "rate"],
+                0.92 * width,
+                yerr=charts.whiskers(table[bars_of_group]),
+                color=group_look.colour,
+                hatch=group_look.hatch,
+                edgecolor="white",
+                alpha=opacity,
+                error_kw={"alpha": opacity, "ecolor": BLACK, "capsize": 4},
+                label=str(name) if opacity == 1 else None,
+            )
+        if opacity < 1 and enough.any():
             ax.dataLim.set(limits)
     crowded = _counts_below(ax, table["n"], places, len(ticks), width)
     ax.set_xticks(range(len(ticks)), [str(group) for group in ticks])
     ax.grid(axis="x", visible=False)
-    named = charts.spaced(table.index.names[0] or "") + " (n under each bar)" * crowded
-    ax.set(ylabel=ylabel, xlabel=named, xlim=(-0.55, len(ticks) - 0.45))
+    xlabel = charts.spaced(table.index.names[0] or "") + " (n under each bar)" * crowded
+    ax.set(ylabel=ylabel, xlabel=xlabel, xlim=(-0.55, len(ticks) - 0.45))
     ax.set_ylim(0, None, auto=True)  # an axis that shares this one may need more room
     ax.yaxis.set_major_formatter(_PERCENT)
     if side_by_side > 1:
@@ -83,7 +93,7 @@ def bars(
 
 
 def _counts_below(ax: Axes, n: pd.Series, places: pd.Series, ticks: int, width: float) -> bool:
-    """Write the counts under the bars; whether there is no room for the letter n."""
+    """Write the counts under the bars; True if they stand without "n =", for lack of space."""
     inches = ax.bbox.width / ax.figure.dpi
     crowded = inches / len(n) < 0.8
     counts = [f"{count:,}" if count and crowded else f"n = {count:,}" for count in n]
@@ -113,12 +123,18 @@ def matched_scatter(pairs: pd.DataFrame) -> Axes:
     top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
     ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
     for position, (group, n, other) in enumerate(pairs[["n_first", "n_second"]].itertuples()):
-        row, how = pairs.iloc[[position]], charts.SPARE[position].mark | {"linestyle": "none"}
-        xerr, yerr = (charts.whiskers(row, "rate", end) for end in ("_first", "_second"))
-        # A mark at a rate of 0 stands on the axis, which would hide half of it.
-        how |= {"markersize": 8, "elinewidth": 1, "clip_on": False, "zorder": 3}
-        how["label"] = f"{charts.cell_name(group)}, n = {n:,} against {other:,}"
-        ax.errorbar(row["rate_first"], row["rate_second"], yerr, xerr, **how)
+        row = pairs.iloc[[position]]
+        style = {"linestyle": "none", "markersize": 8, "elinewidth": 1}
+        ax.errorbar(
+            row["rate_first"],
+            row["rate_second"],
+            yerr=charts.whiskers(row, "rate", "_second"),
+            xerr=charts.whiskers(row, "rate", "_first"),
+            label=f"{charts.cell_name(group)}, n = {n:,} against {other:,}",
+            clip_on=False,  # a mark at a rate of 0 stands on the axis, which would hide half of it
+            zorder=3,
+            **charts.SPARE[position].mark | style,
+        )
     ax.set(xlim=(0, top), ylim=(0, top), aspect="equal")
     for axis, side in ((ax.xaxis, "first"), (ax.yaxis, "second")):
         axis.set_label_text(f"error rate, {pairs[side].iloc[0]}")
@@ -144,7 +160,7 @@ def intervals(
     """Horizontal intervals in named rows, several marks in a row; a diamond for the truth of a row.
 
     Args:
-        table: see above. Where there is no estimate, a column reason is told in its place.
+        table: see above. Where there is no estimate, the text in a column reason takes its place.
         rows: column that names the rows.
         marks: column that tells the marks of a row apart, and names them; if it is `rows`, there is
             no legend.
@@ -158,7 +174,8 @@ def intervals(
         A figure as wide as the page.
     """
     groups = list(table.groupby(panels, sort=False)) if panels else [("", table)]
-    names, kinds = list(table[rows].unique()), list(table[marks].unique())
+    names = list(table[rows].unique())
+    kinds = list(table[marks].unique())
     across = across or len(groups)
     size = WIDTH, height or 1.1 + len(names) * (0.14 + 0.13 * len(kinds))
     grid = {"sharex": shared, "sharey": True, "squeeze": False}
@@ -168,17 +185,25 @@ def intervals(
         drawn = [kind for kind in kinds if kind in set(known[marks])]
         shifts = np.linspace(-0.28, 0.28, len(drawn)) if known[rows].duplicated().any() else [0.0]
         for kind, shift in zip(drawn, np.resize(shifts, len(drawn)), strict=True):
-            mine = known[known[marks] == kind]
-            places = mine[rows].map(names.index) + shift
-            lying(ax, places, mine, look(kind, kinds.index(kind)), kind)
+            estimates = known[known[marks] == kind]
+            places = estimates[rows].map(names.index) + shift
+            lying(ax, places, estimates, look(kind, kinds.index(kind)), kind)
         if "truth" in table:
             truth = part.groupby(rows, sort=False)["truth"].first().reindex(names)
             charts.diamonds(ax, 100 * truth, np.arange(len(truth)))
             if np.ptp(truth) == 0:
                 ax.axvline(100 * truth.iloc[0], color=charts.VERMILION, linewidth=1, zorder=0)
-        for _, row in part[part["estimate"].isna()].iterrows() if "reason" in part else ():
-            at = {"transform": ax.get_yaxis_transform(), "va": "center", "backgroundcolor": "white"}
-            ax.text(0.03, names.index(row[rows]), row["reason"], **at, **WORDS)
+        if "reason" in part:
+            for _, row in part[part["estimate"].isna()].iterrows():
+                ax.text(
+                    0.03,
+                    names.index(row[rows]),
+                    row["reason"],
+                    transform=ax.get_yaxis_transform(),
+                    va="center",
+                    backgroundcolor="white",
+                    **REASON_TEXT,
+                )
         if shared:
             ax.axvline(0, **ZERO)
         ax.set_title(title)
@@ -190,18 +215,24 @@ def intervals(
 # --- parts of panels
 
 
-def lying(ax: Axes, y: ArrayLike, table: pd.DataFrame, one: Look, label: str, **how) -> Container:
-    """Horizontal intervals at heights `y`, in points."""
-    how = one.mark | {"linestyle": "none", "markersize": 5.5, "elinewidth": 1.2} | how
+def lying(
+    ax: Axes, y: ArrayLike, table: pd.DataFrame, group_look: Look, label: str, **options
+) -> Container:
+    """Horizontal intervals at heights `y`, in points; options are those of `Axes.errorbar`."""
+    style = {"linestyle": "none", "markersize": 5.5, "elinewidth": 1.2}
     xerr = 100 * charts.whiskers(table, "estimate")
-    return ax.errorbar(100 * table["estimate"], y, xerr=xerr, label=label, **how)
+    options = group_look.mark | style | options
+    return ax.errorbar(100 * table["estimate"], y, xerr=xerr, label=label, **options)
 
 
-def upright(ax: Axes, x: ArrayLike, table: pd.DataFrame, one: Look, label: str, **how) -> None:
-    """Vertical intervals at places `x`, in points, joined by a line."""
-    how = one.mark | {"capsize": 3, "linewidth": 1.2} | how
+def upright(
+    ax: Axes, x: ArrayLike, table: pd.DataFrame, group_look: Look, label: str, **options
+) -> None:
+    """Vertical intervals at places `x`, in points, joined by a line; options as of `lying`."""
+    style = {"capsize": 3, "linewidth": 1.2}
     yerr = 100 * charts.whiskers(table, "estimate")
-    ax.errorbar(x, 100 * table["estimate"], yerr=yerr, label=label, **how)
+    options = group_look.mark | style | options
+    ax.errorbar(x, 100 * table["estimate"], yerr=yerr, label=label, **options)
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
@@ -215,10 +246,19 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 
 
 def legend_above(figure: Figure, order: Sequence[str] = (), columns: int = 4) -> Figure:
-    """The figure with one legend of what its panels show, above them, first as in `order`."""
-    handles: dict[str, object] = {}
+    """The figure with one legend for all its panels, above them.
+
+    Args:
+        figure: with labelled marks.
+        order: labels that come first; those without a mark are left out.
+        columns: of the legend.
+    """
+    handle_of: dict[str, object] = {}
     for ax in figure.axes:
-        handles |= dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-    shown = {name: handles[name] for name in [*order, *handles] if name in handles}
-    figure.legend([*shown.values()], [*shown], loc="outside upper center", ncol=columns)
+        handles, labels = ax.get_legend_handles_labels()
+        handle_of.update(zip(labels, handles, strict=True))
+    first = [label for label in order if label in handle_of]
+    labels = list(dict.fromkeys(first + list(handle_of)))
+    handles = [handle_of[label] for label in labels]
+    figure.legend(handles, labels, loc="outside upper center", ncol=columns)
     return figure

@@ -58,8 +58,8 @@ def side_by_side(
     share = "48%" if len(frames) > 1 else "100%"
     columns = []
     for caption, images in frames.items():
-        shown = f"{alt}, {caption}" if caption else alt
-        stack = _stack(as_pixels(images), labels, shown, below or [()] * len(labels))
+        stack_alt = f"{alt}, {caption}" if caption else alt
+        stack = _stack(as_pixels(images), labels, stack_alt, below or [()] * len(labels))
         stack.selected_index = start
         jslink((slider, "index"), (stack, "selected_index"))
         parts = [HTML(escape(caption)), stack] if caption else [stack]
@@ -105,8 +105,8 @@ def explorable(kind: str, without: str, /, **content: object) -> Markup:
     Returns:
         HTML for the end of a cell.
     """
-    said = f'data-kind="{kind}" data-content="{escape(json.dumps(content))}"'
-    return Markup(f'<figure class="explorable" {said}><p>{escape(without)}</p></figure>')
+    attributes = f'data-kind="{kind}" data-content="{escape(json.dumps(content))}"'
+    return Markup(f'<figure class="explorable" {attributes}><p>{escape(without)}</p></figure>')
 
 
 def sheet(faces: ArrayLike) -> str:
@@ -118,14 +118,15 @@ def sheet(faces: ArrayLike) -> str:
 
 
 def _stack(pixels: np.ndarray, labels: Sequence[str], alt: str, texts: Sequence) -> Stack:
-    """Frames of which one is shown, each with its alt text and what stands below it."""
-    # An img element rather than ipywidgets.Image, which has no alt text.
-    shown, wide = [], Layout(width="100%")
+    """Frames of which one is shown, each with its alt text and the texts below it."""
+    full_width = Layout(width="100%")
+    children = []
     for frame, label, text in zip(pixels, labels, texts, strict=True):
-        told = f'alt="{escape(f"{alt}: {label}")}" style="width: 100%"'
-        source = encode(frame)
-        shown.append(HTML(f'<img src="{source}" {told}>{_in_shares(text)}', layout=wide))
-    return Stack(shown, selected_index=0, layout=wide)
+        frame_alt = escape(f"{alt}: {label}")
+        # An img element rather than ipywidgets.Image, which has no alt text.
+        image = f'<img src="{encode(frame)}" alt="{frame_alt}" style="width: 100%">'
+        children.append(HTML(image + _in_shares(text), layout=full_width))
+    return Stack(children, selected_index=0, layout=full_width)
 
 
 def encode(image: np.ndarray) -> str:
@@ -137,5 +138,7 @@ def encode(image: np.ndarray) -> str:
 
 def _in_shares(texts: Sequence[str]) -> str:
     """Texts side by side, each in the middle of an equal share of the width."""
+    if not texts:
+        return ""
     shares = (f'<span style="flex: 1; text-align: center">{escape(text)}</span>' for text in texts)
-    return f'<div style="display: flex">{"".join(shares)}</div>' if texts else ""
+    return f'<div style="display: flex">{"".join(shares)}</div>'

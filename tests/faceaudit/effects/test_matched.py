@@ -138,7 +138,7 @@ def test_all_effects_have_the_keys_and_values_of_the_truth():
     names = [axis.removesuffix("_level") for axis in AXES]
     effects = all_matched_effects(frame, "error", names, "transect")
     ordered = frame.sort_values(["transect", *AXES])
-    expected = truth.effects(ordered["error"].to_numpy(float).reshape(60, 2, 2, 2), names)
+    expected = truth.true_effects(ordered["error"].to_numpy(float).reshape(60, 2, 2, 2), names)
     both = effects.merge(expected, on=["attribute", *names], validate="1:1")
     assert len(both) == len(effects) == len(expected) == 27
     np.testing.assert_allclose(both["estimate"], both["effect"])

@@ -110,13 +110,13 @@ def test_observers_are_unbiased_and_a_crop_hides_the_hair():
     faces = facerender.defaults(600)
     faces[:, facerender.INDEX["hair_length"]] = torch.linspace(0, 1, 600)
     full, crops = (
-        raters.rated(faces, 9, seed=1, stage="test", seen_as=how)["gender"]
-        for how in (crowd.perceived, raters.on_crops)
+        raters.rate_faces(faces, 9, seed=1, stage="test", seen_as=how)["gender"]
+        for how in (crowd.perceived, raters.perceived_on_crops)
     )
     slopes = [np.polyfit(np.linspace(0, 1, 600), scores, 1)[0] for scores in (full, crops)]
     assert slopes[0] < -0.1 and abs(slopes[1]) < 0.05
     assert raters.loose_hair(faces).all()
     population = facerender.defaults(500)
     population[:, facerender.INDEX["jaw_width"]] += torch.linspace(-1, 1, 500)
-    measures = raters.measured(population, population, seed=1, stage="test")["jaw_width"]
+    measures = raters.measure_faces(population, population, seed=1, stage="test")["jaw_width"]
     assert abs(measures.mean()) < 0.2 and 1.2 < measures.std() < 1.7  # of one, with an error of one

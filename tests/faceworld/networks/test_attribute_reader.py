@@ -7,7 +7,7 @@ import pytest
 import facerender
 from facerender.parameters import PARAMETERS
 from faceworld import networks
-from faceworld.networks.attribute_reader import READ
+from faceworld.networks.attribute_reader import READ_ATTRIBUTES
 
 COLOURS = ["red", "blue"]
 
@@ -31,15 +31,17 @@ def drawn():
 
 def test_attributes_are_uniform_and_independent(drawn):
     frame = facerender.to_frame(drawn)
-    names = [name for name in READ if name not in ("earrings", "glasses")]
+    names = [name for name in READ_ATTRIBUTES if name not in ("earrings", "glasses")]
     for name in names:
         deciles = np.histogram(frame[name], 10, (0, 1))[0]
         assert deciles.sum() == 4000 and abs(deciles - 400).max() < 90, name
     for name in ("earrings", "glasses"):
         assert set(frame[name]) == {0, 1} and frame[name].mean() == pytest.approx(0.5, abs=0.03)
-    others = [p.name for p in PARAMETERS if frame[p.name].std() > 0 and p.name not in READ]
-    correlation = frame[[*READ, *others]].corr().loc[list(READ)]
-    for name in READ:
+    others = [
+        p.name for p in PARAMETERS if frame[p.name].std() > 0 and p.name not in READ_ATTRIBUTES
+    ]
+    correlation = frame[[*READ_ATTRIBUTES, *others]].corr().loc[list(READ_ATTRIBUTES)]
+    for name in READ_ATTRIBUTES:
         correlation.loc[name, name] = 0
     assert correlation.abs().max(axis=None) < 0.075  # 5 standard errors of 10 × 44 correlations
 

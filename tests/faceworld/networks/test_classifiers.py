@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from faceaudit.generators.weights import read_weights
-from faceworld import networks as models
+from faceworld import networks
 from faceworld.networks import architectures, classifiers, training
 from faceworld.networks.classifiers import null_control
 
@@ -25,7 +25,9 @@ def toy(n, seed=0, men=0.5):
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     path = tmp_path_factory.mktemp("models") / "toy.safetensors"
-    return models.train(*toy(1200), path, seed=3, epochs=3, held_out=toy(100, seed=1)), path
+    return networks.train_classifier(
+        *toy(1200), path, seed=3, epochs=3, held_out=toy(100, seed=1)
+    ), path
 
 
 def test_training_learns_and_answers_do_not_depend_on_the_batch(trained):
@@ -33,14 +35,14 @@ def test_training_learns_and_answers_do_not_depend_on_the_batch(trained):
     assert model.curve["epoch"].tolist() == [1, 2, 3]
     assert model.curve["held_out_accuracy"].iloc[-1] > 0.9
     images, labels = toy(90, seed=2)
-    score = models.predict(model, images)
+    score = networks.predict(model, images)
     assert score.dtype == np.float64 and ((score > 0.5) == labels).mean() > 0.9
     np.testing.assert_allclose(
         score,
-        np.concatenate([models.predict(model, some) for some in np.split(images, [7, 40])]),
+        np.concatenate([networks.predict(model, some) for some in np.split(images, [7, 40])]),
         atol=1e-5,
     )
-    assert models.predict(model, images[:0]).shape == (0,)
+    assert networks.predict(model, images[:0]).shape == (0,)
 
 
 def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_path, monkeypatch):
@@ -55,11 +57,11 @@ def test_interrupted_training_ends_where_the_uninterrupted_does(trained, tmp_pat
 
     monkeypatch.setattr(training, "train_epoch", power_cut)
     with pytest.raises(KeyboardInterrupt):
-        models.train(*toy(1200), path, seed=3, epochs=3)
+        networks.train_classifier(*toy(1200), path, seed=3, epochs=3)
     assert not path.exists()
     epochs = []
     monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[5]) or real(*a))
-    models.train(*toy(1200), path, seed=3, epochs=3)
+    networks.train_classifier(*toy(1200), path, seed=3, epochs=3)
     assert epochs == [2]
     assert path.read_bytes() == reference.read_bytes()
     assert sorted(p.suffix for p in tmp_path.iterdir()) == [".json", ".safetensors"]
@@ -79,20 +81,20 @@ def other_code(monkeypatch):
 )
 def test_what_other_code_settings_or_data_left_is_replaced(tmp_path, monkeypatch, change, asked):
     settings = {"path": tmp_path / "toy.safetensors", "seed": 3, "epochs": 1}
-    models.train(*toy(60), **settings)
+    networks.train_classifier(*toy(60), **settings)
     change(monkeypatch)
     epochs, real = [], training.train_epoch
     monkeypatch.setattr(training, "train_epoch", lambda *a: epochs.append(a[5]) or real(*a))
     for _ in range(2):
-        models.train(*toy(60), **settings | asked)
+        networks.train_classifier(*toy(60), **settings | asked)
     assert epochs == [0]
 
 
 def test_what_was_written_is_read_and_damage_is_noticed(trained, tmp_path):
     model, path = trained
-    loaded = models.AuditedModel.read(path)
+    loaded = networks.AuditedModel.read(path)
     images, _ = toy(20, seed=4)
-    np.testing.assert_array_equal(models.predict(loaded, images), models.predict(model, images))
+    np.testing.assert_array_equal(networks.predict(loaded, images), networks.predict(model, images))
     assert loaded.training == model.training and loaded.curve.equals(model.curve)
     copy = tmp_path / "toy.safetensors"
     card = path.with_suffix(".json").read_text()
@@ -109,7 +111,7 @@ def test_what_was_written_is_read_and_damage_is_noticed(trained, tmp_path):
         copy.write_bytes(weights)
         copy.with_suffix(".json").write_text(written)
         with pytest.raises(ValueError, match=message):
-            models.AuditedModel.read(copy)
+            networks.AuditedModel.read(copy)
 
 
 @pytest.mark.parametrize("few_steps", [0, 2**14])
@@ -117,13 +119,13 @@ def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
     monkeypatch.setattr(training, "FEW_STEPS", few_steps)
     images, labels = toy(200)
     job = {"images": images, "labels": labels, "seed": 3, "epochs": 1}
-    alone = models.train(**job, path=tmp_path / "alone.safetensors")
+    alone = networks.train_classifier(**job, path=tmp_path / "alone.safetensors")
     jobs = [job | {"path": tmp_path / f"{i}.safetensors"} for i in range(2)]
-    found = models.train_all(jobs)
+    found = networks.train_classifiers(jobs)
     # Threads differ between the processes, so equal to rounding, not bit for bit.
-    expected = models.predict(alone, images)
+    expected = networks.predict(alone, images)
     for model in found:
-        np.testing.assert_allclose(models.predict(model, images), expected, atol=1e-3)
+        np.testing.assert_allclose(networks.predict(model, images), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +138,21 @@ def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
 )
 def test_bad_training_data_is_refused(tmp_path, images, labels, message):
     with pytest.raises(ValueError, match=message):
-        models.train(images, np.array(labels), tmp_path / "x.safetensors", seed=0, epochs=1)
+        networks.train_classifier(
+            images, np.array(labels), tmp_path / "x.safetensors", seed=0, epochs=1
+        )
 
 
 def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monkeypatch):
     images = np.random.default_rng(1).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
     labels = np.arange(24) % 2
-    monkeypatch.setattr(training, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr(training, "SHIPPED_NETWORKS", tmp_path / "shipped")
     monkeypatch.delenv("TRAIN", raising=False)
 
     def trained(folder, images=images, **more):
-        return models.train(images, labels, tmp_path / folder / "a.safetensors", epochs=1, **more)
+        return networks.train_classifier(
+            images, labels, tmp_path / folder / "a.safetensors", epochs=1, **more
+        )
 
     first = trained("first", seed=1)
     training.ship(tmp_path / "first" / "a.safetensors")
@@ -168,7 +174,7 @@ def test_a_network_that_ships_is_taken_unless_it_is_trained_anew(tmp_path, monke
 
 
 def test_the_networks_that_ship_are_whole_and_small():
-    paths = sorted(training.SHIPPED.glob("*.safetensors"))
+    paths = sorted(training.SHIPPED_NETWORKS.glob("*.safetensors"))
     for path in paths:
         _, card = read_weights(path, "network")
         assert card["shipped"] and card["versions"]["torch"]

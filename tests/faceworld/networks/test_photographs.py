@@ -46,7 +46,7 @@ def write_celeba(folder: Path, n: int, size: int) -> Path:
 
 def read(folder: Path, name: str = "celeba") -> tuple[pd.DataFrame, pd.DataFrame]:
     table, _ = photographs.SETS[name](folder)
-    return photographs.readable(table, folder)
+    return photographs.keep_readable(table, folder)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def uninterrupted(faces, tmp_path_factory):
     path = tmp_path_factory.mktemp("trained") / "gender.safetensors"
     table, _ = read(faces)
     said = {"source": "CelebA", "terms": "research"}
-    return *photographs.train(table, faces, path, said, **SMALL), path
+    return *photographs.train_on_photographs(table, faces, path, said, **SMALL), path
 
 
 def test_celeba_becomes_a_table_and_squares(faces, table, tmp_path):
@@ -75,9 +75,9 @@ def test_celeba_becomes_a_table_and_squares(faces, table, tmp_path):
     assert (table["label"] == truth["Male"]).all() and "Male" not in table
     assert (table["Smiling"] == truth["Smiling"]).all()
     rendered = np.load(faces / "rendered.npy")[kept]
-    squares = photographs.decoded(table, faces, SIZE, tmp_path / "a.npy")
+    squares = photographs.decode_images(table, faces, SIZE, tmp_path / "a.npy")
     assert np.abs(squares.astype(float) - rendered).mean() < 4, "the middle, but for JPEG"
-    assert photographs.decoded(table, faces, 16, tmp_path / "a.npy").shape == (54, 3, 16, 16)
+    assert photographs.decode_images(table, faces, 16, tmp_path / "a.npy").shape == (54, 3, 16, 16)
 
 
 def test_fairface_becomes_a_table(tmp_path):
@@ -114,14 +114,14 @@ def test_images_that_cannot_be_read_are_left_out_by_reason(faces, table, tmp_pat
     (tmp_path / table["image"][7]).write_bytes(whole[: len(whole) // 2])
     (tmp_path / table["image"][9]).write_text("<html>404</html>")
     (tmp_path / table["image"][3]).unlink()
-    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
+    kept, lost = photographs.keep_readable(table.drop(columns="sha256"), tmp_path)
     assert kept.equals(table.drop([3, 7, 9]).reset_index(drop=True))
-    assert photographs.summary(lost) == [
+    assert photographs.describe_left_out(lost) == [
         f"2 left out, damaged or no image (the first: {table['image'][7]})",
         f"1 left out, no such file (the first: {table['image'][3]})",
     ]
     with pytest.raises(ValueError, match="female for train, .*; 54 left out, no such"):
-        photographs.readable(table.drop(columns="sha256"), tmp_path / "elsewhere")
+        photographs.keep_readable(table.drop(columns="sha256"), tmp_path / "elsewhere")
 
 
 def test_pictures_that_lie_on_their_side_are_learnt_upright(faces, table, tmp_path):
@@ -134,10 +134,10 @@ def test_pictures_that_lie_on_their_side_are_learnt_upright(faces, table, tmp_pa
             lying = image.transpose(Image.Transpose.ROTATE_90) if number % 2 else image.copy()
         exif = tag if number % 2 else None
         lying.save(tmp_path / file, format="png", exif=exif)  # by content, whatever the name says
-    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
+    kept, lost = photographs.keep_readable(table.drop(columns="sha256"), tmp_path)
     assert lost.empty
-    turned = photographs.decoded(kept, tmp_path, SIZE, tmp_path / "turned.npy")
-    upright = photographs.decoded(table, faces, SIZE, tmp_path / "upright.npy")
+    turned = photographs.decode_images(kept, tmp_path, SIZE, tmp_path / "turned.npy")
+    upright = photographs.decode_images(table, faces, SIZE, tmp_path / "upright.npy")
     np.testing.assert_array_equal(turned, upright)
 
 
@@ -149,7 +149,7 @@ def test_pictures_that_an_audit_would_refuse_are_left_out_by_reason(faces, table
     ghost.save(tmp_path / table["image"][2], format="png")
     deep = Image.fromarray(np.zeros((SIZE, SIZE), np.uint16))
     deep.save(tmp_path / table["image"][4], format="png")
-    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
+    kept, lost = photographs.keep_readable(table.drop(columns="sha256"), tmp_path)
     assert kept["image"].tolist() == table.drop([2, 4])["image"].tolist()
     assert lost["reason"].tolist() == ["transparent in places", "pixels of more than 8 bits"]
 
@@ -205,7 +205,9 @@ def test_a_training_is_taken_up_in_the_middle_of_an_epoch(faces, table, tmp_path
     # Batches of 14, three an epoch.
     small = classifiers.BinaryTask(14, 4e-3, 1e-2, training.one_cycle)
     monkeypatch.setitem(photographs.RECIPES, "small", small)
-    whole = photographs.train(table, faces, tmp_path / "whole.safetensors", {}, **SMALL)[0]
+    whole = photographs.train_on_photographs(
+        table, faces, tmp_path / "whole.safetensors", {}, **SMALL
+    )[0]
     monkeypatch.setattr(training, "KEEP_EVERY", 0)  # seconds: after every step
     stops_at, real, steps = 4, photographs.PhotographTask.loss, []
 
@@ -217,9 +219,11 @@ def test_a_training_is_taken_up_in_the_middle_of_an_epoch(faces, table, tmp_path
 
     monkeypatch.setattr(photographs.PhotographTask, "loss", power_cut)
     with pytest.raises(KeyboardInterrupt):
-        photographs.train(table, faces, tmp_path / "cut.safetensors", {}, **SMALL)
+        photographs.train_on_photographs(table, faces, tmp_path / "cut.safetensors", {}, **SMALL)
     stops_at = -1
-    model, _ = photographs.train(table, faces, tmp_path / "cut.safetensors", {}, **SMALL)
+    model, _ = photographs.train_on_photographs(
+        table, faces, tmp_path / "cut.safetensors", {}, **SMALL
+    )
     assert steps == sorted({*steps}) and len(steps) == 9, "no step is done twice"
     for name, value in whole.network.state_dict().items():
         assert torch.equal(value, model.network.state_dict()[name]), name
@@ -231,7 +235,9 @@ def test_a_pretended_gpu_learns_the_same(faces, table, uninterrupted, tmp_path, 
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
     with pretended_gpu.present():
         settings = SMALL | {"device": "cuda"}
-        there, _ = photographs.train(table, faces, tmp_path / "a.safetensors", {}, **settings)
+        there, _ = photographs.train_on_photographs(
+            table, faces, tmp_path / "a.safetensors", {}, **settings
+        )
         curve = there.curve
     np.testing.assert_allclose(curve, model.curve, atol=1e-4)
 

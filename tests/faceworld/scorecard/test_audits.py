@@ -37,7 +37,7 @@ def test_intervals_hold_the_pools_own_effects(pool):
 
 
 def test_pooled_cells_of_an_audit_are_pooled_from_its_pairs(pool):
-    audits = scorecard.draw(pool, 80, 3, seed=4)
+    audits = scorecard.draw_audits(pool, 80, 3, seed=4)
     table, cells = scorecard.pooled_audits(audits, AXES), scorecard.matched_audits(audits, AXES)
     for axis, attribute in enumerate(AXES):
         rows = cells.query(f"audit == 1 and attribute == {attribute!r}")
@@ -54,7 +54,7 @@ def test_pooled_cells_of_an_audit_are_pooled_from_its_pairs(pool):
 
 
 def test_the_logit_of_an_audit_equals_the_papers_on_its_images(pool):
-    audits = scorecard.draw(pool, 40, 2, seed=5)
+    audits = scorecard.draw_audits(pool, 40, 2, seed=5)
     table = scorecard.logit_audits(audits, AXES, n_boot=3)
     frame = as_frame(audits[1:], AXES)
     levels = frame[[f"{name}_level" for name in AXES]].to_numpy()
@@ -69,7 +69,7 @@ def test_the_logit_of_an_audit_equals_the_papers_on_its_images(pool):
 
 
 def test_averages_and_cells_are_those_of_the_pairs_and_the_rates(pool):
-    audits = scorecard.draw(pool, 60, 3, seed=5)
+    audits = scorecard.draw_audits(pool, 60, 3, seed=5)
     frame = as_frame(audits[2:], AXES)
     pairs = effects.all_matched_effects(frame, "error", AXES, "transect")
     pairs = pairs[pairs[AXES].isna().all(axis=1)].set_index("attribute")

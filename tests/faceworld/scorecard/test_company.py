@@ -35,7 +35,7 @@ def test_leaks_are_mean_differences_within_transects_in_standard_deviations(move
     population += torch.from_numpy(
         np.random.default_rng(2).normal(0, 0.1, population.shape)
     ).float()
-    table = error_sources.leaks(moved, population).set_index(["attribute", "parameter"])
+    table = error_sources.parameter_changes(moved, population).set_index(["attribute", "parameter"])
     for name in ("hair_colour", "jaw_width"):
         values = moved[:, facerender.INDEX[name]].double().numpy()
         spread = population[:, facerender.INDEX[name]].double().numpy().std(ddof=1)
@@ -58,7 +58,7 @@ def low_cells(step: int) -> list[int]:
 
 
 def test_answers_equal_those_of_a_full_render(moved, base, tmp_path):
-    held = error_sources.hold(moved, base, ["hair_colour", "skin_colour"])
+    held = error_sources.hold_parameters(moved, base, ["hair_colour", "skin_colour"])
     column = facerender.INDEX["hair_colour"]
     assert torch.equal(held[:, column], base[:, column].repeat_interleave(8))
     assert (held != moved).any(dim=0).sum() == 2
@@ -90,7 +90,7 @@ def test_sizes_are_free_of_noise_on_average_and_their_intervals_hold_the_truth()
     squares, holds = [], []
     for repetition in range(150):
         parts = true + random.normal(0, 0.35, (n, 2, 2, 2))
-        found = error_sources.sizes(parts, seed=repetition, n_boot=200)
+        found = error_sources.typical_size(parts, seed=repetition, n_boot=200)
         squares.append(found["size"] ** 2)
         holds.append(found["low"] <= size <= found["high"])
     assert np.mean(squares) == pytest.approx(size**2, rel=0.25)

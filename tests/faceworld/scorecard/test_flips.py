@@ -9,7 +9,6 @@ from facerender.parameters import INDEX
 from faceworld import load_generator
 from faceworld.known_truth import LINKS
 from faceworld.scorecard import flips
-from faceworld.scorecard.flips import step_of_one
 
 INTERVAL = ["estimate", "low", "high"]
 
@@ -56,7 +55,7 @@ def audit_of(generator, score, n: int = 150, n_many: int = 600) -> flips.KnownTr
 def test_exact_steps_find_the_truth(generator):
     audit = audit_of(generator, by_column)
     truth = flips.mean_changes(audit.changes_by_hand())
-    table = flips.against(audit.changes(audit.exact_steps(), "exact"), truth)
+    table = flips.compare_sensitivities(audit.changes(audit.exact_steps(), "exact"), truth)
     assert list(table.columns) == [*INTERVAL, "truth", "error", "holds"]
     np.testing.assert_allclose(table["truth"], truth["estimate"])
     np.testing.assert_allclose(table["error"], table["estimate"] - table["truth"])
@@ -75,13 +74,12 @@ LEAKS = {
 
 
 def leaking(generator) -> dict[str, np.ndarray]:
-    """Steps that move other coordinates as well, at another length before they are scaled."""
+    """Steps that move other coordinates besides their own, by these amounts."""
     steps = {}
     for name, others in LEAKS.items():
         own, sign = PARAMETERS[name]
         moves = np.array([sign, *others.values()])
-        direction = moves @ generator.exact_directions([own, *others])
-        steps[name] = step_of_one(generator, 0.3 * direction, own, sign)
+        steps[name] = moves @ generator.exact_directions([own, *others])
     return steps
 
 
@@ -95,5 +93,5 @@ def test_leakage_predicts_the_error_where_effects_add_up(generator):
         for own, _ in PARAMETERS.values():
             expected = others.get(own, 0) * WEIGHTS.get(own, 0)
             assert brought.loc[name, own] == pytest.approx(expected, abs=1e-3)
-    found = flips.against(audit.changes(steps, "leaking"), truth)
+    found = flips.compare_sensitivities(audit.changes(steps, "leaking"), truth)
     np.testing.assert_allclose(found["error"], brought.sum(axis=1), atol=1e-3)

@@ -14,7 +14,7 @@ PLACES = transects.index(N, dict.fromkeys(truth.AXES, (-1.0, 1.0)))
 def test_effects_average_over_cells_and_standard_errors_cluster_by_face():
     errors = np.random.default_rng(0).integers(0, 2, (200, 2, 2)).astype(float)
     errors[:, 1] = errors[:, :1].max(2)  # strong dependence within a face
-    frame = truth.effects(errors, ["a", "b"])
+    frame = truth.true_effects(errors, ["a", "b"])
     assert list(frame.columns) == ["attribute", "a", "b", "n", "effect", "se"]
     assert len(frame) == 6
     row = frame.iloc[0]
@@ -36,7 +36,7 @@ def one_cell(table: pd.DataFrame, attribute: str, **levels: int) -> pd.Series:
 
 def test_changes_are_mean_differences_within_transects():
     values = np.random.default_rng(1).random(len(PLACES))
-    row = one_cell(truth.changes(values), "gender", skin_colour=1, hair_length=0)
+    row = one_cell(truth.parameter_effects(values), "gender", skin_colour=1, hair_length=0)
     cell = PLACES.assign(value=values).query("skin_colour_level == 1 and hair_length_level == 0")
     wide = cell.pivot_table("value", "transect", "gender_level")
     difference = wide[1] - wide[0]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.artifacts import code as kept
-from helpers.artifacts import lineage, pages
+from faceaudit.utils.errors import InputError
+from helpers.artifacts import code, lineage, pages
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def tree(tmp_path, monkeypatch):
     places = {"ROOT": tmp_path, "NOTEBOOKS": notebooks, "SOURCE": package.parent}
     for name, value in {**places, "PACKAGE": package, "STUDIES": {"survey": "survey.main"}}.items():
         monkeypatch.setattr(lineage, name, value)
-    monkeypatch.setattr(kept, "PINS", package / "__init__.py")
+    monkeypatch.setattr(code, "PINS_FILE", package / "__init__.py")
     return package
 
 
@@ -84,12 +84,12 @@ def test_hashes_follow_what_is_used_whatever_the_time_of_an_edit(tree, stage, fi
 def test_kept_work_is_known_by_the_code_that_computes_it_and_no_other(tree, file, counts):
     with (tree / "a.py").open("a") as stream:
         stream.write("from helpers.artifacts import stage\n")
-    before = kept.made_by(tree / "a.py")
+    before = code.made_by(tree / "a.py")
     (tree / file).write_text("z = 2\n")
-    assert (kept.made_by(tree / "a.py") != before) is counts
+    assert (code.made_by(tree / "a.py") != before) is counts
 
 
-HANDS_ON = """import lazy_loader
+LAZY_EXPORTS = """import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 """
@@ -97,10 +97,10 @@ __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 @pytest.fixture
 def room(tree):
-    """A room that hands on x and y, which two modules define, and a module; it has one more."""
+    """A package that exports x and y, which two modules define, and a module; it has one more."""
     stub = "from . import fourth\nfrom .first import x as x\nfrom .second import y as y\n"
     files = {
-        "__init__.py": HANDS_ON,
+        "__init__.py": LAZY_EXPORTS,
         "__init__.pyi": stub,
         "first.py": "x = 1\n",
         "second.py": "from helpers import c\ny = 2\n",
@@ -165,8 +165,8 @@ def test_a_package_that_is_used_otherwise_counts_whole(room, text):
     [
         ("__init__.pyi", "from .first import x as x\n", False),  # y is not taken
         ("__init__.pyi", "from .second import x as x\n", True),
-        ("__init__.py", f'"""Another docstring."""\n{HANDS_ON}', False),
-        ("__init__.py", f"{HANDS_ON}print()\n", True),
+        ("__init__.py", f'"""Another docstring."""\n{LAZY_EXPORTS}', False),
+        ("__init__.py", f"{LAZY_EXPORTS}print()\n", True),
         ("second.py", "y = 3\n", False),
         ("first.py", "x = 2\n", True),
     ],
@@ -177,10 +177,10 @@ def test_of_a_room_counts_where_the_names_lead_that_are_taken(room, file, text, 
     (room.parent / "a.py").write_text("from helpers.room import x\n")
     if file == "__init__.pyi":
         (room.parent / "a.py").write_text("from helpers.room import second, x\n")
-    stage, module = lineage.sources("02_second"), kept.made_by(room.parent / "a.py")
+    stage, module = lineage.sources("02_second"), code.made_by(room.parent / "a.py")
     (room / file).write_text(text)
     assert (lineage.sources("02_second") != stage) is changes
-    assert (kept.made_by(room.parent / "a.py") != module) is changes
+    assert (code.made_by(room.parent / "a.py") != module) is changes
 
 
 def stale_after_an_edit_of(module: str) -> set[str]:
@@ -207,7 +207,7 @@ def test_modules_that_an_audit_file_names_count_for_the_page_that_shows_it():
     """The reader does not see them, so the page must need them anyway."""
     named = 0
     for page, source in lineage.notebooks().items():
-        for path in pages.named(source):
+        for path in pages.named_files(source):
             for module in re.findall(r"\bobject: (faceworld[.\w]+):", path.read_text("utf-8")):
                 assert f"src/{module.replace('.', '/')}.py" in lineage.sources(page)
                 named += 1
@@ -251,16 +251,16 @@ def test_no_module_that_runs_is_missed():
         counted = {Path(source), *lineage.dependencies(Path(source)).modules}
         ours = {Path(file) for file in files if Path(file).is_relative_to(lineage.SOURCE)}
         assert len(ours) > 2
-        missed = [path for path in ours - counted if not only_hands_on(path)]
+        missed = [path for path in ours - counted if not only_exports(path)]
         assert missed == [], source
 
 
-def only_hands_on(path):
-    """Whether a file is a room's `__init__.py` with no code but what hands names on."""
+def only_exports(path):
+    """Whether a file is a package's `__init__.py` with no code but its lazy exports."""
     code = ast.parse(path.read_text(encoding="utf-8")).body[1:]
     return path.name == "__init__.py" and ast.unparse(code) in (
         "",
-        ast.unparse(ast.parse(HANDS_ON)),
+        ast.unparse(ast.parse(LAZY_EXPORTS)),
     )
 
 
@@ -280,6 +280,16 @@ def test_a_profile_that_is_not_whole_is_named(tmp_path, text, message):
         (tmp_path / "mine.yml").write_text(whole + text if more else text)
     with pytest.raises(ValueError, match=message):
         lineage.load_profile("mine", tmp_path)
+
+
+def test_an_error_about_a_profile_names_the_field_what_stands_there_and_what_should(tmp_path):
+    sizes = (lineage.PROFILES / "laptop.yml").read_text(encoding="utf-8")
+    (tmp_path / "mine.yml").write_text(sizes.replace("n_raters: 5", "n_raters: some"))
+    with pytest.raises(InputError, match="n_raters is 'some', a whole number of at") as refused:
+        lineage.load_profile("mine", tmp_path)
+    assert refused.value.field == "n_raters"
+    assert refused.value.found == "some"
+    assert refused.value.expected == "a whole number of at least 1"
 
 
 def test_notebook_defaults_are_the_laptop_profile(repository):

@@ -48,7 +48,7 @@ def test_round_trip_of_every_format(world):
     assert (artifacts.load(FIRST, "a.npy", "smoke") == np.eye(2)).all()
     assert artifacts.load(FIRST, "z.npz", "smoke")["u"].tolist() == [1, 1, 1]
     assert artifacts.load(FIRST, "results.json", "smoke") == {"answer": 0.5, "not": [0, 1]}
-    manifest = manifests.read(FIRST, "smoke")
+    manifest = manifests.read_manifest(FIRST, "smoke")
     assert manifest["device"] == "cpu"
     with pytest.raises(ArtifactError, match=r"left no b\.npy; it left t\.parquet, j\.json"):
         artifacts.load(FIRST, "b.npy", "smoke")
@@ -96,7 +96,7 @@ def test_what_was_read_of_an_earlier_stage_counts_and_nothing_else(world):
     second.load(FIRST, "a.npy")
     second.finish({})
     run(a_npy=np.eye(2), b_npy=np.eye(3))
-    assert artifacts.why_stale(SECOND, "smoke") is None
+    assert artifacts.why_stage_is_stale(SECOND, "smoke") is None
     run(a_npy=2 * np.eye(2))
     with pytest.raises(ArtifactError, match=f"{SECOND}.*made from another {FIRST}/a.npy"):
         artifacts.load(SECOND, "results.json", "smoke")
@@ -142,11 +142,11 @@ def test_a_page_is_made_from_the_audits_that_it_names(artifacts_folder, monkeypa
 
     def remade(page, study=None):
         opened(page).finish({})
-        pages.executed(page, "smoke").write_text("{}")
-        pages.record(page, "smoke", pages.basis(page, "smoke"), study)
+        pages.executed_notebook(page, "smoke").write_text("{}")
+        pages.record_page(page, "smoke", pages.page_basis(page, "smoke"), study)
 
     def stale():
-        return [pages.why_stale(page, "smoke") for page in (NAMING, OTHER)]
+        return [pages.why_page_is_stale(page, "smoke") for page in (NAMING, OTHER)]
 
     remade(NAMING)
     remade(OTHER)
