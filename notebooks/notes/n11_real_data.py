@@ -33,12 +33,10 @@ from sklearn.linear_model import Ridge
 
 import facerender
 from faceaudit import (
-    analyse_pairs,
-    analyse_portraits,
+    Pairs,
+    Portraits,
     build_report,
     datasets,
-    from_pairs,
-    from_portraits,
     make_plan,
     read_specification,
     verification,
@@ -315,7 +313,7 @@ conversations.dropped[["reason", "field", "count", "place"]]
 # one group in training. The names of BFW's groups stand for shapes of drawn heads.
 
 # %%
-recogniser = networks.Recogniser.read(networks.SHIPPED / "arcface-a.safetensors")
+recogniser = networks.Recogniser.read(networks.SHIPPED_NETWORKS / "arcface-a.safetensors")
 images = pd.DataFrame({"image": np.arange(len(heads)).astype(str)})
 images = images.assign(identity=person.astype(str), group=group)
 chosen = draw_pairs(images, impostors=1500, seed=seed)[["first", "second"]].to_numpy()
@@ -577,7 +575,7 @@ claim(
 # %%
 opened = [np.asarray(Image.open(ppb_folder / name)) for name in ppb.frame["image"]]
 images = np.stack(opened).transpose(0, 3, 1, 2)
-classifier = networks.AuditedModel.read(networks.SHIPPED / "celeba-like.safetensors")
+classifier = networks.AuditedModel.read(networks.SHIPPED_NETWORKS / "celeba-like.safetensors")
 
 # %%
 scored = ppb.frame.assign(p_male=networks.predict(classifier, images))
@@ -604,11 +602,11 @@ design: {tolerance: 0.05, seed: 1}
 
 # %%
 specification = read_specification(portraits_yml)
-portraits = from_portraits(stage.folder / "portraits.csv", specification)
+portraits = Portraits.from_table(stage.folder / "portraits.csv", specification)
 plan = make_plan(specification)
 
 # %%
-report = build_report(portraits, analyse_portraits(portraits, plan), plan, plan)
+report = build_report(portraits, portraits.analyse(plan), plan, plan)
 write_html(report, stage.path("portraits.html"))
 Markdown(report.answer.replace("\n", "\n\n"))
 
@@ -660,11 +658,11 @@ design: {tolerance: 0.05, seed: 1}
 
 # %%
 of_pairs = read_specification(pairs_yml)
-compared = from_pairs(stage.folder / "pairs.csv", of_pairs)
+compared = Pairs.from_table(stage.folder / "pairs.csv", of_pairs)
 plan_of_pairs = make_plan(of_pairs)
 
 # %%
-tables = analyse_pairs(compared, plan_of_pairs)
+tables = compared.analyse(plan_of_pairs)
 report_of_pairs = build_report(compared, tables, plan_of_pairs, plan_of_pairs)
 Markdown(report_of_pairs.answer.replace("\n", "\n\n"))
 

@@ -5,7 +5,6 @@ they can detect, with a date and a hash. A later run of the same audit keeps the
 what the file says by then, and the report lists whatever of that departs from the plan.
 """
 
-import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -210,7 +209,7 @@ def make_plan(
         mode="json", include=COMPARED_PARTS, exclude=EXCLUDED_KEYS
     )
     plan["made"] = datetime.now(UTC).isoformat(timespec="seconds")
-    plan["sha256"] = digest(plan)
+    plan["sha256"] = files.hash_of_content(plan)
     return plan
 
 
@@ -231,7 +230,7 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
         files.write_text(path, json.dumps(plan, indent=1) + "\n")
     with suppress(ValueError, KeyError, TypeError):
         first_plan = json.loads(path.read_text(encoding="utf-8"))
-        if first_plan["sha256"] == digest(first_plan):
+        if first_plan["sha256"] == files.hash_of_content(first_plan):
             return first_plan
     raise InputError(
         f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
@@ -372,9 +371,3 @@ def _count_answers(specification: Specification, units: int, images: int) -> dic
         questions = questions_of_samples + bool(calibration.crop)
     answers["matched images"] = images * questions * people.raters
     return answers
-
-
-def digest(content: Mapping) -> str:
-    """SHA-256 of a plan's content but for the hash itself, whatever the order of its keys."""
-    hashed = {name: value for name, value in content.items() if name != "sha256"}
-    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()

@@ -20,8 +20,8 @@ from types import SimpleNamespace
 
 import yaml
 
-from faceaudit.plans import digest
 from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import hash_of_content
 from helpers.artifacts import Stage, lineage
 
 
@@ -82,7 +82,7 @@ def read_plan(content: Mapping) -> SimpleNamespace:
     Raises:
         InputError: the hash is not that of the content.
     """
-    expected = digest(content)
+    expected = hash_of_content(content)
     if content["sha256"] != expected:
         raise InputError(
             "the plan was changed after it was made: its hash is another",
@@ -112,7 +112,7 @@ def make_plan(profile: SimpleNamespace) -> dict:
         "codes that take steps": profile.n_codes,
         "seeds of identities": profile.n_seeds,
     }
-    return content | {"sha256": digest(content)}
+    return content | {"sha256": hash_of_content(content)}
 
 
 def main(arguments: list[str]) -> None:

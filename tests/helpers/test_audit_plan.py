@@ -9,7 +9,7 @@ import pytest
 
 from faceaudit import effects
 from faceaudit.annotations import schema
-from faceaudit.plans import digest
+from faceaudit.utils.files import hash_of_content
 from faceworld.people import BALANCED, COMPOSITIONS, GROUPS, RECOGNISERS
 from faceworld.scorecard import truth
 from helpers import artifacts, audit_plan
@@ -41,7 +41,7 @@ def test_every_change_changes_the_hash_and_is_refused(content, path, value):
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    assert digest(content) != content["sha256"]
+    assert hash_of_content(content) != content["sha256"]
     with pytest.raises(ValueError, match="changed after it was made"):
         read_plan(content)
 

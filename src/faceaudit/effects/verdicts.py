@@ -17,7 +17,6 @@ from scipy.optimize.elementwise import find_root
 from scipy.special import bdtrc, stdtr, stdtrit
 from scipy.stats import norm
 
-from faceaudit import effects
 from faceaudit.effects.resampling import as_resamples, resampled_sums
 from faceaudit.utils.arguments import as_finite, check_range, require_columns
 
@@ -462,7 +461,7 @@ def settled(table: pd.DataFrame, level: float, weights: ArrayLike = 1.0) -> pd.D
         The table with p_beyond_holm and new verdicts. A row that was "within" before stays so
         unless its adjusted p is below the level.
     """
-    adjusted = effects.holm(table["p_beyond"], weights)
+    adjusted = holm(table["p_beyond"], weights)
     states = [np.isnan(adjusted), adjusted < level, table["verdict"] == WITHIN]
     verdicts = np.select(states, [NOT_ESTIMABLE, EXCEEDS, WITHIN], INCONCLUSIVE)
     return table.assign(p_beyond_holm=adjusted, verdict=verdicts)

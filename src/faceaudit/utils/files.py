@@ -41,6 +41,12 @@ def hash_of_hashes(hashed: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
+def hash_of_content(content: Mapping[str, Any]) -> str:
+    """SHA-256 of what a JSON object holds, without its own entry `sha256`, in any order of keys."""
+    hashed = {name: value for name, value in content.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
+
+
 def file_hash(path: Path) -> str:
     """SHA-256 of a file; in one process, a file is read again only after a change."""
     return _file_hash(path, state(path))

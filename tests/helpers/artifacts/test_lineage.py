@@ -197,6 +197,16 @@ def stale_after_an_edit_of(module: str) -> set[str]:
     [
         ("faceaudit/datasets/published.py", {"n11_real_data"}),
         ("faceaudit/generators/realism.py", {"n05_learned_generator", "n08_real_generators"}),
+        (
+            "faceaudit/effects/planning.py",
+            {
+                "16_planning",
+                "18_audit_your_model",
+                "n02_when_transects_fail",
+                "n11_real_data",
+                "tour",
+            },
+        ),
     ],
 )
 def test_an_edit_makes_those_pages_stale_that_use_the_module(module, pages_that_use_it):
