@@ -313,7 +313,9 @@ def share_of_gap(
         >>> share_of_gap((0.005, -0.01, 0.014), (0.1, 0.08, 0.12), 0.2, 0.8)["word"]
         'little'
     """
-    low, high = ratio_interval(tuple(effect), tuple(gap))
+    effect = tuple(effect)  # a Series would take 0 for a name
+    gap = tuple(gap)
+    low, high = ratio_interval(effect, gap)
     if high < little:
         word = "little"
     elif low > most:
