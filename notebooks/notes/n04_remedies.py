@@ -753,7 +753,9 @@ def split_by_smile(moves, smiles):
     calibration, split = (moves["Smiling"], smiles["Smiling"]), {}
     for name in [name for name in moves if name != "Smiling"]:
         along = moves[name], smiles[name]
-        split[name] = sensitivity.decompose_score_change(*along, *calibration, n_boot=n_boot, seed=seed)
+        split[name] = sensitivity.decompose_score_change(
+            *along, *calibration, n_boot=n_boot, seed=seed
+        )
     return split
 
 

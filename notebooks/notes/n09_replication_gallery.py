@@ -1205,10 +1205,14 @@ at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
 _ = draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
-_ = draw_pairs(seen_by("arcface-b"), verification.VARIED_ATTRIBUTES, "similarity", LINES["arcface-b"])
+_ = draw_pairs(
+    seen_by("arcface-b"), verification.VARIED_ATTRIBUTES, "similarity", LINES["arcface-b"]
+)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
-_ = draw_pairs(seen_by("sphereface"), verification.VARIED_ATTRIBUTES, "similarity", LINES["sphereface"])
+_ = draw_pairs(
+    seen_by("sphereface"), verification.VARIED_ATTRIBUTES, "similarity", LINES["sphereface"]
+)
 
 # %% [markdown]
 # The paper puts images into steps of expression and age by the scores that people give them: five equal parts of the
