@@ -333,7 +333,7 @@ def build(out: Path = OUT) -> Path:
     for name in lineage.hashes([*files]):  # what labs import, so that students install no package
         copy_code(lineage.ROOT / name, out / "student")
     for folder in {parent for path in files for parent in path.parents}:
-        if lineage.SOURCE in folder.parents:  # a package, which hands on what its stub says
+        if lineage.SOURCE in folder.parents:  # a package, which exports what its stub says
             for path in folder.glob("__init__.py*"):
                 copy_code(path, out / "student")
     shutil.copy2(COURSE / "requirements.txt", out / "student")
