@@ -46,7 +46,7 @@ from faceaudit.utils import seeding
 from faceaudit.utils.files import file_hash
 from faceworld import celeba, populations, wgan
 from faceworld import networks as models
-from faceworld.networks.photographs import decode_images
+from faceworld.networks.photographs import decoded
 from faceworld.networks.training import read_checkpoint, write_checkpoint
 from faceworld.rendering import render_to_store
 from faceworld.wgan import NATIVE_SIZE, SLOPE, WGAN_LATENT_DIM, Scaled, face, linear
@@ -462,7 +462,7 @@ def squares_of(photographs: Path, path: Path) -> np.ndarray:
         raise ValueError(f"{photographs}: {len(files)} JPEG or PNG files, {BATCH} were expected")
     names = [str(file.relative_to(photographs)) for file in files]
     table = pd.DataFrame({"image": names, "sha256": list(map(file_hash, files))})
-    return decode_images(table, photographs, NATIVE_SIZE, path)
+    return decoded(table, photographs, NATIVE_SIZE, path)
 
 
 def recipe(adversarial: AdversarialTraining, encoding: EncoderTraining) -> dict[str, object]:

@@ -1,6 +1,12 @@
 from .designs.matched import MatchedImages as MatchedImages
+from .designs.matched import analyse as analyse
+from .designs.matched import from_table as from_table
 from .designs.pairs import Pairs as Pairs
+from .designs.pairs import analyse_pairs as analyse_pairs
+from .designs.pairs import from_pairs as from_pairs
 from .designs.portraits import Portraits as Portraits
+from .designs.portraits import analyse_portraits as analyse_portraits
+from .designs.portraits import from_portraits as from_portraits
 from .file.specification import Specification as Specification
 from .file.specification import read_specification as read_specification
 from .people.tasks import PeopleNeeded as PeopleNeeded

@@ -478,3 +478,9 @@ def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
     gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
     nearest_to_zero = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
     return table.join(e_values).assign(gamma=gamma, tipping=nearest_to_zero)
+
+
+# --- the steps as functions
+
+from_table = MatchedImages.from_table
+analyse = MatchedImages.analyse

@@ -513,3 +513,9 @@ def _rates_and_differences(
     )
     differences = differences[differences["measure"].isin(measures)].reset_index(drop=True)
     return rates, with_p_values(differences, plan)
+
+
+# --- the steps as functions
+
+from_pairs = Pairs.from_table
+analyse_pairs = Pairs.analyse

@@ -472,3 +472,9 @@ def _transported_difference(
     difference = transported.iloc[-1]
     opposite = [-difference["estimate"], -difference["high"], -difference["low"]]
     return opposite, difference["missing"]
+
+
+# --- the steps as functions
+
+from_portraits = Portraits.from_table
+analyse_portraits = Portraits.analyse

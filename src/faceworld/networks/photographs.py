@@ -84,7 +84,7 @@ SETS = {"celeba": _celeba, "fairface": _fairface}
 # --- images
 
 
-def keep_readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+def readable(table: pd.DataFrame, folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split the rows of training and validation by whether their images can be read.
 
     Args:
@@ -147,7 +147,7 @@ def _examine(files: Sequence[str]) -> list[tuple[str, str]]:
     return rows
 
 
-def decode_images(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
+def decoded(table: pd.DataFrame, folder: Path, size: int, path: Path) -> np.ndarray:
     """Squares from the middle of a table's images, uint8 (n, 3, size, size), mapped from `path`.
 
     Pictures are turned and cut as those of audits are, see `faceaudit.utils.pictures`.
@@ -240,7 +240,7 @@ def train_on_photographs(
     parts = [table[table["split"] == split] for split in SPLITS]
     examples = []
     for split, part in zip(SPLITS, parts, strict=True):
-        images = decode_images(part, folder, size, path.with_name(f"{path.stem}.{split}.npy"))
+        images = decoded(part, folder, size, path.with_name(f"{path.stem}.{split}.npy"))
         examples.append((images, part["label"].to_numpy()))
     training, validation = examples
     recipe = vars(RECIPES[architecture])
@@ -303,7 +303,7 @@ def main(arguments: list[str]) -> None:
     with alone(folder / ".lock", print):
         # By the module's name: this file runs as __main__, which other processes cannot import.
         table, card = photographs.SETS[options.set](options.data)
-        table, lost = photographs.keep_readable(table, options.data)
+        table, lost = photographs.readable(table, options.data)
         card["left_out"] = lost["reason"].value_counts().to_dict()
         print(f"{len(table):,} images", *photographs.describe_left_out(lost), sep="\n", flush=True)
         model, _ = photographs.train_on_photographs(

@@ -46,7 +46,7 @@ def write_celeba(folder: Path, n: int, size: int) -> Path:
 
 def read(folder: Path, name: str = "celeba") -> tuple[pd.DataFrame, pd.DataFrame]:
     table, _ = photographs.SETS[name](folder)
-    return photographs.keep_readable(table, folder)
+    return photographs.readable(table, folder)
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +75,9 @@ def test_celeba_becomes_a_table_and_squares(faces, table, tmp_path):
     assert (table["label"] == truth["Male"]).all() and "Male" not in table
     assert (table["Smiling"] == truth["Smiling"]).all()
     rendered = np.load(faces / "rendered.npy")[kept]
-    squares = photographs.decode_images(table, faces, SIZE, tmp_path / "a.npy")
+    squares = photographs.decoded(table, faces, SIZE, tmp_path / "a.npy")
     assert np.abs(squares.astype(float) - rendered).mean() < 4, "the middle, but for JPEG"
-    assert photographs.decode_images(table, faces, 16, tmp_path / "a.npy").shape == (54, 3, 16, 16)
+    assert photographs.decoded(table, faces, 16, tmp_path / "a.npy").shape == (54, 3, 16, 16)
 
 
 def test_fairface_becomes_a_table(tmp_path):
@@ -114,14 +114,14 @@ def test_images_that_cannot_be_read_are_left_out_by_reason(faces, table, tmp_pat
     (tmp_path / table["image"][7]).write_bytes(whole[: len(whole) // 2])
     (tmp_path / table["image"][9]).write_text("<html>404</html>")
     (tmp_path / table["image"][3]).unlink()
-    kept, lost = photographs.keep_readable(table.drop(columns="sha256"), tmp_path)
+    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
     assert kept.equals(table.drop([3, 7, 9]).reset_index(drop=True))
     assert photographs.describe_left_out(lost) == [
         f"2 left out, damaged or no image (the first: {table['image'][7]})",
         f"1 left out, no such file (the first: {table['image'][3]})",
     ]
     with pytest.raises(ValueError, match="female for train, .*; 54 left out, no such"):
-        photographs.keep_readable(table.drop(columns="sha256"), tmp_path / "elsewhere")
+        photographs.readable(table.drop(columns="sha256"), tmp_path / "elsewhere")
 
 
 def test_pictures_that_lie_on_their_side_are_learnt_upright(faces, table, tmp_path):
@@ -134,10 +134,10 @@ def test_pictures_that_lie_on_their_side_are_learnt_upright(faces, table, tmp_pa
             lying = image.transpose(Image.Transpose.ROTATE_90) if number % 2 else image.copy()
         exif = tag if number % 2 else None
         lying.save(tmp_path / file, format="png", exif=exif)  # by content, whatever the name says
-    kept, lost = photographs.keep_readable(table.drop(columns="sha256"), tmp_path)
+    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
     assert lost.empty
-    turned = photographs.decode_images(kept, tmp_path, SIZE, tmp_path / "turned.npy")
-    upright = photographs.decode_images(table, faces, SIZE, tmp_path / "upright.npy")
+    turned = photographs.decoded(kept, tmp_path, SIZE, tmp_path / "turned.npy")
+    upright = photographs.decoded(table, faces, SIZE, tmp_path / "upright.npy")
     np.testing.assert_array_equal(turned, upright)
 
 
@@ -149,7 +149,7 @@ def test_pictures_that_an_audit_would_refuse_are_left_out_by_reason(faces, table
     ghost.save(tmp_path / table["image"][2], format="png")
     deep = Image.fromarray(np.zeros((SIZE, SIZE), np.uint16))
     deep.save(tmp_path / table["image"][4], format="png")
-    kept, lost = photographs.keep_readable(table.drop(columns="sha256"), tmp_path)
+    kept, lost = photographs.readable(table.drop(columns="sha256"), tmp_path)
     assert kept["image"].tolist() == table.drop([2, 4])["image"].tolist()
     assert lost["reason"].tolist() == ["transparent in places", "pixels of more than 8 bits"]
 
