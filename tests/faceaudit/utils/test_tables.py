@@ -143,7 +143,7 @@ for name in sys.argv[2:]:
         continue
     texts = {column: rows.texts(column).tolist() for column in rows.frame}
     numbers = {column: measures(rows, column) for column in rows.frame}
-    print(json.dumps([rows.frame.to_dict("list"), rows.given.to_dict("list"), texts, numbers]))
+    print(json.dumps([rows.frame.to_dict("list"), rows.as_written.to_dict("list"), texts, numbers]))
 """
 
 
