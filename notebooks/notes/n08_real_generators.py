@@ -328,7 +328,7 @@ pd.concat(leakage, names=["along"]).style.format("{:.2f}")
 # %% [markdown]
 # ### How far may a walk go?
 #
-# Only for sampled codes do we know that the generator makes ordinary images. The function `realism.out_of_range` compares an experiment's codes with sampled ones: their
+# Only for sampled codes do we know that the generator makes ordinary images. The function `directions.out_of_range` compares an experiment's codes with sampled ones: their
 # distance from the mean code, and their decision value for every attribute. A code is outside if hardly any sampled code lies as far. We look at both ends
 # of walks of growing length.
 

@@ -154,7 +154,7 @@ class StyleNetwork(_DirectionSettings):
 
 
 class ImageFolder(FilePart):
-    """Pictures on disk, with a table that says which is which; see `generators.ImageSet`."""
+    """Pictures on disk, with a table that says which is which; see `faceaudit.images.ImageSet`."""
 
     kind: Literal["images"]
     table: Path

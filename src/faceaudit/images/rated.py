@@ -132,7 +132,7 @@ class RatedImages:
         specification: of the audit.
         generator: of the images.
         folder: that keeps the images of every part of the audit, and their codes.
-        ask: the audit, images, attributes and `stage` → labels, see `people.ask_for_labels`.
+        ask: the audit, images, attributes and `stage` → labels, see `people.labels.ask_for_labels`.
         people_records: rows of the part `people` of the report, one for each time that people were
             asked.
         limits: of the report, that people brought; keys without values, so that each is there once.
