@@ -436,9 +436,6 @@ _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
 # sets borrow only the proportions of the real ones.
 
 # %% tags=["hide-cell"]
-
-
-# %% tags=["hide-cell"]
 made = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 made = made.join(stage.load("06_annotation_ingestion", "scores.parquet"))
 made = made.join(stage.load("07_pruning", "kept.parquet"))
@@ -887,9 +884,6 @@ assert ways.pop("Male") == 0 and set(ways.values()) == {1}
 # Figures and tables of {cite:t}`verification` that [](14_verification_measures) leaves out, with the same prototypes,
 # pairs and networks. African, East Asian and European are directions of face shape in a stylised renderer. Female and
 # male stand for perceived gender.
-
-# %% tags=["hide-cell"]
-
 
 # %% tags=["hide-cell"]
 GROUPS = list(people.GROUPS)

@@ -18,7 +18,6 @@ from faceaudit.report.schema import (
     Effect,
     Gap,
     Interaction,
-    Leak,
     Predicted,
     Rate,
     Report,
@@ -26,8 +25,6 @@ from faceaudit.report.schema import (
 
 VERDICT_ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""
-LARGE_LEAK = 0.1
-"""Share of an attribute's scale. An attribute that moves further along an axis is named."""
 ZERO_DECIMALS = 9
 """An error rate that is zero to so many decimals is a rate without errors."""
 INSTEAD_OF = " instead of "
@@ -180,11 +177,6 @@ def verdict_counts(rows: Iterable[Comparison]) -> dict[str, int]:
 def most_pairs(rows: Iterable[Effect]) -> int:
     """The largest number of pairs of an effect; zero without effects."""
     return max((row.n for row in rows), default=0)
-
-
-def large_leaks(rows: Iterable[Leak]) -> list[Leak]:
-    """The attributes that move far along an axis."""
-    return [row for row in rows if row.estimate is not None and abs(row.estimate) > LARGE_LEAK]
 
 
 def extremes(rates: Sequence[Rate]) -> tuple[Rate, Rate] | None:

@@ -1,6 +1,6 @@
 """What a report does not say: a sentence for each limit that follows from its tables and plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +8,10 @@ from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
 from faceaudit.plans import Plan
 from faceaudit.report import facts
-from faceaudit.report.schema import Enrolment, LeftOut, MatchRates
+from faceaudit.report.schema import Enrolment, Leak, LeftOut, MatchRates
 
+LARGE_LEAK = 0.1
+"""Share of an attribute's scale. An attribute that moves further along an axis is named."""
 FEW_FACES = 30
 """With fewer faces an interval leans on its assumptions."""
 LEFT_OUT_ROWS = 5
@@ -50,7 +52,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
         unlabelled=counts["no_label"],
         unanswered=_unanswered(counts),
         incomplete_pairs=sum(row.missing for row in parts["effects"]),
-        leaks=facts.large_leaks(parts["leakage"]),
+        leaks=_large_leaks(parts["leakage"]),
         reacting_placebos=[
             row for row in parts["placebos"] if facts.differs_from_zero(row, plan["level"])
         ],
@@ -142,3 +144,8 @@ def _worst_enrolled(rows: Sequence[Enrolment]) -> Enrolment:
     """The group with the highest rate of failures to enrol."""
     rated = [row for row in rows if row.rate is not None]
     return max(rated, key=lambda row: row.rate)
+
+
+def _large_leaks(rows: Iterable[Leak]) -> list[Leak]:
+    """The attributes that move far along an axis."""
+    return [row for row in rows if row.estimate is not None and abs(row.estimate) > LARGE_LEAK]
