@@ -261,7 +261,7 @@ def _filled(parameters: Tensor, columns: Mapping[str, np.ndarray]) -> Tensor:
 # --- pictures
 
 
-def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facerender.Rendering:
+def render_heads(parameters: Tensor, size: int) -> facerender.Rendering:
     """`facerender.render` with background, neck and shoulders made white (Liang et al. 2023, 3.3).
 
     The paper uses a segmentation network; the face world knows which pixels are head. A mask
@@ -270,12 +270,11 @@ def render_heads(parameters: Tensor, size: int, supersampling: int = 1) -> facer
     Args:
         parameters: of the faces, as `facerender.render` takes them.
         size: height and width in pixels.
-        supersampling: as of `facerender.render`.
 
     Returns:
         Images with white backgrounds, masks and landmarks.
     """
-    rendering = facerender.render(parameters, size, supersampling)
+    rendering = facerender.render(parameters, size)
     white = 1 - (1 - rendering.image) * rendering.head_mask[:, None]
     return replace(rendering, image=white)
 
