@@ -269,8 +269,14 @@ def make_example_model(path: Path) -> Path:
     drawn = populations.sample("celeba-like", 2000, CLASSIFIER_SEED)
     images = render_to_store(drawn.parameters, CLASSIFIER_SIZE, path.with_suffix(".npy"))
     labels = drawn.frame["gender"].to_numpy()
-    weights = path.with_suffix(".safetensors")
-    trained = networks.train_classifier(images, labels, weights, seed=CLASSIFIER_SEED, epochs=10)
+    training = {
+        "images": images,
+        "labels": labels,
+        "path": path.with_suffix(".safetensors"),
+        "seed": CLASSIFIER_SEED,
+        "epochs": 10,
+    }
+    (trained,) = networks.train_classifiers([training])
     return write_onnx(trained.network, path, CLASSIFIER_SIZE)
 
 

@@ -372,9 +372,11 @@ def fit_all(train: Callable[..., Done], jobs: Sequence[dict]) -> list[Done]:
     Two processes of one thread are faster than one of two threads for networks this small. A job
     has the keyword arguments of `train`.
     """
-    few = sum(len(job["images"]) * job["epochs"] for job in jobs) <= FEW_STEPS
-    if few or any(job.get("device", "cpu") != "cpu" for job in jobs):
+    if any(job.get("device", "cpu") != "cpu" for job in jobs):
         return [train(**job) for job in jobs]
+    few = sum(len(job["images"]) * job["epochs"] for job in jobs) <= FEW_STEPS
+    if few:
+        return [_alone(train, job) for job in jobs]
     return processes(min(len(jobs), share_of_cores()))(
         joblib.delayed(_alone)(train, j) for j in jobs
     )

@@ -115,6 +115,26 @@ def test_what_was_written_is_read_and_damage_is_noticed(trained, tmp_path):
 
 
 @pytest.mark.parametrize("few_steps", [0, 2**14])
+def test_weights_are_the_same_bits_whatever_number_of_threads_torch_has(
+    tmp_path, monkeypatch, few_steps
+):
+    monkeypatch.setattr(training, "FEW_STEPS", few_steps)
+    images, labels = toy(200)
+    job = {"images": images, "labels": labels, "seed": 3, "epochs": 2}
+    threads_before = torch.get_num_threads()
+    weights = []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        try:
+            path = tmp_path / f"{threads}.safetensors"
+            networks.train_classifiers([job | {"path": path}])
+        finally:
+            torch.set_num_threads(threads_before)
+        weights.append(path.read_bytes())
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize("few_steps", [0, 2**14])
 def test_train_all_equals_training_alone(tmp_path, monkeypatch, few_steps):
     monkeypatch.setattr(training, "FEW_STEPS", few_steps)
     images, labels = toy(200)
