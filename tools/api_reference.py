@@ -1,6 +1,6 @@
 """The API reference: pages for the packages, and links to them from code cells.
 
-The pages only name modules and what packages hand on; autodoc fills them from the docstrings when
+The pages only name modules and what packages export; autodoc fills them from the docstrings when
 the book is built. They are made from the files that are there, so a new module appears by itself,
 and by reading rather than importing them, which takes seconds.
 
@@ -45,12 +45,12 @@ def dotted(path: Path) -> str:
 
 
 def package_page(package: Path) -> str:
-    """A package: what its `__init__` says, what it hands on, then module after module."""
+    """A package: what its `__init__` says, what it exports, then module after module."""
     module = dotted(package)
     lines = section(module, "=", module)
     if names := [full for _, full in exports(package)]:
         # Names are full ones, so no module may be the current one.
-        lines += ["What it hands on:", "", ".. currentmodule:: None", ""]
+        lines += ["Exports:", "", ".. currentmodule:: None", ""]
         lines += [".. autosummary::", "   :nosignatures:", "", *(f"   ~{n}" for n in names), ""]
     for path in sorted(package.glob("[!_]*.py")):
         lines += section(path.stem, "-", dotted(path))
@@ -58,7 +58,7 @@ def package_page(package: Path) -> str:
 
 
 def exports(package: Path) -> Iterator[tuple[str, str]]:
-    """What a package hands on: the name there, and the name where it is defined."""
+    """What a package exports: the name there, and the name where it is defined."""
     module, init = dotted(package), package / "__init__.py"
     for name, full in exports_of(init).items():
         yield f"{module}.{name}", full
@@ -69,7 +69,7 @@ def exports(package: Path) -> Iterator[tuple[str, str]]:
 
 def section(title: str, line: str, module: str) -> list[str]:
     heading = [title, line * len(title), ""]
-    # What a package hands on, its `__all__`, is described where it is defined and not once more.
+    # What a package exports, its `__all__`, is described where it is defined and not once more.
     return [*heading, f".. automodule:: {module}", "   :members:", "   :ignore-module-all:", ""]
 
 

@@ -1,4 +1,4 @@
-"""Every name that a package hands on, and all of some modules, is documented."""
+"""Every name that a package exports, and all of some modules, is documented."""
 
 import inspect
 import re
@@ -18,7 +18,7 @@ MODULES = [
     "faceaudit.latents.orthogonalization",
     "faceaudit.latents.transects",
 ]
-"""Modules whose names chapters take, and which no subpackage hands on."""
+"""Modules whose names chapters take, and which no subpackage exports."""
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Examples?):$", re.MULTILINE)
 
 
