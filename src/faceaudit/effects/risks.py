@@ -348,8 +348,8 @@ def read_cells(
             found=present,
             expected="two levels",
         )
-    # A treatment may have one level, or none.
-    lower_level, higher_level, *_ = [f"{treatment} = {level}" for level in present] + ["", ""]
+    # A treatment may have one level, or none: the names of the other arms are then empty.
+    arm_names = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
     # Columns are read once for all cells, of which there may be thousands in repeated audits.
     clusters = as_codes(None if cluster is None else frame[cluster][complete], len(error))
@@ -364,7 +364,7 @@ def read_cells(
             cluster=numbered(clusters[rows]),
             covariates=[numbered(code[rows]) for code in covariates],
             dropped=int(dropped[number]),
-            levels=(lower_level, higher_level),
+            levels=(arm_names[0], arm_names[1]),
             unit="image" if cluster is None else "cluster",
         )
         cells.append(cell)

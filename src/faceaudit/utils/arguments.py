@@ -248,9 +248,10 @@ def _within(
 
 
 def _is_series(values: object) -> TypeGuard[pd.Series]:
-    """Whether values are a Series; type checkers, for which pandas has no types, need to be told.
+    """Whether values are a Series.
 
-    They would take the values for any of the kinds of `ArrayLike` even behind an `isinstance`.
+    A type checker without the types of pandas takes them for any kind of `ArrayLike` even behind
+    an `isinstance`, and so needs to be told.
     """
     return isinstance(values, pd.Series)
 
