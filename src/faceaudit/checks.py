@@ -23,6 +23,7 @@ from faceaudit.models.answers import (
     ask_and_keep,
     require_answers,
 )
+from faceaudit.models.local import LocalModel
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
 from faceaudit.words import render_sentences
@@ -132,7 +133,7 @@ def find_preparation_doubts(
     Yields:
         Name and sentence of the doubt, if there is one.
     """
-    if model.preparation is None:
+    if not isinstance(model, LocalModel):
         return
     rows = np.flatnonzero(groups.notna())
     # All images of some people tell more of a recogniser than single images of many.
@@ -161,7 +162,7 @@ def _doubt_in_words(name: str, *values: Any) -> tuple[str, str]:
 # --- other preparations of images
 
 
-def check_preparation(model: BlackBox, images: np.ndarray, groups: ArrayLike) -> pd.DataFrame:
+def check_preparation(model: LocalModel, images: np.ndarray, groups: ArrayLike) -> pd.DataFrame:
     """Try a model behind other channels and ranges: does one of them separate better?
 
     Separation is the probability that a face of class 1 scores higher than one of class 0 (of a
@@ -179,6 +180,7 @@ def check_preparation(model: BlackBox, images: np.ndarray, groups: ArrayLike) ->
         gain over the declared one, and its one-sided lower limit `low`. Where a model refuses to
         answer, separation is missing.
     """
+    assert model.preparation is not None  # a model that computes here is never without
     groups = np.asarray(groups)
     is_recogniser = model.reading.gives == "embedding"
     rows = []

@@ -16,7 +16,7 @@ import pandas as pd
 
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 from faceaudit.utils.tables import read_parquet, read_table
 
@@ -84,12 +84,12 @@ class Rows:
         """A `.csv` (whose cells are texts), a `.parquet` file or a frame; rows stay as they are."""
         if isinstance(table, Rows):
             return table
-        if isinstance(table, pd.DataFrame):
-            source = "the table"
-            frame = table
-        else:
+        if isinstance(table, (str, Path)):
             source = str(table)
             frame = _read_file(source)
+        else:
+            source = "the table"
+            frame = table
         frame = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
         tidy = frame.apply(tidy_cells).dropna(how="all")
         if tidy.empty:
@@ -100,14 +100,7 @@ class Rows:
         """Raise InputError where the table lacks a column that the audit file names."""
         missing_columns = [name for name in dict.fromkeys(columns) if name not in self.frame]
         if missing_columns:
-            known = listed_on_one_line(self.frame)
-            raise InputError(
-                f"{self.source}: no column {', '.join(map(repr, missing_columns))}; it has "
-                f"{known}; the names are set under columns and axes",
-                field=str(missing_columns[0]),
-                found=known,
-                expected=f"a column {missing_columns[0]!r}",
-            )
+            raise missing_in_table(self.source, missing_columns, listed_on_one_line(self.frame))
 
     def refuse(self, bad: pd.Series, column: str, expected: str) -> None:
         """Raise InputError about the first cell of a column that is bad, if any is.

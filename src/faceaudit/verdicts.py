@@ -60,7 +60,8 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     ends = np.stack([estimate - below, estimate + above], axis=1)
     counts = family[["worse", "better", "n"]].to_numpy()
     for row in np.flatnonzero(exact & known):
-        ends[row] = effects.paired_interval(*counts[row], family_quantile[row])
+        worse, better, n = counts[row]
+        ends[row] = effects.paired_interval(worse, better, n, family_quantile[row])
     ends = np.clip(ends, -1, 1)
     family["low_family"] = ends[:, 0]
     family["high_family"] = ends[:, 1]

@@ -152,7 +152,10 @@ class _Plane(NamedTuple):
 
 
 class _ModelNumbers:
-    """Stands for a model of scikit-learn, and has its numbers as attributes."""
+    """Stands for a linear model of scikit-learn: unpickling gives it the attributes of one."""
+
+    coef_: Any
+    intercept_: Any
 
 
 class _ArrayUnpickler(pickle.Unpickler):

@@ -145,14 +145,14 @@ class Records:
         Raises:
             ValueError: no row is left; it lists all reasons so far.
         """
-        unusable = pd.Series(unusable, self.frame.index).astype(bool)
-        if unusable.any():
-            cell = f"{self.frame.loc[unusable, field].iloc[0]!r:.60}"
-            place = f"{self.unit} {unusable.idxmax()}"
-            count = int(unusable.sum())
+        is_unusable = pd.Series(unusable, self.frame.index).astype(bool)
+        if is_unusable.any():
+            cell = f"{self.frame.loc[is_unusable, field].iloc[0]!r:.60}"
+            place = f"{self.unit} {is_unusable.idxmax()}"
+            count = int(is_unusable.sum())
             rows = DroppedRows(reason, field, count, self.path.name, place, cell)
             self.dropped.append(rows)
-            self.frame = self.frame[~unusable]
+            self.frame = self.frame[~is_unusable]
         if self.frame.empty:
             reasons = "; ".join(map(str, self.dropped)) or "none was found"
             raise ValueError(f"{self.path}: no {self.unit} can be used: {reasons}")

@@ -89,10 +89,12 @@ def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFr
 
 def _held_levels(axes: Sequence[str]) -> list[dict[str, int | None]]:
     """Levels at which these attributes are held: averaged over (None) first, then every cell."""
-    cells = [dict(zip(axes, levels, strict=True)) for levels in product((0, 1), repeat=len(axes))]
-    if not axes:
-        return cells
-    return [dict.fromkeys(axes), *cells]
+    held_levels: list[dict[str, int | None]] = []
+    if axes:
+        held_levels.append(dict.fromkeys(axes))
+    for levels in product((0, 1), repeat=len(axes)):
+        held_levels.append(dict(zip(axes, levels, strict=True)))
+    return held_levels
 
 
 def contrast_values(grid: np.ndarray, contrasts: pd.DataFrame) -> pd.DataFrame:

@@ -26,7 +26,9 @@ AGE_GROUPS: tuple[str, ...] = ATTRIBUTES["age"]
 """The annotated levels of age, Child ... Senior."""
 
 
-def discretize(score: pd.Series, cuts: Sequence[float], labels: Sequence[str]) -> pd.Series:
+def discretize(
+    score: pd.Series, cuts: Sequence[float] | np.ndarray, labels: Sequence[str]
+) -> pd.Series:
     """Bins of a score (transects, section 4.2).
 
     Args:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from itertools import combinations
 from math import sqrt
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,7 @@ from faceaudit.utils.errors import InputError
 EFFECT_COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
 EFFECT_COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
 INTERVAL_LIMITS = ("low", "high", "low90", "high90")
-"""Ends of the 95 % and of the 90 % interval, in the order in which `verdict` takes them."""
+"""Ends of the 95 % and of the 90 % interval."""
 
 
 def matched_effects(
@@ -97,10 +98,11 @@ def matched_effects(
         _paired_effect(difference[inside], pair_cluster[inside], expected, dropped[k])
         for k, inside in enumerate(rows_by_code(pair_cell, len(index)))
     ]
-    table = {column: [row[column] for row in rows] for column in rows[0]}
+    table: dict[str, Any] = {column: [row[column] for row in rows] for column in rows[0]}
     table["p_holm"] = holm(table["p"])
-    limits = [table[limit] for limit in INTERVAL_LIMITS]
-    table["verdict"] = verdict(*limits, tolerance)
+    table["verdict"] = verdict(
+        table["low"], table["high"], table["low90"], table["high90"], tolerance
+    )
     return pd.DataFrame(table, index, EFFECT_COLUMNS)
 
 
@@ -181,7 +183,7 @@ def _pair_differences(
 
 def _paired_effect(
     difference: np.ndarray, cluster: np.ndarray, expected: int, dropped: int
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """A row of `matched_effects`, of pairs (m,) with the codes of their transects."""
     occurring, cluster = np.unique(cluster, return_inverse=True)
     n = len(difference)
@@ -189,8 +191,8 @@ def _paired_effect(
     # Rates count as parts of an error; for errors of 0 and 1 these are the discordant pairs.
     worse = float(difference.clip(min=0).sum())
     better = float(-difference.clip(max=0).sum())
-    binary = np.isin(difference, (-1, 0, 1)).all()
-    effect = {
+    binary = bool(np.isin(difference, (-1, 0, 1)).all())
+    effect: dict[str, Any] = {
         "estimate": difference.mean() if n else np.nan,
         "n": n,
         "transects": transects,
@@ -458,7 +460,7 @@ def _bounded_interval(
     """
     n = len(lower)
     transects = len(np.unique(transect))
-    binary = np.isin(lower, (-1, 0, 1)).all() and np.isin(upper, (-1, 0, 1)).all()
+    binary = bool(np.isin(lower, (-1, 0, 1)).all() and np.isin(upper, (-1, 0, 1)).all())
     if n == transects and binary:
         design_effect = 1.0
         df = np.inf

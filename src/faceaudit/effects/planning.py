@@ -390,20 +390,24 @@ def shared_pair_correlation(design: Design) -> float:
 
 @cache
 def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
-    """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,)."""
+    """Possible transects: complete, worse and better pairs (T, 3), and their chances (T,).
+
+    Both arrays can only be read.
+    """
     if design.pairs == 1:
         p0, p1 = design.risks
-        cells = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
-        if cells.min() < -1e-12:  # nearer to 0 it is rounding
+        # The chances that the model errs on one image of a pair only: the higher, or the lower one.
+        discordant_chances = np.array([p1 - p0 * p1, p0 - p0 * p1]) - design.covariance
+        if discordant_chances.min() < -1e-12:  # nearer to 0 it is rounding
             raise _impossible_within(design)
         weights = np.ones(1)
-        worse, better = cells.clip(0)[:, None]
+        worse, better = discordant_chances.clip(0)[:, None]
     else:
         weights, low, high = _conditional_risks(design)
         worse = high * (1 - low)
         better = low * (1 - high)
-    types = []
-    chances = []
+    counts_of_type = []
+    chance_of_type = []
     for n in range(design.pairs + 1):
         survival = binom.pmf(n, design.pairs, design.retention**2)
         for n_worse in range(n + 1):
@@ -411,9 +415,14 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
                 orders = comb(n, n_worse) * comb(n - n_worse, n_better)
                 equal = (1 - worse - better) ** (n - n_worse - n_better)
                 chance = weights @ (worse**n_worse * better**n_better * equal)
-                types.append((n, n_worse, n_better))
-                chances.append(survival * orders * chance)
-    return np.array(types), np.array(chances) / np.sum(chances)
+                counts_of_type.append((n, n_worse, n_better))
+                chance_of_type.append(survival * orders * chance)
+    types = np.array(counts_of_type)
+    chances = np.array(chance_of_type) / np.sum(chance_of_type)
+    # All callers with an equal design get these two arrays: none may change them for the others.
+    types.flags.writeable = False
+    chances.flags.writeable = False
+    return types, chances
 
 
 def _impossible_within(design: Design) -> InputError:
@@ -436,7 +445,7 @@ def _across(design: Design) -> float:
 
     def excess(across: float) -> float:
         weights, low, high = _with_one_effect(design, across)
-        return weights @ (low * high) - p0 * p1 - design.covariance
+        return float(weights @ (low * high) - p0 * p1 - design.covariance)
 
     if excess(LARGEST_LATENT_CORRELATION) < 0:
         raise _impossible_within(design)
@@ -461,7 +470,8 @@ def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarr
         InputError: a `pair_correlation` that no such transects have.
     """
     across = _across(design)
-    if design.pair_correlation is None:
+    pair_correlation = design.pair_correlation
+    if pair_correlation is None:
         return _with_one_effect(design, across)
     weights = np.outer(NODE_WEIGHTS, NODE_WEIGHTS).ravel()
     first, second = (axis.ravel() for axis in np.meshgrid(NODES, NODES, indexing="ij"))
@@ -473,19 +483,19 @@ def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarr
         return _conditional(p0, same, first), _conditional(p1, same, other)
 
     def surplus(same: float) -> float:
-        return _pair_correlation(weights, *risks(same)) - design.pair_correlation
+        return _pair_correlation(weights, *risks(same)) - pair_correlation
 
-    least = surplus(across) + design.pair_correlation
-    most = surplus(LARGEST_LATENT_CORRELATION) + design.pair_correlation
-    if not least - 1e-9 <= design.pair_correlation <= most:
+    least = surplus(across) + pair_correlation
+    most = surplus(LARGEST_LATENT_CORRELATION) + pair_correlation
+    if not least - 1e-9 <= pair_correlation <= most:
         raise InputError(
-            f"pair_correlation is {design.pair_correlation}: here it is {least:.4f} to {most:.4f}",
+            f"pair_correlation is {pair_correlation}: here it is {least:.4f} to {most:.4f}",
             field="pair_correlation",
-            found=design.pair_correlation,
+            found=pair_correlation,
             expected=f"{least:.4f} to {most:.4f}",
         )
     same = across
-    if design.pair_correlation > least:
+    if pair_correlation > least:
         same = brentq(surplus, across, LARGEST_LATENT_CORRELATION)
     return weights, *risks(same)
 
@@ -528,7 +538,7 @@ def _power(transects: float, design: Design, alpha: float) -> float:
     """As `power`, for arguments that have been checked."""
     types, chances = transect_types(design)
     if design.pairs == 1:
-        return _summed_power(transects, types, chances, alpha)
+        return _summed_power(int(transects), types, chances, alpha)
     return _moments_power(transects, types, chances, alpha)
 
 

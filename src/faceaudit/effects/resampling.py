@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_whole
@@ -33,14 +33,14 @@ def cluster_codes(clusters: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         >>> codes.tolist(), identifiers.tolist()
         ([1, 0, 1], ['a', 'b'])
     """
-    clusters = pd.Series(clusters)
-    if missing := clusters.index[clusters.isna()].tolist():
+    cluster_of_row = pd.Series(clusters)
+    if missing := cluster_of_row.index[cluster_of_row.isna()].tolist():
         raise InputError(
             f"row {missing[0]!r} has no cluster identifier",
             field=f"row {missing[0]!r}",
             expected="a cluster identifier",
         )
-    codes, identifiers = pd.factorize(clusters.to_numpy(), sort=True)
+    codes, identifiers = pd.factorize(cluster_of_row.to_numpy(), sort=True)
     return codes, identifiers
 
 
@@ -122,7 +122,10 @@ def draw_weights(
 
 
 def resampled_sums(
-    values: ArrayLike, resamples: Sequence[int], seed: int, stage: str = "bootstrap"
+    values: np.ndarray | pd.DataFrame | csr_array,
+    resamples: Sequence[int],
+    seed: int,
+    stage: str = "bootstrap",
 ) -> np.ndarray:
     """Sum the rows of a table with a row per cluster, in each of the given resamples.
 
@@ -139,13 +142,14 @@ def resampled_sums(
         ValueError: fewer than two clusters.
 
     Example:
-        >>> resampled_sums([[1.0, 10.0], [1.0, 10.0]], range(2), seed=1).tolist()
+        >>> values = np.array([[1.0, 10.0], [1.0, 10.0]])
+        >>> resampled_sums(values, range(2), seed=1).tolist()
         [[2.0, 20.0], [2.0, 20.0]]
     """
-    values = values if issparse(values) else np.asarray(values, dtype=np.float64)
-    size = max(1, _WEIGHTS_AT_ONCE // values.shape[0])
+    table = values if issparse(values) else np.asarray(values, dtype=np.float64)
+    size = max(1, _WEIGHTS_AT_ONCE // table.shape[0])
     starts = range(0, max(len(resamples), 1), size)
     parts = (resamples[start : start + size] for start in starts)
     return np.concatenate(
-        [draw_weights(values.shape[0], part, seed, stage) @ values for part in parts]
+        [draw_weights(table.shape[0], part, seed, stage) @ table for part in parts]
     )

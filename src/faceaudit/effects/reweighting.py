@@ -313,9 +313,12 @@ def share_of_gap(
         >>> share_of_gap((0.005, -0.01, 0.014), (0.1, 0.08, 0.12), 0.2, 0.8)["word"]
         'little'
     """
-    effect = tuple(effect)  # a Series would take 0 for a name
-    gap = tuple(gap)
-    low, high = ratio_interval(effect, gap)
+    # They are unpacked, since a Series would take the number of a place for a name.
+    effect_estimate, effect_low, effect_high = effect
+    gap_estimate, gap_low, gap_high = gap
+    low, high = ratio_interval(
+        (effect_estimate, effect_low, effect_high), (gap_estimate, gap_low, gap_high)
+    )
     if high < little:
         word = "little"
     elif low > most:
@@ -324,7 +327,7 @@ def share_of_gap(
         word = "partly"
     else:
         word = "undecided"
-    share = effect[0] / gap[0] if gap[0] else np.nan
+    share = effect_estimate / gap_estimate if gap_estimate else np.nan
     return {"share": share, "share_low": low, "share_high": high, "word": word}
 
 

@@ -348,7 +348,8 @@ def read_cells(
             found=present,
             expected="two levels",
         )
-    levels = [f"{treatment} = {level}" for level in present] + ["", ""]
+    # A treatment may have one level, or none: the names of the other arms are then empty.
+    arm_names = [f"{treatment} = {level}" for level in present] + ["", ""]
     place, index = code_cells(frame, by)
     # Columns are read once for all cells, of which there may be thousands in repeated audits.
     clusters = as_codes(None if cluster is None else frame[cluster][complete], len(error))
@@ -363,7 +364,7 @@ def read_cells(
             cluster=numbered(clusters[rows]),
             covariates=[numbered(code[rows]) for code in covariates],
             dropped=int(dropped[number]),
-            levels=tuple(levels[:2]),
+            levels=(arm_names[0], arm_names[1]),
             unit="image" if cluster is None else "cluster",
         )
         cells.append(cell)
@@ -445,17 +446,26 @@ def _rate_slopes(cell: Cell) -> np.ndarray:
 def _with_influence(
     cell: Cell, average: np.ndarray, predicted: np.ndarray, slopes: np.ndarray
 ) -> Risks:
-    """Average risks (2,) with their influence, from every image's risk in either arm (n, 2).
+    """Average risks of a cell with their influence function, summed over the images of a cluster.
 
     A cluster moves an average by its errors, through the coefficients (delta method), and by the
     covariates of its images, over which the risks are averaged.
+
+    Args:
+        cell: of n images.
+        average: risks of the two arms (2,).
+        predicted: risk that every image would have in either arm (n, 2).
+        slopes: change of the average of either arm for each unit of an image's residual (n, 2).
     """
     residual = cell.error - predicted[np.arange(len(predicted)), cell.arm]
     of_image = (predicted - average) / max(len(predicted), 1) + slopes * residual[:, None]
     clusters = len(cell.present)
     influence = [np.bincount(cell.cluster, of_image[:, arm], minlength=clusters) for arm in (0, 1)]
-    contrast = (slopes[:, 1] - slopes[:, 0]) ** 2
-    share = np.bincount(cell.cluster, contrast, minlength=clusters)
+    # An image's residual moves the difference of the two risks by the difference of its slopes. If
+    # all residuals had one variance, the squares would add up to the variance of the difference in
+    # units of it: `share` is the part of every cluster, from which the degrees of freedom follow.
+    squared_contrast = (slopes[:, 1] - slopes[:, 0]) ** 2
+    share = np.bincount(cell.cluster, squared_contrast, minlength=clusters)
     return Risks(average, np.column_stack(influence), share)
 
 
@@ -524,7 +534,7 @@ def _difference_columns(
     size = np.where((reason == "")[:, None], size, np.nan)
     quantile = stdtrit(df, 0.975)
     low, high = hybrid_score_interval(risk, size, correlation, quantile)
-    inner = hybrid_score_interval(risk, size, correlation, stdtrit(df, 0.95))
+    low90, high90 = hybrid_score_interval(risk, size, correlation, stdtrit(df, 0.95))
     p = hybrid_score_p(risk, size, correlation, df)
     return {
         "estimate": estimate,
@@ -535,7 +545,7 @@ def _difference_columns(
         "n": n.sum(axis=1),
         "dropped": np.array([cell.dropped for cell in cells]),
         "clusters": np.array([len(cell.present) for cell in cells]),
-        "verdict": verdict(low, high, *inner, tolerance),
+        "verdict": np.asarray(verdict(low, high, low90, high90, tolerance)),
         "mde": mde((high - low) / (2 * quantile), df=df),
         "reason": reason,
     }
@@ -585,18 +595,20 @@ def _eliminated_columns(
     table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
     se = np.where(table["reason"] == "", se, np.nan)
     estimate = np.where(np.isnan(table["estimate"]), np.nan, risk[:, 1] - risk[:, 0])
-    limits = []
-    for level in (0.975, 0.95):
-        limits.append(estimate - stdtrit(df, level) * se)
-        limits.append(estimate + stdtrit(df, level) * se)
+    margin = stdtrit(df, 0.975) * se
+    margin90 = stdtrit(df, 0.95) * se
+    low = estimate - margin
+    high = estimate + margin
     p = 2 * stdtr(df, -np.abs(estimate) / se)
     return table | {
         "estimate": estimate,
-        "low": limits[0],
-        "high": limits[1],
+        "low": low,
+        "high": high,
         "p": p,
         "p_holm": holm(p),
-        "verdict": verdict(*limits, tolerance),
+        "verdict": np.asarray(
+            verdict(low, high, estimate - margin90, estimate + margin90, tolerance)
+        ),
         "mde": mde(se, df=df),
     }
 
@@ -686,11 +698,11 @@ def pattern_counts(
     `weights @ pattern_counts(...)` gives the counts of every resample. P is `n_patterns`, by
     default up to the last one that occurs.
     """
-    n_patterns = n_patterns or pattern.max() + 1
+    width = pattern.max() + 1 if n_patterns is None else n_patterns
     rows = np.concatenate([cluster, cluster])
-    columns = np.concatenate([pattern, n_patterns + pattern])
+    columns = np.concatenate([pattern, width + pattern])
     values = np.concatenate([np.ones(len(error)), error])
-    return csr_array((values, (rows, columns)), shape=(cluster.max() + 1, 2 * n_patterns))
+    return csr_array((values, (rows, columns)), shape=(cluster.max() + 1, 2 * width))
 
 
 def fit_logits(
@@ -718,10 +730,11 @@ def fit_logits(
         trials = trials[mixed]
         errors = errors[mixed]
         # Starting from the fit of the mean counts saves the batch three of its eight steps.
-        pooled = [counts.mean(axis=0, keepdims=True) for counts in (trials, errors)]
+        mean_trials = trials.mean(axis=0, keepdims=True)
+        mean_errors = errors.mean(axis=0, keepdims=True)
         start = np.zeros((1, coefficients.shape[1]))
-        start[0, 0] = logit(pooled[1].sum() / pooled[0].sum())
-        start = _newton(patterns, *pooled, C, start)
+        start[0, 0] = logit(mean_errors.sum() / mean_trials.sum())
+        start = _newton(patterns, mean_trials, mean_errors, C, start)
         single = len(trials) == 1
         coefficients[mixed] = start if single else _newton(patterns, trials, errors, C, start)
     return coefficients

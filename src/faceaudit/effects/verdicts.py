@@ -398,7 +398,9 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     return np.where(root.success, root.x / (1 - root.x), np.nan)[()]
 
 
-def score_p(worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: ArrayLike) -> np.ndarray:
+def score_p(
+    worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: np.ndarray | float
+) -> np.ndarray:
     """Two-sided p of Tango's score test that a difference of paired proportions is `delta`.
 
     The test that `faceaudit.effects.paired_interval` inverts (Tango, Statistics in Medicine 17

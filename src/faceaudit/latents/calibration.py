@@ -106,7 +106,7 @@ def step_to_targets(
     return (gain * (goal - mean) / slope).clip(-_LONGEST_STEP, _LONGEST_STEP)
 
 
-def leaks(values: pd.DataFrame, levels: Mapping[str, ArrayLike]) -> pd.DataFrame:
+def leaks(values: pd.DataFrame, levels: Mapping[str, Sequence[int] | np.ndarray]) -> pd.DataFrame:
     """How far every attribute moves along each axis, on average over transects.
 
     Args:
@@ -135,7 +135,7 @@ def leaks(values: pd.DataFrame, levels: Mapping[str, ArrayLike]) -> pd.DataFrame
 
 
 def dose_spread(
-    scores: pd.DataFrame, error: pd.DataFrame, levels: Mapping[str, ArrayLike]
+    scores: pd.DataFrame, error: pd.DataFrame, levels: Mapping[str, Sequence[int] | np.ndarray]
 ) -> pd.DataFrame:
     """How far transects lie apart within one level of an axis, less the raters' noise there.
 

@@ -48,7 +48,7 @@ SHARE_OUTSIDE = 0.001
 
 
 def out_of_range(
-    codes: ArrayLike, sampled: ArrayLike, planes: Hyperplanes | None = None
+    codes: np.ndarray, sampled: np.ndarray, planes: Hyperplanes | None = None
 ) -> pd.DataFrame:
     """Find codes that lie where the generator hardly ever samples.
 
@@ -75,7 +75,8 @@ def out_of_range(
         >>> import numpy as np
         >>> from faceaudit.latents import directions
         >>> sampled = np.random.default_rng(0).standard_normal((2000, 3))
-        >>> directions.out_of_range([[0.1, 0, 0], [0, 9, 0]], sampled)["outside"].tolist()
+        >>> codes = np.array([[0.1, 0, 0], [0, 9, 0]])
+        >>> directions.out_of_range(codes, sampled)["outside"].tolist()
         ['', 'distance']
     """
     codes = as_finite(np.reshape(codes, (len(codes), -1)), "codes", ndim=2)

@@ -144,8 +144,8 @@ def _choose(cells: np.ndarray, n_of_cell: np.ndarray, seed: int, stage: str) -> 
 
 def attribute_vector(
     codes: ArrayLike,
-    positive: ArrayLike,
-    negative: ArrayLike,
+    positive: np.ndarray,
+    negative: np.ndarray,
     share: float,
     seed: int,
     name: str = "",

@@ -8,14 +8,15 @@ expected: "column 'error', row 4 is None, 0 or 1 was expected (3 such values)".
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from numbers import Integral, Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, missing_in_frame
 
 if TYPE_CHECKING:
     import torch
@@ -50,7 +51,7 @@ def check_range(name: str, value: float, low: float, high: float, ends: str = "[
     return value
 
 
-def check_whole(name: str, value: int, least: int) -> None:
+def check_whole(name: str, value: float, least: int) -> None:
     """Raise InputError unless a number is whole and at least `least`."""
     if not isinstance(value, Integral) or value < least:
         expected = f"a whole number of at least {least}"
@@ -92,11 +93,7 @@ def require_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     """Raise InputError when `frame` lacks one of `columns`."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise InputError(
-            f"the frame has no column {missing}; it has {list(frame.columns)}",
-            field=str(missing[0]),
-            expected=f"a column {missing[0]!r}",
-        )
+        raise missing_in_frame(missing, frame.columns)
 
 
 def require_rows(frame: pd.DataFrame) -> None:
@@ -250,9 +247,18 @@ def _within(
     return numbers
 
 
+def _is_series(values: object) -> TypeGuard[pd.Series]:
+    """Whether values are a Series.
+
+    A type checker without the types of pandas takes them for any kind of `ArrayLike` even behind
+    an `isinstance`, and so needs to be told.
+    """
+    return isinstance(values, pd.Series)
+
+
 def _floats(values: ArrayLike, name: str, ndim: int) -> np.ndarray:
     """Numbers as float64, NaN for all else; a text is no number, even if it reads like one."""
-    if isinstance(values, pd.Series) and values.dtype.kind in "biuf":
+    if _is_series(values) and values.dtype.kind in "biuf":
         return values.to_numpy(np.float64, na_value=np.nan)
     array = np.asarray(values)
     if array.ndim != ndim:
@@ -282,7 +288,7 @@ def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: s
     if not bad.any():
         return
     position = np.argwhere(bad)[0]
-    if isinstance(values, pd.Series):
+    if _is_series(values):
         # Lists hold Python's own numbers: a reader's row is 4, not np.int64(4).
         place = f"column {values.name!r}, row {values.index[bad].tolist()[0]!r}"
         value = values[bad].tolist()[0]
@@ -291,7 +297,7 @@ def refuse(bad: np.ndarray, values: ArrayLike, name: str, expected: str, hint: s
         place = f"{name}: " + ", ".join(f"{axis} {number}" for axis, number in axes)
         value = np.asarray(values).astype(object)[tuple(position)]
     # The hint is about numbers on another scale, not about missing ones.
-    if not (isinstance(value, Real) and np.isfinite(value)):
+    if not (isinstance(value, Real) and isfinite(value)):
         hint = ""
     number = f" ({bad.sum()} such values)" if bad.sum() > 1 else ""
     raise InputError(

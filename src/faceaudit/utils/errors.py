@@ -1,6 +1,8 @@
-"""Errors about what a user gave."""
+"""Errors about what a user gave, and how a missing column is reported wherever one is needed."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 
 class InputError(ValueError):
@@ -35,3 +37,47 @@ class InputError(ValueError):
 
 def _input_error(message: str, field: str, found: object, expected: str | None) -> InputError:
     return InputError(message, field=field, found=found, expected=expected)
+
+
+# --- a missing column
+#
+# The texts differ as their readers do. Who calls a function from Python reads the names as Python
+# writes them. An auditor reads the names of a table, and learns where other names are set. A file
+# of a format, such as an export of a tool, is refused by `faceaudit.utils.tables.wrong_format`,
+# which names the format.
+
+
+def missing_in_frame(missing: Sequence[str], columns: Iterable[str]) -> InputError:
+    """The error for a frame that lacks columns.
+
+    Args:
+        missing: names of the columns that it lacks, at least one.
+        columns: names of those that it has.
+    """
+    return InputError(
+        f"the frame has no column {list(missing)}; it has {list(columns)}",
+        field=str(missing[0]),
+        expected=f"a column {missing[0]!r}",
+    )
+
+
+def missing_in_table(source: str, missing: Sequence[str], columns: str) -> InputError:
+    """The error for an auditor's table that lacks columns which the audit file names.
+
+    Args:
+        source: of the table.
+        missing: names of the columns that it lacks, at least one.
+        columns: names of those that it has, on one line.
+    """
+    return InputError(
+        f"{source}: no column {', '.join(map(repr, missing))}; it has "
+        f"{columns}; the names are set under columns and axes",
+        field=str(missing[0]),
+        found=columns,
+        expected=f"a column {missing[0]!r}",
+    )
+
+
+def missing_in_header(name: str) -> str:
+    """What is found in the header of a file that lacks a column of its format, in words."""
+    return f"no column {name}"

@@ -7,6 +7,7 @@ cut as those that it learned from.
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
 from PIL import Image, ImageOps
 
 
@@ -48,9 +49,11 @@ def read_picture(file: str | Path | BinaryIO) -> Image.Image:
     if mode.startswith(("I", "F")):
         message = f"has {mode} pixels, expected 8 bits each"
         raise UnreadablePicture(message, "pixels of more than 8 bits")
-    if upright.has_transparency_data and upright.convert("RGBA").getextrema()[3][0] < 255:
-        message = "is transparent in places; put it on a background first"
-        raise UnreadablePicture(message, "transparent in places")
+    if upright.has_transparency_data:
+        opacity = np.asarray(upright.convert("RGBA").getchannel("A"))
+        if opacity.min() < 255:
+            message = "is transparent in places; put it on a background first"
+            raise UnreadablePicture(message, "transparent in places")
     return upright.convert("RGB")
 
 

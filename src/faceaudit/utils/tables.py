@@ -12,7 +12,7 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, missing_in_header
 
 csv.field_size_limit(2**31 - 1)  # an image may stand in a cell, as a data URL
 
@@ -113,7 +113,7 @@ def _faults_of_header(names: list[str], first: list[str], needed: Iterable[str])
     """What is wrong with the names of columns, or with the row below them, if anything."""
     if not names:
         return ["an empty file"]
-    faults = [f"no column {name}" for name in needed if name not in names]
+    faults = [missing_in_header(name) for name in needed if name not in names]
     faults += [f"the column {name!r} twice" for name in names if names.count(name) > 1]
     if not first:
         faults.append("no row below it")
@@ -267,7 +267,7 @@ def read_parquet(path: Path, source: str) -> pd.DataFrame:
         ) from None
 
 
-def wrong_format(path: Path, place: str, expected: str, found: str) -> InputError:
+def wrong_format(path: str | Path, place: str, expected: str, found: str) -> InputError:
     """The error for a file that is not of the format.
 
     Args:

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -125,12 +125,12 @@ def vertex_bootstrap(
         ValueError: as `fixed_threshold`; a missing identity, fewer than two of them or two
             resamples.
     """
-    fmr = np.array(fmr, np.float64)
+    held_fmr = np.array(fmr, np.float64)
     curves = []
     at_fmr = []
     codes, weights = draw_vertices(vertices, n_boot, seed)
     for pairs in by_group(similarity, is_match, group):
-        positives, negatives, draws = resample_group(pairs, codes, weights, fmr)
+        positives, negatives, draws = resample_group(pairs, codes, weights, held_fmr)
         group_thresholds = pairs.thresholds
         if pairs.reason == NO_PAIRS:
             group_thresholds = np.array([np.nan])
@@ -142,7 +142,7 @@ def vertex_bootstrap(
         curve["fnmr_low"], curve["fnmr_high"] = ends
         ends = negatives.interval()[:, np.searchsorted(pairs.negative, curve["threshold"])]
         curve["fmr_low"], curve["fmr_high"] = 1 - ends[::-1]
-        held = held_rates(pairs, fmr)
+        held = held_rates(pairs, held_fmr)
         fnmr = held["fnmr"].to_numpy()
         size = held_size(fnmr, draws, positives)
         held["low"], held["high"] = interval(fnmr, size, positives.identities)
@@ -457,7 +457,7 @@ class Limits(NamedTuple):
     p: float
 
 
-NO_LIMITS = Limits(*[np.nan] * 5)
+NO_LIMITS = Limits(low=np.nan, high=np.nan, low90=np.nan, high90=np.nan, p=np.nan)
 
 
 @dataclass(frozen=True)
@@ -496,7 +496,7 @@ class ThresholdRate:
 
     estimate: float
     errors: int
-    curve: OrderedPairs | None  # None without a pair
+    curve: OrderedPairs | None  # None without a pair, as the reason then says
     n: int
     reason: str
 
@@ -511,10 +511,16 @@ class ThresholdRate:
         return self.curve is not None and bool(np.isnan(self.curve.design.inflation))
 
     def minus(self, base: ThresholdRate) -> Limits:
-        """Limits of the difference from the same rate of the reference."""
+        """Limits of the difference from the same rate of the reference, both without a reason."""
+        assert base.curve is not None  # else it has a reason
+        assert self.curve is not None
         score = difference_score(base.curve, self.curve, np.array([[base.errors, self.errors]]))
         limits = [score.interval(level) for level in (0.95, 0.9)]
         return Limits(*np.array(limits).ravel(), *score.p())
+
+
+_Rate = TypeVar("_Rate", HeldRate, ThresholdRate)
+"""Two rates that are compared are of one kind."""
 
 
 def disparities(
@@ -570,21 +576,33 @@ def disparities(
         label: _group_rates(pairs, codes, weights, fmr, threshold)
         for label, pairs in groups.items()
     }
-    base = rates.pop(reference)
-    rows = []
-    for measure in (FNMR_AT_FMR, FNMR_AT_THRESHOLD, FMR_AT_THRESHOLD):
-        for label, rate in rates.items():
-            keys = {"measure": measure, "group": label, "reference": reference}
-            rows.append(keys | _difference_row(rate[measure], base[measure], tolerance))
-    table = pd.DataFrame(rows)
+    fnmr_at_fmr = {label: of_group.fnmr_at_fmr for label, of_group in rates.items()}
+    fnmr_at_threshold = {label: of_group.fnmr_at_threshold for label, of_group in rates.items()}
+    fmr_at_threshold = {label: of_group.fmr_at_threshold for label, of_group in rates.items()}
+    table = pd.DataFrame(
+        [
+            *_rows_of_measure(FNMR_AT_FMR, fnmr_at_fmr, reference, tolerance),
+            *_rows_of_measure(FNMR_AT_THRESHOLD, fnmr_at_threshold, reference, tolerance),
+            *_rows_of_measure(FMR_AT_THRESHOLD, fmr_at_threshold, reference, tolerance),
+        ]
+    )
     p_holm = table.groupby("measure")["p"].transform(holm)
     table.insert(table.columns.get_loc("p") + 1, "p_holm", p_holm)
     return table
 
 
+@dataclass(frozen=True)
+class _GroupRates:
+    """The rates of one group, of which each is a measure of `disparities`."""
+
+    fnmr_at_fmr: HeldRate
+    fnmr_at_threshold: ThresholdRate
+    fmr_at_threshold: ThresholdRate
+
+
 def _group_rates(
     pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: float, threshold: float
-) -> dict[str, HeldRate | ThresholdRate]:
+) -> _GroupRates:
     """The three rates of a group; `codes` (m, 2) and `weights` (G, B) as of `resample_group`."""
     held_fmr = np.array([fmr], np.float64)
     positives, _, draws = resample_group(pairs, codes, weights, held_fmr)
@@ -592,8 +610,8 @@ def _group_rates(
     fnmr, fmr_at_threshold = pairs.rates(threshold)
     rejected = np.searchsorted(pairs.positive, threshold)
     matched = len(pairs.negative) - np.searchsorted(pairs.negative, threshold)
-    return {
-        FNMR_AT_FMR: HeldRate(
+    return _GroupRates(
+        fnmr_at_fmr=HeldRate(
             estimate=held["fnmr"],
             size=held_size(held["fnmr"], draws, positives)[0],
             draws=draws[0],
@@ -602,23 +620,23 @@ def _group_rates(
             reason=held["reason"],
         ),
         # A positive errs the sooner, the less similar it is, and a negative the more similar it is.
-        FNMR_AT_THRESHOLD: _rate_at_threshold(
-            rate=fnmr,
-            errors=rejected,
+        fnmr_at_threshold=_rate_at_threshold(
+            rate=float(fnmr),
+            errors=int(rejected),
             proneness=-pairs.positive,
             codes=codes[pairs.positive_rows],
             identities=len(weights),
             reason_without_pairs=NO_POSITIVES,
         ),
-        FMR_AT_THRESHOLD: _rate_at_threshold(
-            rate=fmr_at_threshold,
-            errors=matched,
+        fmr_at_threshold=_rate_at_threshold(
+            rate=float(fmr_at_threshold),
+            errors=int(matched),
             proneness=pairs.negative,
             codes=codes[pairs.negative_rows],
             identities=len(weights),
             reason_without_pairs=NO_NEGATIVES,
         ),
-    }
+    )
 
 
 def _rate_at_threshold(
@@ -643,12 +661,29 @@ def _rate_at_threshold(
     if not len(proneness):
         return ThresholdRate(rate, 0, None, 0, reason_without_pairs)
     curve = ordered_pairs(proneness, codes, identities)
-    return ThresholdRate(rate, int(errors), curve, len(proneness), "")
+    return ThresholdRate(rate, errors, curve, len(proneness), "")
 
 
-def _difference_row(
-    rate: HeldRate | ThresholdRate, base: HeldRate | ThresholdRate, tolerance: float
-) -> dict[str, object]:
+def _rows_of_measure(
+    measure: str, rates: dict[str, _Rate], reference: str, tolerance: float
+) -> list[dict[str, object]]:
+    """The rows of `disparities` with one measure, without Holm's adjustment.
+
+    Args:
+        measure: its name.
+        rates: of every group.
+        reference: group that the others are compared with.
+        tolerance: difference up to which groups count as equal.
+    """
+    rows = []
+    for label, rate in rates.items():
+        if label != reference:
+            keys = {"measure": measure, "group": label, "reference": reference}
+            rows.append(keys | _difference_row(rate, rates[reference], tolerance))
+    return rows
+
+
+def _difference_row(rate: _Rate, base: _Rate, tolerance: float) -> dict[str, object]:
     """One row of `disparities`, without its keys and Holm's adjustment."""
     reason = rate.reason or (base.reason and f"reference: {base.reason}")
     if not reason and (rate.too_few or base.too_few):

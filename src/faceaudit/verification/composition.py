@@ -118,8 +118,9 @@ class Gaps:
         Returns:
             Variances and degrees of freedom, (k,) each, or (1,) each with `mean`.
         """
-        if self.reason:
-            return np.full((2, 1 if mean else len(self.rare)), np.nan)
+        if self.residuals is None or self.reason:
+            unknown = np.full(1 if mean else len(self.rare), np.nan)
+            return unknown, unknown
         residuals = self.residuals.mean(axis=0, keepdims=True) if mean else self.residuals
         variance, df = _dyadic_variance(residuals, self.codes, self.identities)
         return inflation(*self.codes.T) * variance, df

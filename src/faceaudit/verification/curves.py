@@ -120,7 +120,7 @@ class GroupPairs:
         return float(np.append(self.thresholds, np.inf)[above]), ""
 
 
-def allowed_matches(fmr: float, negatives: ArrayLike) -> np.ndarray:
+def allowed_matches(fmr: float | np.ndarray, negatives: ArrayLike) -> np.ndarray:
     """Largest whole numbers of matches at which the FMR is at most `fmr`, of `negatives`."""
     # 0.07 of 100 is 7.000000000000001 in floating point, and 0.29 of 100 is 28.999999999999996.
     return np.floor(fmr * np.asarray(negatives) + 1e-9).astype(np.int64)

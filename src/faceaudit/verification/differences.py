@@ -143,13 +143,18 @@ class ErrorCurve(Protocol):
     It has R repetitions of one design; an audit is one repetition.
     """
 
-    design: PairDesign
+    @property
+    def design(self) -> PairDesign:
+        """Identities of the pairs."""
+        ...
 
     def nearest(self, rate: np.ndarray) -> np.ndarray:
         """Number of errors (R,) at the threshold whose error rate is nearest to `rate` (R,)."""
+        ...
 
     def residuals(self, errors: np.ndarray) -> np.ndarray:
         """Sums by dyad of errors minus their mean, (R, d), where `errors` (R,) pairs err."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -203,3 +203,9 @@ def test_pair_correlation_is_that_of_the_differences():
         assert rho == pytest.approx(expected, abs=1e-8)
         assert chance @ total == pytest.approx(4 * difference)
         assert chance @ types[:, 1:].sum(axis=1) == pytest.approx(4 * (single + difference**2))
+
+
+def test_chances_that_callers_share_cannot_be_changed():
+    for array in transect_types(Design(0.02, 0.05)):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
