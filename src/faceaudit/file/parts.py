@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, LiteralString
+from typing import Annotated, Any, Literal, LiteralString, get_args
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -106,6 +106,19 @@ class MayBeMissing:
         return handler.generate_schema(self._part)
 
 
+def kinds_of(*parts: type[FilePart]) -> tuple[str, ...]:
+    """The kinds that an audit file names parts by, in the order of the parts."""
+    kinds = []
+    for part in parts:
+        kinds += get_args(part.model_fields["kind"].annotation)
+    return tuple(kinds)
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Two names or more as a choice: "stylegan2, eg3d or python"."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def _all_different(values: Sequence[object]) -> bool:
     return len(set(values)) == len(values)
 
@@ -195,6 +208,8 @@ class PythonGenerator(DirectionSettings):
 GeneratorSettings = Annotated[
     KnownTruth | StyleNetwork | ImageFolder | PythonGenerator, Field(discriminator="kind")
 ]
+KINDS_WITH_DIRECTIONS = kinds_of(StyleNetwork, PythonGenerator)
+"""Kinds of generators in whose codes directions are found."""
 
 
 # --- the model

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.file import parts
 from faceaudit.file.parts import (
+    KINDS_WITH_DIRECTIONS,
     AnnotationTool,
     DirectionSettings,
     Http,
@@ -24,7 +25,8 @@ from faceaudit.file.parts import (
     NonEmptyText,
     Reader,
     TableOfScores,
-    ToolKind,
+    kinds_of,
+    one_of,
     require,
     unfit,
 )
@@ -277,7 +279,7 @@ class Specification(parts.FilePart):
         people = self.people
         source = self.generator
         kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(source.kind, [])
-        kinds = [*kinds, *get_args(ToolKind), "reader"]
+        kinds = [*kinds, *kinds_of(AnnotationTool), "reader"]
         kind = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{kind} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
@@ -311,7 +313,7 @@ class Specification(parts.FilePart):
         source = self.generator
         if not isinstance(source, DirectionSettings):
             found = f"given with generator {source.kind}"
-            raise unfit("calibration", found, "stylegan2, eg3d or python")
+            raise unfit("calibration", found, one_of(KINDS_WITH_DIRECTIONS))
         given = source.hyperplanes is not None
         require(not given, "calibration", "given besides hyperplanes", "one or the other")
         several = getattr(self.people, "raters", 1) > 1
@@ -341,7 +343,7 @@ class Specification(parts.FilePart):
         if "people" in self.model_fields_set:
             people = self.people
             if not isinstance(people, AnnotationTool):
-                expected = f"one of {', '.join(get_args(ToolKind))}"
+                expected = f"one of {', '.join(kinds_of(AnnotationTool))}"
                 raise unfit("people.kind", people.kind, expected)
             require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
         output = getattr(model, "output", parts.Output())

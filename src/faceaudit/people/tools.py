@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -22,7 +21,7 @@ from faceaudit.annotations.ingest import Ingest
 from faceaudit.annotations.label_studio import IMAGE_HEIGHT, labelling_config
 from faceaudit.annotations.rating_page import write_pages
 from faceaudit.annotations.schema import Scales
-from faceaudit.file.parts import AnnotationTool, ToolKind
+from faceaudit.file.parts import AnnotationTool, ToolKind, kinds_of
 from faceaudit.file.specification import Specification
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import atomic, write_text
@@ -105,7 +104,7 @@ def tool_of(audit: Specification) -> AnnotationTool:
     """
     people = audit.people
     if not isinstance(people, AnnotationTool):
-        expected = f"one of {', '.join(get_args(ToolKind))}"
+        expected = f"one of {', '.join(kinds_of(AnnotationTool))}"
         raise InputError(
             f"{audit.path}: people.kind is {people.kind}, {expected} was expected",
             field="people.kind",

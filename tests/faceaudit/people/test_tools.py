@@ -7,14 +7,14 @@ import jinja2
 import numpy as np
 import pytest
 
-from faceaudit.file.parts import ADDRESS_START, PeopleSettings, ToolKind
+from faceaudit.file.parts import ADDRESS_START, AnnotationTool, PeopleSettings, kinds_of
 from faceaudit.file.specification import Specification
 from faceaudit.people.labels import labels_by_people
 from faceaudit.people.tools import TOOLS
 from faceaudit.utils.errors import InputError
 from faceaudit.words import render_sentences
 
-KINDS_OF_TOOLS = get_args(ToolKind)
+KINDS_OF_TOOLS = kinds_of(AnnotationTool)
 PEOPLE_WHO_LOOKED = "that of most of the people who looked"
 LABELS = {
     "reader": "the answer that a classifier read off the image in place of people",
@@ -27,11 +27,8 @@ IMAGES = np.zeros((2, 3, 32, 32), np.uint8)
 
 def kinds_of_people():
     """All kinds that an audit file may give under `people`."""
-    parts, _ = get_args(PeopleSettings)
-    kinds = []
-    for part in get_args(parts):
-        kinds.extend(get_args(part.model_fields["kind"].annotation))
-    return kinds
+    union, _ = get_args(PeopleSettings)
+    return kinds_of(*get_args(union))
 
 
 def task(labelled_by):
