@@ -24,7 +24,6 @@ from faceaudit.file.parts import Http, ImageFolder
 from faceaudit.file.specification import (
     PORTRAITS,
     VERIFICATION_OF_IMAGES,
-    VERIFICATION_OF_PAIRS,
     Specification,
     read_specification,
 )
@@ -129,10 +128,11 @@ def open_audit(specification: Specification) -> OpenedAudit:
         units = index["unit"].nunique()
     elif specification.route == VERIFICATION_OF_IMAGES:
         open_faces(specification, tables)
-    elif specification.route == VERIFICATION_OF_PAIRS:
+    elif specification.pairs is not None:
         data = Pairs.from_table(tables.rows(specification.pairs), specification)
     elif specification.route == PORTRAITS:
-        portraits = Portraits.from_table(tables.rows(specification.images), specification, tables)
+        rows = tables.rows(specification.table_of_images)
+        portraits = Portraits.from_table(rows, specification, tables)
         if answers_in_table:
             data = portraits
     elif specification.images is not None:
@@ -140,7 +140,7 @@ def open_audit(specification: Specification) -> OpenedAudit:
         units = data.frame["unit"].nunique()
     target = None
     if specification.target is not None:
-        target = target_population(specification, tables)
+        target = target_population(specification.target, specification.axes, tables)
     return OpenedAudit(specification, tables, data, units, target)
 
 
@@ -293,8 +293,10 @@ def _build_report(
         text = images.to_csv(index=False, lineterminator="\n")
         with explain_full_disk("the table of images", folders.report):
             write_text(folders.report / "images.csv", text)
-    if opened.target is not None:
-        tables["target"] = transport_to_target(data.frame, opened.target, specification)
+    if specification.target is not None and opened.target is not None:
+        tables["target"] = transport_to_target(
+            data.frame, opened.target, specification.target, specification.axes
+        )
     return build_report(data, tables, plan, now, **about), sheet
 
 

@@ -20,6 +20,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 from faceaudit import effects, plans
 from faceaudit.checks import examine
 from faceaudit.effects.contrasts import outcome_grid
+from faceaudit.file.parts import KnownTruth, TargetPopulation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
@@ -139,7 +140,7 @@ class MatchedImages:
     def from_model(
         cls,
         specification: Specification,
-        plan: Plan,
+        plan: dict[str, Any],
         tables: InputTables,
         folder: Path,
         say: Notify,
@@ -177,9 +178,12 @@ class MatchedImages:
         images_with_scores = labelled.assign(score=answers.values)
         data = cls.from_answers(images_with_scores, threshold, True, labelled_images.source)
         if labelled_images.truth is not None:
+            world = specification.generator
+            # `make_labelled_images` has a truth of no other images.
+            assert isinstance(world, KnownTruth)
             score = partial(ask, model, folder=folder / "answers")
             about["truth"] = labelled_images.truth(score, threshold)
-            say(f"truth: {specification.generator.base_faces} other faces, by intervention")
+            say(f"truth: {world.base_faces} other faces, by intervention")
         return data, about, contact_sheet(images, labelled, specification.axes)
 
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
@@ -239,16 +243,20 @@ class MatchedImages:
 # --- the population that is named in the file
 
 
-def target_population(specification: Specification, tables: InputTables) -> pd.DataFrame:
+def target_population(
+    target: TargetPopulation, axes: Mapping[str, Sequence[str]], tables: InputTables
+) -> pd.DataFrame:
     """The people of the target, a row each, with the levels of the axes in words."""
-    axes = specification.axes
-    rows = tables.rows(specification.target.table)
+    rows = tables.rows(target.table)
     rows.require(axes)
     return pd.DataFrame(level_names(rows.levels(axes), axes))
 
 
 def transport_to_target(
-    frame: pd.DataFrame, people: pd.DataFrame, specification: Specification
+    frame: pd.DataFrame,
+    people: pd.DataFrame,
+    target: TargetPopulation,
+    axes: Mapping[str, Sequence[str]],
 ) -> pd.DataFrame:
     """Error rates that an audit predicts for the target, and gaps between its groups.
 
@@ -259,14 +267,14 @@ def transport_to_target(
     Args:
         frame: of `MatchedImages`.
         people: of `target_population`.
-        specification: whose axes and `target.by` count.
+        target: of the audit file, with the axes whose levels are compared.
+        axes: axis → names of its low and high level.
 
     Returns:
         Rows of `faceaudit.effects.transport`.
     """
-    axes = specification.axes
     images = with_level_names(frame[frame["error"].notna()], axes)
-    return effects.transport(images, "error", list(axes), people, "unit", specification.target.by)
+    return effects.transport(images, "error", list(axes), people, "unit", target.by)
 
 
 # --- tables that are not adjusted for

@@ -174,7 +174,7 @@ class Pairs:
             drawn: of `draw_pairs`.
             specification: of the audit.
         """
-        source = str(specification.beside(specification.images))
+        source = str(specification.beside(specification.table_of_images))
         enrolled = answers.reasons == ""
         embeddings = np.where(enrolled[:, None], answers.values, 1.0)
         both_enrolled = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
@@ -301,7 +301,7 @@ def _require_consistent_identities(
     )
 
 
-def _require_groups(groups: pd.Series, reference: str, source: str) -> None:
+def _require_groups(groups: pd.Series, reference: str | None, source: str) -> None:
     """Raise InputError where there is no group to compare the reference with."""
     names = sorted(set(groups))
     if reference not in names or len(names) < 2:
@@ -346,8 +346,8 @@ def open_faces(specification: Specification, tables: InputTables) -> Faces:
     """
     from faceaudit.images.pictures import pictures_of  # with torch
 
-    table = specification.beside(specification.images)
-    rows = tables.rows(specification.images)
+    table = specification.beside(specification.table_of_images)
+    rows = tables.rows(specification.table_of_images)
     columns = specification.columns
     unit_is_given = "unit" in columns.model_fields_set
     column_of = {

@@ -160,8 +160,9 @@ class Portraits:
         else:
             frame["label"] = rows.labels(label_columns, specification.classes)
         transects = None
-        if specification.transects:
-            transects = _read_transects(specification, tables or InputTables(specification))
+        if specification.transects is not None:
+            tables = tables or InputTables(specification)
+            transects = _read_transects(tables.rows(specification.transects), axes)
         frame = frame.reset_index(drop=True)
         portraits = cls(frame, rows.source, left_out, transects, tuple(in_fifths))
         if model_is_asked or columns.error:
@@ -194,9 +195,9 @@ class Portraits:
         from faceaudit.generators.image_cache import synthesize_to_store  # with torch
         from faceaudit.images.pictures import pictures_of
 
-        rows = tables.rows(specification.images)
+        rows = tables.rows(specification.table_of_images)
         portraits = cls.from_table(rows, specification, tables)
-        path = specification.beside(specification.images)
+        path = specification.beside(specification.table_of_images)
         pictures = pictures_of(specification, path, specification.columns.image, rows)
         chosen = pd.Index(pictures.index["image_id"]).get_indexer(portraits.frame["image_id"])
         images = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
@@ -321,10 +322,8 @@ def _require_both_levels(
         )
 
 
-def _read_transects(specification: Specification, tables: InputTables) -> pd.DataFrame:
+def _read_transects(rows: Rows, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Matched images of another audit: unit, error, and the levels of the axes that it has."""
-    rows = tables.rows(specification.transects)
-    axes = specification.axes
     common = {axis: level_pair for axis, level_pair in axes.items() if axis in rows.frame}
     rows.require(["unit", "error", *(common or axes)])
     levels = level_names(rows.levels(common), common)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, LiteralString, get_args
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -15,11 +15,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     TypeAdapter,
     ValidationError,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.pictures import middle
@@ -53,7 +54,7 @@ class FilePart(BaseModel):
         return content
 
 
-def requirement(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
+def requirement(fits: Callable[[Any], Any], expected: LiteralString) -> AfterValidator:
     """A check of a field for its annotation.
 
     Args:
@@ -72,15 +73,50 @@ def requirement(fits: Callable[[Any], Any], expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def unfit(field: str, found: object, expected: str) -> InputError:
+    """The error of a field that does not fit; pydantic makes it a fault of the part of the file."""
+    return InputError(
+        f"{field} is {found}, {expected} was expected",
+        field=field,
+        found=found,
+        expected=expected,
+    )
+
+
 def require(fits: bool, field: str, found: object, expected: str) -> None:
-    """Raise InputError unless a field fits; pydantic makes it a fault of the part of the file."""
+    """Raise the error of `unfit` unless a field fits."""
     if not fits:
-        raise InputError(
-            f"{field} is {found}, {expected} was expected",
-            field=field,
-            found=found,
-            expected=expected,
-        )
+        raise unfit(field, found, expected)
+
+
+class MayBeMissing:
+    """Marks a key that may be missing, and is None then; a key without a value is a mistake.
+
+    Args:
+        part: what the key has where it is given.
+    """
+
+    def __init__(self, part: type[FilePart]) -> None:
+        self._part = part
+
+    def __get_pydantic_core_schema__(
+        self, annotation: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """The schema of the part alone, which refuses None; pydantic does not check a default."""
+        return handler.generate_schema(self._part)
+
+
+def kinds_of(*parts: type[FilePart]) -> tuple[str, ...]:
+    """The kinds that an audit file names parts by, in the order of the parts."""
+    kinds = []
+    for part in parts:
+        kinds += get_args(part.model_fields["kind"].annotation)
+    return tuple(kinds)
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Two names or more as a choice: "stylegan2, eg3d or python"."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _all_different(values: Sequence[object]) -> bool:
@@ -118,16 +154,16 @@ class KnownTruth(FilePart):
     kind: Literal["known-truth"] = "known-truth"
     held: dict[str, float] = {"facial_hair": 0.03, "makeup": 0.26}
     # Least age of a face that takes part, from 0 to 1.
-    adult: float = Field(0.45, ge=0, le=1)
+    adult: float = Field(default=0.45, ge=0, le=1)
     # Faces on which the true effects are computed, by intervention.
-    base_faces: int = Field(400, ge=20)
+    base_faces: int = Field(default=400, ge=20)
 
 
-class _DirectionSettings(FilePart):
+class DirectionSettings(FilePart):
     """A generator in whose codes directions are found from answers about sampled images."""
 
     # Sampled images that people answer about; the directions are fitted to their answers.
-    samples: int = Field(500, ge=20)
+    samples: int = Field(default=500, ge=20)
     # An .npz with names, normals and intercepts, in place of directions from answers; of one axis
     # also an .npy with its normal alone.
     hyperplanes: Path | None = None
@@ -139,16 +175,16 @@ class _DirectionSettings(FilePart):
     # people were asked about and that are no axes.
     held: dict[str, OpenFraction] = {"facial_hair": 0.1, "makeup": 0.1}
     # Least age of a face, from 0 to 1, where people were asked about the age.
-    adult: float = Field(0.45, ge=0, le=1)
+    adult: float = Field(default=0.45, ge=0, le=1)
 
 
-class StyleNetwork(_DirectionSettings):
+class StyleNetwork(DirectionSettings):
     """Faces of somebody's style-based network, from the file of its weights."""
 
     kind: Literal["stylegan2", "eg3d"]
     weights: Path
     # 1 draws from the population that the network learned; less draws closer to its mean.
-    truncation: float = Field(1.0, gt=0, le=1)
+    truncation: float = Field(default=1.0, gt=0, le=1)
     # bfloat16 is faster and coarser.
     precision: Literal["float32", "bfloat16"] = "float32"
 
@@ -160,7 +196,7 @@ class ImageFolder(FilePart):
     table: Path
 
 
-class PythonGenerator(_DirectionSettings):
+class PythonGenerator(DirectionSettings):
     """Any object with `sample` and `synthesize`, or a class of such."""
 
     kind: Literal["python"]
@@ -172,6 +208,8 @@ class PythonGenerator(_DirectionSettings):
 GeneratorSettings = Annotated[
     KnownTruth | StyleNetwork | ImageFolder | PythonGenerator, Field(discriminator="kind")
 ]
+KINDS_WITH_DIRECTIONS = kinds_of(StyleNetwork, PythonGenerator)
+"""Kinds of generators in whose codes directions are found."""
 
 
 # --- the model
@@ -302,13 +340,13 @@ class Output(FilePart):
         if self.classes is None:
             return self
         found = "missing" if self.index is None else self.index
-        if len(self.classes) > 2:
-            expected = f"the column of the positive class, one of {list(self.classes)},"
-            require(self.index in self.classes, "index", found, expected)
-        else:
-            positive = self.classes[1]
+        if len(self.classes) == 2:
+            _, positive = self.classes
             expected = f"the second of classes ({positive}, the positive class)"
             require(self.index in (None, positive), "index", found, expected)
+        else:
+            expected = f"the column of the positive class, one of {list(self.classes)},"
+            require(self.index in self.classes, "index", found, expected)
         return self
 
 
@@ -367,11 +405,11 @@ class Http(_WithThreshold):
     # A value "env:NAME" is taken from the environment.
     headers: dict[str, str] = {}
     max_calls: int = Field(ge=1)
-    per_second: float = Field(5.0, gt=0)
+    per_second: float = Field(default=5.0, gt=0)
     # Seconds for one call.
-    timeout: float = Field(30.0, gt=0)
+    timeout: float = Field(default=30.0, gt=0)
     # Seconds for one image, all tries together: its calls, and the waits between them.
-    total_time: float = Field(60.0, gt=0, le=86_400)
+    total_time: float = Field(default=60.0, gt=0, le=86_400)
 
 
 class TableOfScores(_WithThreshold):
@@ -417,9 +455,9 @@ class Calibration(FilePart):
     crop: Crop | None = None
     # Models of what people are not asked about, a column for each measure.
     readers: list[Annotated[Onnx | PythonModel, Field(discriminator="kind")]] = []
-    rounds: int = Field(4, ge=1)
+    rounds: int = Field(default=4, ge=1)
     # Matched faces of a round.
-    transects: int = Field(100, ge=2)
+    transects: int = Field(default=100, ge=2)
 
 
 # --- who says what a face looks like
@@ -429,24 +467,35 @@ class SimulatedCrowd(FilePart):
     """A simulated crowd, calibrated on real annotations."""
 
     kind: Literal["simulated"] = "simulated"
-    raters: int = Field(5, ge=1, le=50)
+    raters: int = Field(default=5, ge=1, le=50)
+
+
+ToolKind = Literal["label-studio", "mturk", "ground-truth", "page"]
+"""Names of the tools that people answer in; each table by kind of tool has an entry for each."""
+ADDRESS_START: dict[ToolKind, str] = {
+    "label-studio": "",
+    "mturk": "https://",
+    "ground-truth": "s3://",
+    "page": "",
+}
+"""Kind of tool → how the address begins that images need there; "" where they need none."""
 
 
 class AnnotationTool(FilePart):
     """People who answer in a tool; without their export, the run writes tasks and stops."""
 
-    kind: Literal["label-studio", "mturk", "ground-truth", "page"]
+    kind: ToolKind
     # A file, or a folder with all exports; by default a folder of the audit's artifacts.
     export: Path | None = None
-    raters: int = Field(5, ge=1)
+    raters: int = Field(default=5, ge=1)
     # Of the images that people see in the face world, pixels.
-    size: int = Field(256, ge=16)
+    size: int = Field(default=256, ge=16)
     # Where the images will lie: https://… of mturk, s3://… of ground-truth.
     address: str | None = None
 
     @model_validator(mode="after")
     def _with_address(self) -> AnnotationTool:
-        start = {"mturk": "https://", "ground-truth": "s3://"}.get(self.kind, "")
+        start = ADDRESS_START[self.kind]
         address = self.address or ""
         expected = f"the address that your images will have, {start}…/,"
         require(address.startswith(start), "address", address or "missing", expected)
@@ -485,7 +534,7 @@ class ColumnNames(FilePart):
     unit: str = "unit"
     label: str = "label"
     # Of raters, in place of a label.
-    answers: UniqueNames | None = Field(None, min_length=1)
+    answers: UniqueNames | None = Field(default=None, min_length=1)
     score: str = "score"
     # 0 or 1, in place of a score.
     decision: str | None = None
@@ -504,12 +553,12 @@ class DesignSettings(FilePart):
 
     tolerance: OpenFraction
     # None: as many as the power asks for.
-    transects: int | None = Field(None, ge=2)
+    transects: int | None = Field(default=None, ge=2)
     power: OpenFraction = 0.8
-    seed: int = Field(1, ge=0)
+    seed: int = Field(default=1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
     # Pairs of two people in a group, at most.
-    impostors: int = Field(10_000, ge=1)
+    impostors: int = Field(default=10_000, ge=1)
     # Highest HCIC of people's ratings at which a pair is of one person.
     consensus: OpenFraction = 0.3
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
@@ -17,14 +17,18 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.file import parts
 from faceaudit.file.parts import (
+    KINDS_WITH_DIRECTIONS,
     AnnotationTool,
+    DirectionSettings,
     Http,
-    ImageFolder,
     KnownTruth,
     NonEmptyText,
     Reader,
     TableOfScores,
+    kinds_of,
+    one_of,
     require,
+    unfit,
 )
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import composed, paths_on_disk
@@ -156,12 +160,12 @@ class Specification(parts.FilePart):
     name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
     kind: Literal["classification", "verification", "portraits"] = "classification"
     question: NonEmptyText
-    axes: dict[str, parts.TwoNames] = Field({})
-    covariates: parts.UniqueNames = Field([])
+    axes: dict[str, parts.TwoNames] = Field(default={})
+    covariates: parts.UniqueNames = Field(default=[])
     attribute: str = "gender"
     classes: parts.TwoNames = ("0", "1")
-    placebos: dict[str, parts.TwoNames] = Field({})
-    annotated: parts.UniqueNames = Field([])
+    placebos: dict[str, parts.TwoNames] = Field(default={})
+    annotated: parts.UniqueNames = Field(default=[])
     images: Path | None = None
     transects: Path | None = None
     pairs: Path | None = None
@@ -170,11 +174,10 @@ class Specification(parts.FilePart):
     target: parts.TargetPopulation | None = None
     generator: parts.GeneratorSettings = KnownTruth()
     people: parts.PeopleSettings = parts.SimulatedCrowd()
-    # None where the key is missing; a key without a value is a mistake.
-    calibration: parts.Calibration = None
+    calibration: Annotated[parts.Calibration | None, parts.MayBeMissing(parts.Calibration)] = None
     model: parts.ModelSettings = TableOfScores()
     design: parts.DesignSettings
-    accept: list[parts.DoubtName] = Field([])
+    accept: list[parts.DoubtName] = Field(default=[])
     _path: Path = PrivateAttr(default=Path("audit.yml"))
 
     @field_validator("axes", "placebos", mode="before")
@@ -276,20 +279,17 @@ class Specification(parts.FilePart):
         people = self.people
         source = self.generator
         kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(source.kind, [])
-        kinds = [*kinds, *_kinds_of_tools(), "reader"]
+        kinds = [*kinds, *kinds_of(AnnotationTool), "reader"]
         kind = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{kind} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
-        finds_directions = not isinstance(source, KnownTruth | ImageFolder)
-        if finds_directions:
-            self._check_directions()
+        attributes = self.rated_attributes
+        if isinstance(source, DirectionSettings):
+            self._check_directions(source)
+            if not source.hyperplanes:
+                attributes = self.rated_attributes_of_samples
         if self.calibration:
-            self._check_calibration(finds_directions)
-        hyperplanes = getattr(source, "hyperplanes", None)
-        if finds_directions and not hyperplanes:
-            attributes = self.rated_attributes_of_samples
-        else:
-            attributes = self.rated_attributes
+            self._check_calibration()
         for name in attributes:
             if isinstance(people, AnnotationTool | parts.SimulatedCrowd):
                 expected = f"one of {', '.join(ATTRIBUTES)}"
@@ -298,9 +298,8 @@ class Specification(parts.FilePart):
             elif isinstance(people, Reader):
                 require(name in people.models, f"people.models.{name}", "missing", "its model")
 
-    def _check_directions(self) -> None:
+    def _check_directions(self, source: DirectionSettings) -> None:
         """Raise InputError where what is held or the levels are of unknown attributes."""
-        source = self.generator
         if "held" in source.model_fields_set and not source.hyperplanes:
             attributes = self.rated_attributes_of_samples
             for name in source.held:
@@ -309,12 +308,14 @@ class Specification(parts.FilePart):
         for name in source.levels:
             require(name in self.axes, "generator.levels", name, f"one of {', '.join(self.axes)}")
 
-    def _check_calibration(self, finds_directions: bool) -> None:
+    def _check_calibration(self) -> None:
         """Raise InputError where a calibration has no directions to move, or too few answers."""
-        hyperplanes = getattr(self.generator, "hyperplanes", None)
-        require(not hyperplanes, "calibration", "given besides hyperplanes", "one or the other")
-        found = f"given with generator {self.generator.kind}"
-        require(finds_directions, "calibration", found, "stylegan2, eg3d or python")
+        source = self.generator
+        if not isinstance(source, DirectionSettings):
+            found = f"given with generator {source.kind}"
+            raise unfit("calibration", found, one_of(KINDS_WITH_DIRECTIONS))
+        given = source.hyperplanes is not None
+        require(not given, "calibration", "given besides hyperplanes", "one or the other")
         several = getattr(self.people, "raters", 1) > 1
         found = f"{self.people.kind} with calibration"
         require(several, "people", found, "two or more who answer about each image")
@@ -341,8 +342,9 @@ class Specification(parts.FilePart):
             )
         if "people" in self.model_fields_set:
             people = self.people
-            kinds = _kinds_of_tools()
-            require(people.kind in kinds, "people.kind", people.kind, f"one of {', '.join(kinds)}")
+            if not isinstance(people, AnnotationTool):
+                expected = f"one of {', '.join(kinds_of(AnnotationTool))}"
+                raise unfit("people.kind", people.kind, expected)
             require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
         output = getattr(model, "output", parts.Output())
         only_a_name = output.model_fields_set <= {"name"}
@@ -374,18 +376,32 @@ class Specification(parts.FilePart):
 
     @property
     def size(self) -> int:
-        """Height and width of the square images that a model of this size is shown, pixels."""
-        if isinstance(self.model, Http):
-            return self.model.size
-        return max(self.model.input.sides)
+        """Height and width of the square images that a model of this size is shown, pixels.
+
+        Raises:
+            InputError: the scores are in a table, so that no model is shown an image.
+        """
+        model = self.model
+        if isinstance(model, TableOfScores):
+            raise unfit("model.kind", model.kind, "a model that is shown images")
+        if isinstance(model, Http):
+            return model.size
+        return max(model.input.sides)
+
+    @property
+    def table_of_images(self) -> Path:
+        """The table `images`, for a route that has one.
+
+        Raises:
+            InputError: the file names none.
+        """
+        if self.images is None:
+            raise unfit("images", "missing", "a table of images")
+        return self.images
 
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]
-
-
-def _kinds_of_tools() -> tuple[str, ...]:
-    return get_args(AnnotationTool.model_fields["kind"].annotation)
 
 
 def read_specification(path: str | Path) -> Specification:

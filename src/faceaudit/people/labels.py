@@ -15,11 +15,9 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import annotations, words
-from faceaudit.annotations.ground_truth import MANIFEST
-from faceaudit.annotations.ingest import Ingest
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.effects import error_rates
-from faceaudit.file.parts import AnnotationTool, Reader, TableOfLabels
+from faceaudit.file.parts import ImageFolder, Reader, TableOfLabels
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables
 from faceaudit.models.answers import BlackBox, Notify
@@ -101,8 +99,8 @@ def ask_for_labels(
         labels = _labels_in_table(specification, tables or InputTables(specification))
         say("people: labels stand in the table")
     elif isinstance(people, Reader):
-        readers = _open_readers(specification, attributes, model, device)
-        labels = _labels_by_readers(images, readers, specification, folder / "answers")
+        readers = _open_readers(specification, people, attributes, model, device)
+        labels = _labels_by_readers(images, readers, people, folder / "answers")
         say("people: a classifier read the images in their place")
     else:
         labels = labels_by_people(images, attributes, specification, folder, stage)
@@ -113,7 +111,10 @@ def ask_for_labels(
 
 def _labels_in_table(specification: Specification, tables: InputTables) -> Labels:
     """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
-    rows = tables.rows(specification.generator.table)
+    source = specification.generator
+    # Labels stand in the table of a folder of images, and nowhere else: `Specification` checks it.
+    assert isinstance(source, ImageFolder)
+    rows = tables.rows(source.table)
     label_columns = specification.columns.answers or [specification.columns.label]
     rows.require([*label_columns, *specification.annotated])
     scores = rows.shares(specification.annotated)
@@ -122,10 +123,14 @@ def _labels_in_table(specification: Specification, tables: InputTables) -> Label
 
 
 def _open_readers(
-    specification: Specification, attributes: Sequence[str], model: BlackBox, device: str
+    specification: Specification,
+    people: Reader,
+    attributes: Sequence[str],
+    model: BlackBox,
+    device: str,
 ) -> dict[str, BlackBox]:
     """The classifiers that read attributes; InputError where one is the model under audit."""
-    models = specification.people.models
+    models = people.models
     readers = {name: model_of(specification, models[name], device) for name in attributes}
     for name, reader in readers.items():
         if reader.hash == model.hash:
@@ -140,12 +145,12 @@ def _open_readers(
 
 
 def _labels_by_readers(
-    images: np.ndarray, readers: dict[str, BlackBox], specification: Specification, folder: Path
+    images: np.ndarray, readers: dict[str, BlackBox], people: Reader, folder: Path
 ) -> Labels:
     """Scores by classifiers, whose own threshold becomes 0.5; the folder keeps their answers."""
     scores = {}
     for name, reader in readers.items():
-        threshold = specification.people.models[name].score_threshold
+        threshold = people.models[name].score_threshold
         scores[name] = np.interp(ask(reader, images, folder), [0, threshold, 1], [0, 0.5, 1])
     hashes = {name: reader.hash for name, reader in readers.items()}
     record = {"kind": "reader", "readers": hashes}
@@ -173,7 +178,7 @@ def labels_by_people(
 
     Raises:
         PeopleNeeded: there is no export yet, or too many images have no answer in it.
-        InputError: the export cannot be read.
+        InputError: the export cannot be read, or the people of the audit answer in no tool.
     """
     questions = {name: ATTRIBUTES[name] for name in attributes}
     questionnaire = Questionnaire(images, questions, audit, folder, stage)
@@ -182,7 +187,7 @@ def labels_by_people(
     if not files:
         all_missing = np.ones(len(names), bool)
         raise questionnaire.people_needed(all_missing, "images", attributes[0])
-    ingest = _read_export(audit.people.kind, files, names)
+    ingest = questionnaire.tool.read_export(files, names)
     answers = ingest.frame[ingest.frame["attribute"].isin(attributes)]
     scores = annotations.scores(answers).reindex(index=names, columns=list(attributes))
     is_missing = scores.isna()
@@ -198,21 +203,12 @@ def labels_by_people(
     }
     agreement = annotations.agreement_table(counts)[AGREEMENT_COLUMNS].reset_index()
     record = _people_record(
-        audit.people, ingest.report, answers["annotator_id"].nunique(), len(answers), files
+        questionnaire, ingest.report, answers["annotator_id"].nunique(), len(answers)
     )
     record["agreement"] = agreement.to_dict("records")
     return Labels(
         scores, record, limits, pd.DataFrame(squared_errors, answered_images).reindex(names)
     )
-
-
-def _read_export(kind: str, files: list[Path], names: list[str]) -> Ingest:
-    """Read an export of a tool about images of these names."""
-    if kind == "ground-truth":
-        return annotations.read_ground_truth(files[0], known_images=names)
-    if kind == "mturk":
-        return annotations.read_mturk(files, known_images=names)
-    return annotations.read_label_studio(files, known_images=names)
 
 
 def pair_labels_by_people(
@@ -244,8 +240,8 @@ def pair_labels_by_people(
         side_by_side,
     )
 
-    people = audit.people
     questionnaire = Questionnaire(side_by_side(images, drawn), PAIR_SCALES, audit, folder, stage="")
+    people = questionnaire.people
     names = questionnaire.names
     files = questionnaire.files
     if not files:
@@ -259,25 +255,24 @@ def pair_labels_by_people(
     matches = pd.Series(is_match(ratings, audit.design.consensus), ratings.index)
     same = matches.astype(float).reindex(names).to_numpy()
     questionnaire.require(np.isnan(same), "pairs", "the two faces")
-    record = _people_record(people, report, n_people, ratings.size, files)
+    record = _people_record(questionnaire, report, n_people, ratings.size)
     return same, record | {"stage": "pairs of images"}
 
 
 def _people_record(
-    people: AnnotationTool, report: pd.DataFrame, n_people: int, n_answers: int, files: list[Path]
+    questionnaire: Questionnaire, report: pd.DataFrame, n_people: int, n_answers: int
 ) -> dict[str, Any]:
     """The row of the part `people` of the report.
 
     Args:
-        people: of the audit file.
+        questionnaire: that people answered.
         report: of the ingest, with what was dropped and why.
         n_people: who answered.
         n_answers: that were used.
-        files: of the export.
     """
+    people = questionnaire.people
     ingest = report.query("count > 0")[["reason", "unit", "count", "dropped"]]
-    if people.kind == "ground-truth":
-        files = [files[0] / MANIFEST]
+    files = questionnaire.tool.files_to_hash(questionnaire.files)
     return {
         "kind": people.kind,
         "people": n_people,

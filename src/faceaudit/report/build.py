@@ -18,6 +18,8 @@ from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.schema import (
     JUDGED_PARTS,
+    Answers,
+    Calibrated,
     Comparison,
     Doubt,
     Effect,
@@ -43,10 +45,12 @@ class Analysed(Protocol):
         frame: a row per image, pair or portrait.
     """
 
-    frame: pd.DataFrame
+    @property
+    def frame(self) -> pd.DataFrame: ...
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """Parts of the report by their names in `Report`, and what the report does not say."""
+        ...
 
 
 def build_report(
@@ -99,8 +103,8 @@ def build_report(
             for name, sentence in every_doubt
         ],
         limits=[*input_limits, *limits],
-        people=list(people),
-        calibration=gate,
+        people=[Answers(**record) for record in people],
+        calibration=None if gate is None else Calibrated(**gate),
         plan=_plan_kept(plan, now, tables),
         provenance=_provenance(now, model, generator),
     )
@@ -175,12 +179,14 @@ def rows_with_sentences(name: str, table: pd.DataFrame | None, plan: Plan) -> li
     Args:
         name: of the part, a field of `Report` with comparisons.
         table: a row per comparison, as of `rows_of`; together, if it is there, says how many
-            comparisons are adjusted together.
+            comparisons are adjusted together; None where there is nothing.
         plan: by which they were compared.
 
     Returns:
         A row of the report for each row of the table.
     """
+    if table is None:
+        return []
     rows = rows_of(name, table)
     for row in rows:
         family_size = int(table["together"].iloc[0]) if "together" in table else len(table)
@@ -299,7 +305,7 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     else:
         verdict = INCONCLUSIVE
     averages = _averages(parts)
-    largest = max(beyond, key=lambda row: abs(row.estimate or 0), default=None)
+    largest = facts.largest(beyond)
     summary = Summary(
         verdict=verdict,
         tolerance=tolerance,

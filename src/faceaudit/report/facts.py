@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from faceaudit import plans
@@ -67,36 +68,51 @@ def levels_of(contrast: str) -> ContrastLevels:
     return ContrastLevels(high, low)
 
 
+@dataclass(frozen=True)
+class Interval:
+    """A 95 % interval of one comparison."""
+
+    low: float
+    high: float
+
+    def is_inside(self, tolerance: float) -> bool:
+        """Whether the interval lies within plus and minus the tolerance."""
+        return -tolerance < self.low and self.high < tolerance
+
+    def is_outside(self, tolerance: float) -> bool:
+        """Whether the interval lies beyond the tolerance, on one side."""
+        return self.low > tolerance or self.high < -tolerance
+
+
+def interval_of(row: Comparison) -> Interval | None:
+    """The 95 % interval of a comparison; None where it cannot be estimated."""
+    if row.low is None or row.high is None:
+        return None
+    return Interval(row.low, row.high)
+
+
 def is_comparable(row: Comparison) -> bool:
     """Whether a comparison has an estimate with an interval."""
-    return row.estimate is not None and row.low is not None
-
-
-def is_inside(row: Comparison, tolerance: float) -> bool:
-    """Whether the 95 % interval lies within plus and minus the tolerance."""
-    return -tolerance < row.low and row.high < tolerance
-
-
-def is_outside(row: Comparison, tolerance: float) -> bool:
-    """Whether the 95 % interval lies beyond the tolerance, on one side."""
-    return row.low > tolerance or row.high < -tolerance
+    return row.estimate is not None and interval_of(row) is not None
 
 
 def is_within_by_tests(row: Comparison, tolerance: float) -> bool:
     """Whether the two one-sided tests alone say "within": the 95 % interval is wider."""
-    return row.verdict == WITHIN and row.low is not None and not is_inside(row, tolerance)
+    interval = interval_of(row)
+    return row.verdict == WITHIN and interval is not None and not interval.is_inside(tolerance)
 
 
 def ending_of(row: Comparison, tolerance: float) -> Ending | None:
     """How the sentence of a comparison ends; None where there is nothing to compare."""
-    if not is_comparable(row):
+    interval = interval_of(row)
+    if row.estimate is None or interval is None:
         return None
     if row.verdict == EXCEEDS:
         return Ending.BEYOND
     if row.verdict == WITHIN:
         by_tests = is_within_by_tests(row, tolerance)
         return Ending.WITHIN_BY_TESTS if by_tests else Ending.WITHIN
-    if is_outside(row, tolerance):
+    if interval.is_outside(tolerance):
         return Ending.BEYOND_ALONE
     return Ending.UNDECIDED
 
@@ -159,8 +175,11 @@ def points_the_other_way(row: Predicted) -> bool:
 
 def largest(rows: Iterable[Estimated]) -> Estimated | None:
     """The row with the largest estimate, of either sign; None if no row has one."""
-    estimated = [row for row in rows if row.estimate is not None]
-    return max(estimated, key=lambda row: abs(row.estimate), default=None)
+    estimated = [(abs(row.estimate), row) for row in rows if row.estimate is not None]
+    if not estimated:
+        return None
+    _, row = max(estimated, key=itemgetter(0))
+    return row
 
 
 def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
@@ -205,11 +224,16 @@ class Coverage:
 
 def coverage(rows: Iterable[Effect]) -> Coverage | None:
     """How many 95 % intervals hold the truth; None where no effect has both."""
-    known = [row for row in rows if row.truth is not None and row.low is not None]
-    if not known:
+    hits: list[bool] = []
+    standard_errors: list[float] = []
+    for row in rows:
+        interval = interval_of(row)
+        if row.truth is not None and row.truth_se is not None and interval is not None:
+            hits.append(interval.low <= row.truth <= interval.high)
+            standard_errors.append(row.truth_se)
+    if not hits:
         return None
-    hits = sum(row.low <= row.truth <= row.high for row in known)
-    return Coverage(len(known), hits, max(row.truth_se for row in known))
+    return Coverage(len(hits), sum(hits), max(standard_errors))
 
 
 def easiest_to_explain(rows: Iterable[Effect]) -> Effect | None:
@@ -221,7 +245,7 @@ def easiest_to_explain(rows: Iterable[Effect]) -> Effect | None:
 # --- a whole report
 
 
-def is_listed(made_by: str | None) -> bool:
+def is_listed(made_by: object) -> bool:
     """Whether a level is what somebody wrote down of an image, and not what a generator made.
 
     Args:

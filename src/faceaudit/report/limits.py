@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from faceaudit import words
@@ -142,8 +143,9 @@ def _groups_drawn(rows: Sequence[MatchRates], plan: Plan) -> int:
 
 def _worst_enrolled(rows: Sequence[Enrolment]) -> Enrolment:
     """The group with the highest rate of failures to enrol."""
-    rated = [row for row in rows if row.rate is not None]
-    return max(rated, key=lambda row: row.rate)
+    rated = [(row.rate, row) for row in rows if row.rate is not None]
+    _, worst = max(rated, key=itemgetter(0))
+    return worst
 
 
 def _large_leaks(rows: Iterable[Leak]) -> list[Leak]:

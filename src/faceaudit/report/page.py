@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -31,6 +31,9 @@ from faceaudit.report import facts
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
+
+if TYPE_CHECKING:
+    from matplotlib.typing import RcKeyType
 
 DEPARTURES_AT_TOP = 3
 """Departures from the plan that the first box of the page lists."""
@@ -302,8 +305,13 @@ def _largest_leaks(report: Report) -> list[Moved]:
     """The largest leaks at the gate of a calibration; none without a calibration."""
     if report.calibration is None:
         return []
-    leaks = sorted(report.calibration.leaks, key=lambda leak: leak.upper, reverse=True)
+    leaks = sorted(report.calibration.leaks, key=_upper_limit, reverse=True)
     return leaks[:LEAKS_OF_GATE]
+
+
+def _upper_limit(leak: Moved) -> float:
+    """The upper limit of a leak; below all others where it cannot be estimated."""
+    return -np.inf if leak.upper is None else leak.upper
 
 
 # --- some of the images
@@ -352,10 +360,10 @@ def contact_sheet(
     return {"address": data_address(sheet), "columns": columns, "alt": alt}
 
 
-def _tile(image: np.ndarray) -> Image.Image:
-    """An image (3, height, width) in the size that a contact sheet has it."""
+def _tile(image: np.ndarray) -> np.ndarray:
+    """An image (3, height, width) as a contact sheet has it: uint8 (pixels, pixels, 3)."""
     picture = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0)))
-    return picture.resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.LANCZOS)
+    return np.asarray(picture.resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.LANCZOS))
 
 
 def data_address(image: np.ndarray) -> str:
@@ -375,7 +383,7 @@ MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D
 """Verdict → colour and marker, which can be told apart without colour."""
 WIDTH = 5.2
 """Of figures in inches, so that their text can be read on a phone as on paper."""
-LOOK = {
+LOOK: dict["RcKeyType", Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.spines.left": False,
@@ -418,12 +426,13 @@ def forest(
 def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str) -> None:
     """Draw one comparison of a forest at a height, with its name above."""
     label = f"{name}: not estimable"
-    if row.low is not None:
+    interval = facts.interval_of(row)
+    if row.estimate is not None and interval is not None:
         label = name
         colour, marker = MARKS[row.verdict]
-        if isinstance(row, Effect):
+        if isinstance(row, Effect) and row.low_family is not None and row.high_family is not None:
             ax.hlines(height, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
-        ax.hlines(height, 100 * row.low, 100 * row.high, color=colour, lw=3.2)
+        ax.hlines(height, 100 * interval.low, 100 * interval.high, color=colour, lw=3.2)
         ax.plot(100 * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
     if isinstance(row, Effect) and row.truth is not None:
         ax.plot(100 * row.truth, height, "|", color=BLACK, ms=13, mew=2)
