@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -81,6 +81,19 @@ def require(fits: bool, field: str, found: object, expected: str) -> None:
             found=found,
             expected=expected,
         )
+
+
+def kinds_of(*parts: type[FilePart]) -> tuple[str, ...]:
+    """The kinds that an audit file names parts by, in the order of the parts."""
+    kinds = []
+    for part in parts:
+        kinds += get_args(part.model_fields["kind"].annotation)
+    return tuple(kinds)
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Two names or more as a choice: "stylegan2, eg3d or python"."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 def _all_different(values: Sequence[object]) -> bool:
@@ -172,6 +185,8 @@ class PythonGenerator(_DirectionSettings):
 GeneratorSettings = Annotated[
     KnownTruth | StyleNetwork | ImageFolder | PythonGenerator, Field(discriminator="kind")
 ]
+KINDS_WITH_DIRECTIONS = kinds_of(StyleNetwork, PythonGenerator)
+"""Kinds of generators in whose codes directions are found."""
 
 
 # --- the model

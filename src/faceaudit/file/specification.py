@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.file import parts
 from faceaudit.file.parts import (
+    KINDS_WITH_DIRECTIONS,
     AnnotationTool,
     Http,
     ImageFolder,
@@ -24,6 +25,8 @@ from faceaudit.file.parts import (
     NonEmptyText,
     Reader,
     TableOfScores,
+    kinds_of,
+    one_of,
     require,
 )
 from faceaudit.utils.errors import InputError
@@ -276,7 +279,7 @@ class Specification(parts.FilePart):
         people = self.people
         source = self.generator
         kinds = {"known-truth": ["simulated"], "images": ["table"]}.get(source.kind, [])
-        kinds = [*kinds, *_kinds_of_tools(), "reader"]
+        kinds = [*kinds, *kinds_of(AnnotationTool), "reader"]
         kind = people.kind if "people" in self.model_fields_set else "missing"
         found = f"{kind} with generator {source.kind}"
         require(people.kind in kinds, "people.kind", found, f"one of {', '.join(kinds)}")
@@ -314,7 +317,7 @@ class Specification(parts.FilePart):
         hyperplanes = getattr(self.generator, "hyperplanes", None)
         require(not hyperplanes, "calibration", "given besides hyperplanes", "one or the other")
         found = f"given with generator {self.generator.kind}"
-        require(finds_directions, "calibration", found, "stylegan2, eg3d or python")
+        require(finds_directions, "calibration", found, one_of(KINDS_WITH_DIRECTIONS))
         several = getattr(self.people, "raters", 1) > 1
         found = f"{self.people.kind} with calibration"
         require(several, "people", found, "two or more who answer about each image")
@@ -341,7 +344,7 @@ class Specification(parts.FilePart):
             )
         if "people" in self.model_fields_set:
             people = self.people
-            kinds = _kinds_of_tools()
+            kinds = kinds_of(AnnotationTool)
             require(people.kind in kinds, "people.kind", people.kind, f"one of {', '.join(kinds)}")
             require(people.raters > 4, "people.raters", people.raters, "5 or more: HCIC drops four")
         output = getattr(model, "output", parts.Output())
@@ -382,10 +385,6 @@ class Specification(parts.FilePart):
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]
-
-
-def _kinds_of_tools() -> tuple[str, ...]:
-    return get_args(AnnotationTool.model_fields["kind"].annotation)
 
 
 def read_specification(path: str | Path) -> Specification:
