@@ -50,13 +50,16 @@ from faceaudit.checks import better_preparation, check_preparation
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
 from faceaudit.frames import InputTables
-from faceaudit.images import rated
 from faceaudit.images.directions import (
     BINARY_CUTS,
+    SAMPLES_DRAW,
     calibration_gate,
     faces_and_steps,
     find_directions,
+    sample_codes,
 )
+from faceaudit.images.generator_kinds import generator_of
+from faceaudit.images.rated_images import TRANSECTS, RatedImages
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.latents.directions import out_of_range
 from faceaudit.models.asking import ask, check_model, model_of
@@ -617,9 +620,9 @@ def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage
 # example has simulated people, who leave the same kind of file.
 
 # %% tags=["study"]
-generator, model = rated.generator_of(own, device), model_of(own)
-views = rated.RatedImages(own, generator, folder, ask_people)
-codes = rated.sample_codes(generator, own.generator.samples, own.design.seed, rated.SAMPLES_DRAW)
+generator, model = generator_of(own, device), model_of(own)
+views = RatedImages(own, generator, folder, ask_people)
+codes = sample_codes(generator, own.generator.samples, own.design.seed, SAMPLES_DRAW)
 samples = views.synthesize(codes, "samples")
 _, first = views.rate(samples, "samples", own.rated_attributes_of_samples)
 
@@ -665,9 +668,9 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # %% tags=["study"]
 base, steps = faces_and_steps(found, views, sizes["units"])
 index, cells = found.transects(base, steps)
-images = views.synthesize(cells, rated.TRANSECTS)
+images = views.synthesize(cells, TRANSECTS)
 questions = own.rated_attributes_of_samples if own.calibration else own.rated_attributes
-whole, seen = views.rate(images, rated.TRANSECTS, questions)
+whole, seen = views.rate(images, TRANSECTS, questions)
 labelled = whole.add_to(index, own)
 
 # %% tags=["remove-cell", "study"]

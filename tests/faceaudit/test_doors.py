@@ -16,6 +16,7 @@ from scipy.special import logit
 import faceaudit
 from faceaudit import PeopleNeeded, annotations, gate
 from faceaudit.annotations.schema import hidden_names
+from faceaudit.file.parts import PythonGenerator
 from faceaudit.file.specification import read_specification
 from faceaudit.generators import stylegan2
 from faceaudit.images import directions
@@ -484,7 +485,9 @@ def test_a_damaged_file_of_hyperplanes_is_refused(tmp_path, content, message):
     path = tmp_path / "planes.npz"
     path.write_bytes(content)
     specification = SimpleNamespace(
-        generator=SimpleNamespace(hyperplanes="planes.npz"),
+        generator=PythonGenerator(
+            kind="python", object="module:name", version="1", hyperplanes="planes.npz"
+        ),
         beside=lambda name: tmp_path / name,
         axes={},
     )

@@ -388,7 +388,16 @@ class _Form:
         return {}, elements
 
     def _category(self, value: Any) -> Any:
-        """The value of an element, with names in place of numbers of categories."""
+        """The value of an element, with names in place of numbers of categories.
+
+        Of a job whose category number 4 is "Male" and 0 is "Female":
+
+        - {"label": 4} → {"label": "Male"}: a classifier for one category;
+        - {"labels": [4]} → "Male": one for several, in which one was chosen;
+        - {"labels": [0, 4]} → {"Female": True, "Male": True}: two were chosen, like two buttons;
+        - {"labels": []} → "": none was chosen, like a field that was left empty;
+        - {"Male": True, "Female": False} and "Male" stay: buttons, or a text, have names already.
+        """
         if not isinstance(value, dict):
             return value
         if isinstance(value.get("labels"), list) and "label" not in value:

@@ -96,6 +96,11 @@ NOTE_REASONS = {
 }
 """Why something is noted and not dropped → what one count stands for."""
 _REASON_NUMBERS = {reason: number for number, reason in enumerate(DROP_REASONS)}
+"""Reason → its number, as it stands in the column `problem` of assignments and answers."""
+_NO_PROBLEM = -1
+"""In the column `problem`: of what is not dropped."""
+_NO_NUMBER = -1
+"""In the columns `attribute` and `level` of answers: of what is no attribute or no level."""
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<na>", "undefined"}
 """How a missing value looks when a program has turned it into text."""
@@ -267,36 +272,89 @@ def validate(
     _require_stars(export, scales, rename, stars)
     visits = _visits(export, None if known is None else {str(name) for name in known})
     kinds = _meanings(list(export.kinds), scales, rename, numbered, stars)
-    answers = kinds.drop(columns="field").take(np.frombuffer(export.kind, np.int32))
-    answers = answers.reset_index(names="kind")
-    answers.insert(0, "visit", np.frombuffer(export.visit, np.int32))
-    of_visit = visits["problem"].to_numpy()[answers["visit"]]
-    answers["problem"] = np.where(of_visit >= 0, of_visit, answers["problem"])
-    answers.loc[_about_regions(visits, answers), "problem"] = _REASON_NUMBERS[SEVERAL_REGIONS]
-    late, again = _duplicates(visits, answers)
-    answers.loc[late, "problem"] = _REASON_NUMBERS["duplicate"]
-    good = answers[answers["problem"] < 0]
+    answers = _all_answers(export, kinds)
+    answers, late_visits = _mark_problems(visits, answers)
+    good = answers[answers["problem"] == _NO_PROBLEM]
     is_useful = visits.index.isin(good["visit"])
-    is_answered = np.zeros((len(visits), len(scales) + 1), dtype=bool)
-    is_answered[answers["visit"], answers["attribute"]] = True  # the last one: other questions
-    unanswered = _count_unanswered(export, is_answered[:, :-1], rename, scales)
-    noted = {
-        "no answer": visits.index.repeat(unanswered * (visits["problem"] < 0)),
-        "e-mail as annotator id": np.flatnonzero(visits["email"]),
-        "several answers of one name": np.unique(again),
-        "unreadable time": np.flatnonzero(is_useful & visits["submitted_at"].isna()),
-        IMPOSSIBLE_SECONDS: np.flatnonzero(is_useful & visits["impossible_seconds"]),
-    }
-    useful_files = set(visits["file"][is_useful])
-    for number in range(len(export.files)):
-        if number not in useful_files:
-            export.notes.append(("nothing usable in a file", number, None))
+    unanswered = _count_unanswered(export, answers, rename, scales)
+    noted = _noted_visits(visits, is_useful, unanswered, late_visits)
+    _note_unused_files(export, set(visits["file"][is_useful]))
     report = _report_reasons(export, visits, answers, kinds["field"], noted)
     if good.empty:
         raise _nothing_usable(export, report, scales)
     attribute = occurring(pd.Categorical.from_codes(good["attribute"], list(scales)))
     frame = _tidy(visits, good, export, salt).assign(attribute=attribute)
     return Ingest(frame[list(TIDY_COLUMNS)], report)
+
+
+def _all_answers(export: RawAnswers, kinds: pd.DataFrame) -> pd.DataFrame:
+    """All answers in the files' order, good or not.
+
+    Args:
+        export: what the files hold.
+        kinds: of every kind of answer what it means, see `_meanings`.
+
+    Returns:
+        A row per answer: visit, the number of its assignment; kind, the number of its kind; and
+        attribute, level and problem of its kind.
+    """
+    answers = kinds.drop(columns="field").take(np.frombuffer(export.kind, np.int32))
+    answers = answers.reset_index(names="kind")
+    answers.insert(0, "visit", np.frombuffer(export.visit, np.int32))
+    return answers
+
+
+def _mark_problems(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
+    """Write the number of its reason into every answer that is dropped.
+
+    Args:
+        visits: all assignments, with the reason for which one is dropped.
+        answers: all answers, with the reason that lies in the answer itself.
+
+    Returns:
+        The answers, and the numbers of assignments that answered again at another time, see
+        `_duplicates`.
+    """
+    # The reason of a whole assignment goes before one of the answer itself.
+    of_visit = visits["problem"].to_numpy()[answers["visit"]]
+    first_reason = np.where(of_visit != _NO_PROBLEM, of_visit, answers["problem"])
+    answers = answers.assign(problem=first_reason)
+    # Each of the two looks at what is still good after the one before.
+    answers.loc[_about_regions(visits, answers), "problem"] = _REASON_NUMBERS[SEVERAL_REGIONS]
+    late, late_visits = _duplicates(visits, answers)
+    answers.loc[late, "problem"] = _REASON_NUMBERS["duplicate"]
+    return answers, late_visits
+
+
+def _noted_visits(
+    visits: pd.DataFrame, is_useful: np.ndarray, unanswered: np.ndarray, late_visits: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Assignments that are noted and not dropped.
+
+    Args:
+        visits: all assignments.
+        is_useful: whether an answer of an assignment is kept, bool (assignments,).
+        unanswered: questions of an assignment without an answer, int (assignments,).
+        late_visits: numbers of assignments that answered again at another time.
+
+    Returns:
+        Reason → numbers of the assignments, one as often as it counts.
+    """
+    is_good = visits["problem"] == _NO_PROBLEM
+    return {
+        "no answer": visits.index.repeat(unanswered * is_good),
+        "e-mail as annotator id": np.flatnonzero(visits["email"]),
+        "several answers of one name": np.unique(late_visits),
+        "unreadable time": np.flatnonzero(is_useful & visits["submitted_at"].isna()),
+        IMPOSSIBLE_SECONDS: np.flatnonzero(is_useful & visits["impossible_seconds"]),
+    }
+
+
+def _note_unused_files(export: RawAnswers, useful_files: Collection[int]) -> None:
+    """Note the files of which no answer is kept; `useful_files` are the numbers of the others."""
+    for number in range(len(export.files)):
+        if number not in useful_files:
+            export.notes.append(("nothing usable in a file", number, None))
 
 
 def _visits(export: RawAnswers, known: set[str] | None) -> pd.DataFrame:
@@ -324,7 +382,7 @@ def _visits(export: RawAnswers, known: set[str] | None) -> pd.DataFrame:
     holds["missing annotator"] = visits["annotator"].isna()
     conditions = [holds[reason] for reason in VISIT_REASONS]
     numbers = [_REASON_NUMBERS[reason] for reason in VISIT_REASONS]
-    return visits.assign(problem=np.select(conditions, numbers, -1).astype(np.int8))
+    return visits.assign(problem=np.select(conditions, numbers, _NO_PROBLEM).astype(np.int8))
 
 
 def _plain(value: Any) -> str:
@@ -395,7 +453,8 @@ def _with_images(visits: pd.DataFrame, known: set[str] | None) -> pd.DataFrame:
     rows = []
     for name, address in zip(pairs["named"], pairs["address"], strict=True):
         image, problem, path = _image(name, address, ids, uploads, known is None)
-        rows.append((ids.get(image, image), problem, path))
+        # An image that is not known is missing; of others, the caller's spelling is kept.
+        rows.append((None if image is None else ids.get(image, image), problem, path))
     images = pd.DataFrame(rows, pairs.index, ["image_id", "image_problem", "path"], dtype="str")
     # Every server has a known image at an address of its own.
     server = pairs["file"] * (known is not None)
@@ -540,7 +599,8 @@ def _meanings(
 ) -> pd.DataFrame:
     """Of every kind of answer its field, and the numbers of attribute, level and reason.
 
-    A number is -1 where there is none.
+    They are `_NO_NUMBER` where an answer names no attribute or level, and `_NO_PROBLEM` where
+    it has no fault of its own.
     """
     numbers: dict[str, set[int | None]] = {}
     for name, answer, _ in kinds:
@@ -549,7 +609,7 @@ def _meanings(
     rows = []
     for question, answer, field in kinds:
         name = rename.get(question, question)
-        attribute = attributes.index(name) if name in scales else -1
+        attribute = attributes.index(name) if name in scales else _NO_NUMBER
         if name is None:
             level = "no readable answer"
         elif name not in scales:
@@ -560,9 +620,9 @@ def _meanings(
             from_one = numbered and 0 not in numbers[name] and len(scales[name]) in numbers[name]
             level = _level_of_answer(answer, scales[name], numbered, from_one)
         if isinstance(level, str):
-            rows.append((field, attribute, -1, _REASON_NUMBERS[level]))
+            rows.append((field, attribute, _NO_NUMBER, _REASON_NUMBERS[level]))
         else:
-            rows.append((field, attribute, level, -1))
+            rows.append((field, attribute, level, _NO_PROBLEM))
     meanings = pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
     whole = (meanings["level"] % 1 == 0).all()
     level_type = np.int8 if whole else np.float64
@@ -623,7 +683,7 @@ def _about_regions(visits: pd.DataFrame, answers: pd.DataFrame) -> np.ndarray:
         return of_regions
     image = visits["image_id"].cat.codes.to_numpy(np.int64)[answers["visit"]]
     question = image * 128 + answers["attribute"].to_numpy()
-    return (answers["problem"].to_numpy() < 0) & np.isin(question, question[of_regions])
+    return (answers["problem"].to_numpy() == _NO_PROBLEM) & np.isin(question, question[of_regions])
 
 
 def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -636,7 +696,7 @@ def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray
         The rows of `answers` that are dropped, and the numbers of those assignments.
     """
     pair = visits.groupby(["image_id", "annotator"], observed=True, dropna=False).ngroup()
-    good = answers[answers["problem"] < 0]
+    good = answers[answers["problem"] == _NO_PROBLEM]
     question = pair.to_numpy(np.int64)[good["visit"]] * 128 + good["attribute"]
     again = question[question.duplicated(keep=False)].to_frame("question")
     again["visit"] = good["visit"][again.index]
@@ -650,17 +710,21 @@ def _duplicates(visits: pd.DataFrame, answers: pd.DataFrame) -> tuple[np.ndarray
 
 
 def _count_unanswered(
-    export: RawAnswers, is_answered: np.ndarray, rename: Mapping[str, str], scales: Mapping
+    export: RawAnswers, answers: pd.DataFrame, rename: Mapping[str, str], scales: Mapping
 ) -> np.ndarray:
     """Of every assignment the number of questions of its file that were not answered.
 
     Args:
         export: the files and the names of their questions.
-        is_answered: whether an assignment answers a question about an attribute, bool
-            (assignments, attributes).
+        answers: all answers, also those that are dropped: their questions were answered.
         rename: name of a question → attribute.
-        scales: by attribute, in the order of the columns.
+        scales: by attribute, whose number is its place among them.
     """
+    # Whether an assignment answers a question about an attribute, bool (assignments, attributes).
+    # `_NO_NUMBER` leads to a last column, which takes answers to other questions, and goes.
+    is_answered = np.zeros((len(export.visits["file"]), len(scales) + 1), dtype=bool)
+    is_answered[answers["visit"], answers["attribute"]] = True
+    is_answered = is_answered[:, :-1]
     file = np.asarray(export.visits["file"], int)
     is_asked = np.zeros((len(export.files), len(scales)), dtype=bool)
     for number, questions in enumerate(export.questions):

@@ -169,6 +169,9 @@ def read_label_studio(
     if questions is not None:
         scales = _scales(questions, dict(rename or {}))
         question_names = list(questions)
+    # In JSON_MIN and without `questions`, answers are told from the task's data by their place
+    # alone, and an answer whose question is called like data stands in the place of the data. So
+    # where data has one of these names, it may be an answer, and the file is refused.
     doubtful = {*ATTRIBUTES, *(rename or {})}
     for file in [path] if isinstance(path, str | Path) else path:
         read_export(export, Path(file), "image", question_names, doubtful, image_key)
@@ -271,20 +274,33 @@ def _in_json(
         raise wrong_format(path, place, LABEL_STUDIO_EXPORT, text) from None
     first = bytes(records[0]) if records else b""
     flat = b"_id" in first and b'"annotations"' not in first
-    decode = msgspec.json.Decoder(dict if flat else Task).decode
-    for number, record in enumerate(records, start=1):
+    decoder = msgspec.json.Decoder(dict if flat else Task)
+    for number, content_of_task in enumerate(records, start=1):
         place = f"task {number} of the file"
-        try:
-            task = decode(record)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            text = f"something else ({error})"
-            raise wrong_format(path, place, LABEL_STUDIO_EXPORT, text) from None
-        task_id = task.get("id") if flat else task.id
-        if task_id is not None:
-            place = f"task {task_id}"
         if flat:
-            task = _as_task(task, _question_names(path, place, task, questions, doubtful))
-        yield place, task
+            record: dict[str, Any] = _decode(decoder, content_of_task, path, place)
+            place = _place_of_task(record.get("id"), place)
+            names = _question_names(path, place, record, questions, doubtful)
+            yield place, _as_task(record, names)
+        else:
+            task: Task = _decode(decoder, content_of_task, path, place)
+            yield _place_of_task(task.id, place), task
+
+
+def _decode(decoder: Any, content: Any, path: Path, place: str) -> Any:
+    """What a decoder of msgspec makes of a part of a file; InputError for anything else."""
+    import msgspec
+
+    try:
+        return decoder.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        text = f"something else ({error})"
+        raise wrong_format(path, place, LABEL_STUDIO_EXPORT, text) from None
+
+
+def _place_of_task(task_id: Any, place: str) -> str:
+    """The place of a task by its id; where it has none, by its number in the file."""
+    return place if task_id is None else f"task {task_id}"
 
 
 def _line_of_error(content: bytes, error: str) -> int:
@@ -409,28 +425,48 @@ def _regions_in(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _about_several_regions(results: Sequence[Result]) -> set[str | None]:
     """Names of the questions that somebody answered about regions of an image with several.
 
-    An answer about a region has the region's id, and says where it lies as the region does.
+    The image has several regions where one question has answers about two of them, or where two
+    were drawn with one control, though the answers may be about one of them.
     """
     shapes = [_region(result.value) for result in results]
     if not any(shapes):
         return set()
-    pairs = list(zip(results, shapes, strict=True))
-    ids = {result.id for result, shape in pairs if shape and result.id}
-    drawn: dict[str | None, set[str]] = {}  # name of a control → the regions drawn with it
-    answered: dict[str | None, set[str]] = {}  # name of a question → the regions it is about
-    for result, shape in pairs:
-        if shape or result.id in ids:
-            regions = answered if _is_answer(result) else drawn
-            regions.setdefault(result.from_name, set()).add(str(result.id or shape))
-    crowded = set()
+    drawn, answered = _regions_by_name(results, shapes)
+    in_several: set[str] = set()  # regions besides which the same control drew others
     for regions in drawn.values():
         if len(regions) > 1:
-            crowded |= regions
-    return {
-        question
-        for question, regions in answered.items()
-        if len(regions) > 1 or not regions.isdisjoint(crowded)
-    }
+            in_several |= regions
+    questions = set()
+    for question, regions in answered.items():
+        if len(regions) > 1 or not regions.isdisjoint(in_several):
+            questions.add(question)
+    return questions
+
+
+RegionsByName = dict[str | None, set[str]]
+"""Name of a control → regions, each by its id or, without one, by its place."""
+
+
+def _regions_by_name(
+    results: Sequence[Result], shapes: Sequence[Mapping[str, Any]]
+) -> tuple[RegionsByName, RegionsByName]:
+    """The regions that were drawn with every control, and those that every question is about.
+
+    An answer about a region has the region's id, and says where it lies as the region does.
+
+    Args:
+        results: of one annotation.
+        shapes: of `_region`, of every result; empty where it is about the whole image.
+    """
+    pairs = list(zip(results, shapes, strict=True))
+    region_ids = {result.id for result, shape in pairs if shape and result.id}
+    drawn: RegionsByName = {}
+    answered: RegionsByName = {}
+    for result, shape in pairs:
+        if shape or result.id in region_ids:
+            regions = answered if _is_answer(result) else drawn
+            regions.setdefault(result.from_name, set()).add(str(result.id or shape))
+    return drawn, answered
 
 
 def _is_answer(result: Result) -> bool:
@@ -440,8 +476,13 @@ def _is_answer(result: Result) -> bool:
 
 def _rectangle(value: Mapping[str, Any]) -> tuple[float, float, float, float] | None:
     """Left, top, right and bottom of an upright rectangle, in percent of the image."""
-    sides = [value.get(name) for name in ("x", "y", "width", "height")]
-    if value.get("rotation") or not all(isinstance(side, int | float) for side in sides):
+    sides = []
+    for name in ("x", "y", "width", "height"):
+        side = value.get(name)
+        if not isinstance(side, int | float):
+            return None
+        sides.append(side)
+    if value.get("rotation"):
         return None
     left, top, width, height = sides
     return left, top, left + width, top + height

@@ -157,7 +157,7 @@ class _HitType:
 
     name: str
     title: str
-    questions: set[str]
+    questions: set[str | None]
     inputs: set[str]
 
     def is_same_job(self, other: "_HitType") -> bool:
@@ -190,7 +190,7 @@ def _jobs(batch: pd.DataFrame, answers: pd.Series, kinds: Sequence[tuple]) -> pd
         hit_type = _HitType(
             name,
             rows["Title"].iloc[0].strip() if "Title" in rows else "",
-            {kinds[number][0] for number in numbers},
+            {kinds[int(number)][0] for number in numbers},
             _filled_inputs(rows),
         )
         same = [job for job in jobs if any(map(hit_type.is_same_job, job))]

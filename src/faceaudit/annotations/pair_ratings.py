@@ -17,7 +17,7 @@ between demographic groups were found (Fig. 4), so there are none here. The nois
 first; all else is assumed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from faceaudit.annotations.ground_truth import add_job
 from faceaudit.annotations.ingest import RawAnswers, validate
 from faceaudit.annotations.label_studio import read_export
 from faceaudit.annotations.mturk import add_batch
-from faceaudit.utils.arguments import check_whole, require_columns
+from faceaudit.utils.arguments import check_whole, require_columns, require_members
 from faceaudit.utils.errors import InputError
 
 PAIR_SCALES: dict[str, tuple[str, ...]] = {
@@ -44,6 +44,25 @@ PAIR_SCALES: dict[str, tuple[str, ...]] = {
 
 Verification, 3.5 and supplement B.
 """
+
+
+def _add_label_studio(export: RawAnswers, path: Path) -> None:
+    """Add an export of Label Studio, or of the page, which writes the same format."""
+    read_export(export, path, "pair", list(PAIR_SCALES))
+
+
+def _add_ground_truth(export: RawAnswers, path: Path) -> None:
+    """Add the folder of a labelling job of Ground Truth."""
+    add_job(export, path, scales=PAIR_SCALES)
+
+
+ADD_EXPORT: Mapping[str, Callable[[RawAnswers, Path], None]] = {
+    "label-studio": _add_label_studio,
+    "page": _add_label_studio,
+    "mturk": add_batch,
+    "ground-truth": _add_ground_truth,
+}
+"""Tool in which people answered → the function that adds one of its exports."""
 
 
 class PairRatings(NamedTuple):
@@ -113,8 +132,8 @@ def read_pair_export(
         path: the export, or several, as people save them of a page; a job's folder of Ground Truth.
         pairs: the pairs table that was annotated.
         n_raters: ratings of every pair; Liang et al. (2023) have 9 (section 3.5).
-        tool: "mturk" or "ground-truth" where people worked there; a pair stands in place of an
-            image.
+        tool: in which people answered, a key of `ADD_EXPORT`; in mturk and ground-truth a pair
+            stands in place of an image.
         stars: {"identity": 5} where people gave stars in Label Studio, one for "Likely same"; no
             export says how many there were.
 
@@ -122,7 +141,7 @@ def read_pair_export(
         The ratings of completely rated pairs, and the report of what was dropped.
 
     Raises:
-        InputError: the file is not an export; the table lacks a column; no
+        InputError: the file is not an export; the tool is not known; the table lacks a column; no
             answer is about a pair of the table; `n_raters` is below 1; or the polarity is reversed,
             which shows when positive pairs look more different than negative ones on average.
 
@@ -138,17 +157,13 @@ def read_pair_export(
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)
+    require_members([tool], ADD_EXPORT, "tool")
     require_columns(pairs, ["kind"])
     labels = pairs.index.map(str)
     export = RawAnswers(tool.replace("-", "_"))
     paths = [Path(path)] if isinstance(path, str | Path) else path
     for file in paths:
-        if tool == "mturk":
-            add_batch(export, file)
-        elif tool == "ground-truth":
-            add_job(export, file, scales=PAIR_SCALES)
-        else:
-            read_export(export, file, "pair", list(PAIR_SCALES))
+        ADD_EXPORT[tool](export, file)
     expected = {"identity": len(PAIR_SCALES["identity"])}
     if stars is not None and stars.get("identity") != expected["identity"]:
         raise InputError(

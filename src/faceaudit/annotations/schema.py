@@ -97,7 +97,7 @@ def hidden_names(images: np.ndarray) -> list[str]:
     made anew and looks otherwise has another name, so that no old answer counts for it.
     """
     # The letter keeps a name of digits from being read as a number.
-    hashes = (blake2b(np.ascontiguousarray(image), digest_size=6) for image in images)
+    hashes = (blake2b(np.ascontiguousarray(image).data, digest_size=6) for image in images)
     return [f"i{pixels.hexdigest()}" for pixels in hashes]
 
 

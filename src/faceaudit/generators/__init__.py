@@ -1,4 +1,7 @@
-"""Face generators behind one small protocol (`Generator`)."""
+"""Face generators behind one small protocol (`Generator`).
+
+Which of them an audit file may name, says `faceaudit.images.generator_kinds`.
+"""
 
 import lazy_loader
 

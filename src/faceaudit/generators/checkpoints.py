@@ -26,10 +26,11 @@ from typing import Any
 import numpy as np
 import safetensors.torch
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from faceaudit.generators import eg3d, stylegan2
-from faceaudit.generators.weights import fill_network, read_weights
+from faceaudit.generators.stylegan2 import StyleBasedNetwork
+from faceaudit.generators.weights import Card, fill_network, read_weights
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 
@@ -82,7 +83,7 @@ _WITHOUT_EFFECT = (
 """Options that matter for training or for speed, or that are read elsewhere."""
 
 
-def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
+def load_checkpoint(path: str | Path, kind: str | None = None) -> StyleBasedNetwork:
     """Load a trained generator; nothing in the file is run, nothing is compiled.
 
     Args:
@@ -117,7 +118,7 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
         content, card = read_weights(path, "generator")
     else:
         content = path.read_bytes()
-        card = {
+        card: Card = {
             "source": path.name,
             "source_sha256": hashlib.sha256(content).hexdigest(),
             "mean_w": "stored in the file",
@@ -141,6 +142,7 @@ def load_checkpoint(path: str | Path, kind: str | None = None) -> nn.Module:
         raise _unusable_file(path, error) from None
     fill_network(network, state, path, "generator")
     if lacks_mean:
+        assert isinstance(network, stylegan2.StyleGAN2)  # files of EG3D have their mean style code
         z = seeding.normals(0, "mean style", range(MEAN_STYLE_CODES), network.z_dim)
         w = network.mapping(torch.from_numpy(z).float())[:, 0]
         network.mapping.w_avg.copy_(w.double().mean(0))
@@ -178,7 +180,7 @@ def _unusable_file(path: Path, error: Exception) -> InputError:
     )
 
 
-def _empty_network(stored: StoredGenerator, kind: str | None) -> nn.Module:
+def _empty_network(stored: StoredGenerator, kind: str | None) -> StyleBasedNetwork:
     """The network of a file, on the device "meta"; `kind` is the one that it must have, if any."""
     if stored.kind not in NETWORKS or kind not in (None, stored.kind):
         expected = kind or ", ".join(NETWORKS)
@@ -279,8 +281,10 @@ def _allowed_names() -> dict[tuple[str, str], Any]:
             self.order = state[1]
 
     def scalar(kind: Type, content: bytes = b"") -> float | None:
-        kind = np.dtype(f"{kind.order}{kind.code}")
-        return np.frombuffer(content, kind)[0].item() if kind.kind in "biuf" else None
+        number_type = np.dtype(f"{kind.order}{kind.code}")
+        if number_type.kind not in "biuf":
+            return None
+        return np.frombuffer(content, number_type)[0].item()
 
     def storage(content: bytes) -> Any:
         return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
@@ -395,7 +399,8 @@ def _network_options(network: Any, clamp: float | None) -> dict[str, Any]:
 
 def _read_rosinality(content: bytes) -> StoredGenerator:
     """Options of a rosinality network, and weights under rosinality's names."""
-    # Files of a training have its options in them, as the command line gave them.
+    # Files of a training have its options in them, as the command line gave them: an
+    # argparse.Namespace, which is therefore allowed besides tensors, and not read.
     with torch.serialization.safe_globals([argparse.Namespace]):
         networks = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     if not isinstance(networks, Mapping) or "g_ema" not in networks:
@@ -405,23 +410,35 @@ def _read_rosinality(content: bytes) -> StoredGenerator:
             expected="the generator",
         )
     state = dict(networks["g_ema"])
-    layers = sum(re.fullmatch(r"style\.\d+\.weight", name) is not None for name in state)
-    convolutions = sum(
-        re.fullmatch(r"convs\.\d+\.conv\.weight", name) is not None for name in state
-    )
+    # The file has no sizes of the network. They follow from the number and the shapes of weights.
+    # The mapping network is style.1, style.2, …: style.0 normalises, and has no weight.
+    mapping_layers = 0
+    convolutions = 0
+    for name in state:
+        if re.fullmatch(r"style\.\d+\.weight", name):
+            mapping_layers += 1
+        elif re.fullmatch(r"convs\.\d+\.conv\.weight", name):
+            convolutions += 1
+    # After 4 × 4 pixels, which have the layer conv1, each resolution has two convolutions in convs,
+    # of which the first one doubles the size.
     resolution = 4 * 2 ** (convolutions // 2)
     w_dim, z_dim = state["style.1.weight"].shape
+    # Weights of a modulated convolution are (1, outputs, inputs, height, width). The first one has
+    # the most channels, channel_max, and the last one the fewest, channel_base / resolution; those
+    # between follow from these two (`StyleGAN2Config.channels`).
     last = f"convs.{convolutions - 1}.conv.weight" if convolutions else "conv1.conv.weight"
     config = {
         "z_dim": z_dim,
         "c_dim": 0,
         "w_dim": w_dim,
         "resolution": resolution,
-        "mapping_layers": layers,
+        "mapping_layers": mapping_layers,
         "channel_base": state[last].shape[1] * resolution,
         "channel_max": state["conv1.conv.weight"].shape[1],
         "image_channels": state["to_rgb1.conv.weight"].shape[1],
     }
+    # The mean style code stands beside the network, and not in all files: `load_checkpoint`
+    # estimates it where it is missing.
     if "latent_avg" in networks:
         state[MEAN_STYLE] = networks["latent_avg"]
     return StoredGenerator("stylegan2", config, state)

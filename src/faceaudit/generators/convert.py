@@ -74,7 +74,10 @@ def write_converted(
 
 def main(arguments: list[str]) -> None:
     """Run the conversion that the command line describes."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description="Convert a trained generator's file to safetensors, from which no code can be "
+        "run."
+    )
     parser.add_argument("source", type=Path, help=".pkl or .pt of a trained generator")
     parser.add_argument("target", type=Path, help=".safetensors")
     parser.add_argument("--licence", required=True, help="of the weights")

@@ -20,7 +20,7 @@ import torch.nn.functional as functional
 from torch import Tensor, nn
 
 from faceaudit.generators import stylegan2
-from faceaudit.generators.stylegan2 import Dense, enlarge, within
+from faceaudit.generators.stylegan2 import Dense, StyleBasedNetwork, blocks_of, enlarge, within
 from faceaudit.utils.errors import InputError
 
 PLANE_SIZE = 256
@@ -79,7 +79,7 @@ class EG3DConfig(stylegan2.StyleGAN2Config):
     rendering: Mapping[str, Any] = field(default_factory=dict)
 
 
-class EG3D(nn.Module):
+class EG3D(StyleBasedNetwork):
     """An EG3D generator, to be filled with weights by `load_state_dict`.
 
     Args:
@@ -101,6 +101,7 @@ class EG3D(nn.Module):
 
     kind = "eg3d"
     scene = ("yaw", "pitch")
+    config: EG3DConfig
 
     def __init__(self, config: EG3DConfig) -> None:
         super().__init__()
@@ -136,8 +137,8 @@ class EG3D(nn.Module):
     def styles(self, ws: Tensor) -> dict[str, Tensor]:
         """Style codes (n, num_ws, w_dim) → styles of the backbone and of the last two blocks."""
         styles = {f"backbone.{name}": s for name, s in self.backbone.styles(ws).items()}
-        for prefix, block in self.superresolution.named_children():
-            for name, layer in block.named_children():
+        for prefix, block in blocks_of(self.superresolution):
+            for name, layer in block.layers():
                 styles[f"{prefix}.{name}"] = layer.affine(ws[:, -1])
         return styles
 
@@ -158,7 +159,7 @@ class EG3D(nn.Module):
             image = self._resize(image)
         x = x.contiguous(memory_format=torch.channels_last)
         noisy = self.options["superresolution_noise_mode"] == "const"
-        for name, block in self.superresolution.named_children():
+        for name, block in blocks_of(self.superresolution):
             x, colours = block(x, within(styles, f"{name}."), noisy)
             image = (enlarge(image) if block.conv0.up else image) + colours
         return image.contiguous()

@@ -59,12 +59,14 @@ class Generator(Protocol):
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Latent codes w, float32 (n, latent_dim); code i depends on the seed and i alone."""
+        ...
 
     def synthesize(self, w: Tensor, **scene: float) -> Tensor:
         """Images of latent codes, float32 (n, 3, height, width) in [0, 1].
 
         Scene parameters that the generator knows (yaw, light_power, …) override the code's own.
         """
+        ...
 
 
 def synthesize_to_store(
@@ -104,8 +106,9 @@ def synthesize_to_store(
     pixels = _CHUNK_PIXELS if on_cpu else _GPU_PIXELS
     chunk = chunk or max(1, pixels // math.prod(shape[1:]))
     modules = {type(generator).__module__}
-    if hasattr(generator, "network"):
-        modules.add(type(generator.network).__module__)
+    network = getattr(generator, "network", None)
+    if network is not None:
+        modules.add(type(network).__module__)
     modules = sorted(modules)
     key = content_key(
         codes,
@@ -195,7 +198,7 @@ def fill_image_store(
             raise ValueError(f"expected uint8 images {expected}, got {images.dtype} {images.shape}")
         images = np.ascontiguousarray(images)
         _write_images(path, start * math.prod(image_shape), images)
-        finished[start, stop] = zlib.crc32(images)
+        finished[start, stop] = zlib.crc32(images.data)
         _write_progress(path, key, finished)
     return np.load(path, mmap_mode="r")
 
@@ -205,7 +208,7 @@ def content_key(rows: np.ndarray, **settings: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     digest.update(f"{rows.dtype.str} {rows.shape}".encode())
     digest.update(json.dumps(settings, sort_keys=True).encode())
-    digest.update(np.ascontiguousarray(rows))
+    digest.update(np.ascontiguousarray(rows).data)
     return digest.hexdigest()
 
 
@@ -225,7 +228,7 @@ def _write_images(path: Path, first: int, images: np.ndarray) -> None:
     header = np.load(path, mmap_mode="r").offset
     with path.open("r+b") as stream:
         stream.seek(header + first)
-        stream.write(images)
+        stream.write(images.data)
         stream.flush()
         os.fsync(stream.fileno())
 

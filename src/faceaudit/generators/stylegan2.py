@@ -17,9 +17,9 @@ precision of the computation. Both are arguments, and the card records them.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import torch.nn.functional as functional
@@ -78,7 +78,42 @@ class StyleGAN2Config:
         return [2**k for k in range(2, self.resolution.bit_length())]
 
 
-class StyleGAN2(nn.Module):
+class StyleBasedNetwork(nn.Module):
+    """What `StyleGenerator` uses of a network; `StyleGAN2` and `eg3d.EG3D` have it.
+
+    Attributes:
+        kind: a key of `checkpoints.NETWORKS`.
+        scene: names of the scene parameters that `render` takes.
+        card: where the weights come from; only of a network that was read from a file.
+        config: sizes of the network.
+        z_dim, c_dim, w_dim, num_ws, resolution: lengths of codes, number of layers, pixels.
+        image_bytes: size of the largest activation of one image.
+        mapping: normal codes (n, z_dim), conditions and psi → style codes (n, num_ws, w_dim).
+        styles: style codes (n, num_ws, w_dim) → the styles of every layer, by its name.
+        render: styles and scene parameters → raw images (n, 3, resolution, resolution).
+        camera: of `eg3d.EG3D` alone, yaw and pitch → the camera (25,), which is its condition.
+    """
+
+    kind: str
+    scene: tuple[str, ...]
+    card: dict[str, Any]
+    config: StyleGAN2Config
+    z_dim: int
+    c_dim: int
+    w_dim: int
+    num_ws: int
+    resolution: int
+    image_bytes: int
+    mapping: Callable[..., Tensor]
+    styles: Callable[[Tensor], dict[str, Tensor]]
+    render: Callable[..., Tensor]
+    camera: Callable[..., Tensor]
+
+
+Network = TypeVar("Network", bound=StyleBasedNetwork)
+
+
+class StyleGAN2(StyleBasedNetwork):
     """A StyleGAN2 generator, to be filled with weights by `load_state_dict`.
 
     Args:
@@ -100,6 +135,7 @@ class StyleGAN2(nn.Module):
 
     kind = "stylegan2"
     scene = ()
+    mapping: "Mapping"
 
     def __init__(self, config: StyleGAN2Config) -> None:
         super().__init__()
@@ -140,6 +176,8 @@ class Dense(nn.Module):
 class Mapping(nn.Module):
     """Normal codes z (n, z_dim) → style codes (n, num_ws, w_dim), one for each layer."""
 
+    w_avg: Tensor
+
     def __init__(self, config: StyleGAN2Config, num_ws: int) -> None:
         super().__init__()
         self.z_dim = config.z_dim
@@ -178,6 +216,8 @@ class Mapping(nn.Module):
 
 class Convolution(nn.Module):
     """A modulated 3×3 convolution with noise, bias and leaky rectifier; `up` doubles the size."""
+
+    noise_const: Tensor
 
     def __init__(
         self, config: StyleGAN2Config, inputs: int, outputs: int, size: int, up: bool
@@ -250,10 +290,23 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, styles: dict[str, Tensor], noisy=True) -> tuple[Tensor, Tensor]:
         """Activations and colours; styles by the layer's name in the block."""
-        for name, layer in self.named_children():
+        for name, layer in self.layers():
             if name != "torgb":
                 x = layer(x, styles[name], noisy)
         return x, self.torgb(x, styles["torgb"])
+
+    def layers(self) -> Iterator[tuple[str, Convolution | ToRGB]]:
+        """Name and layer, in the order of the computation."""
+        for name, layer in self.named_children():
+            assert isinstance(layer, Convolution | ToRGB)  # a block has no other parts
+            yield name, layer
+
+
+def blocks_of(part: nn.Module) -> Iterator[tuple[str, Block]]:
+    """Name and block of a part of a network that has blocks alone, in the order of resolutions."""
+    for name, block in part.named_children():
+        assert isinstance(block, Block)
+        yield name, block
 
 
 class Synthesis(nn.Module):
@@ -261,7 +314,10 @@ class Synthesis(nn.Module):
 
     Attributes:
         precision: type of the convolutions; styles and colours are always float32.
+        b4: the first block, of 4 × 4 pixels; those of other resolutions are called likewise.
     """
+
+    b4: Block
 
     def __init__(self, config: StyleGAN2Config) -> None:
         super().__init__()
@@ -279,8 +335,8 @@ class Synthesis(nn.Module):
         """
         styles = {}
         place = 0
-        for prefix, block in self.named_children():
-            for name, layer in block.named_children():
+        for prefix, block in blocks_of(self):
+            for name, layer in block.layers():
                 # Colours share their code with the next block's first layer.
                 styles[f"{prefix}.{name}"] = layer.affine(ws[:, place])
                 place += name != "torgb"
@@ -299,13 +355,14 @@ class Synthesis(nn.Module):
         start = self.b4.const.to(self.precision).expand(len(styles["b4.conv1"]), -1, -1, -1)
         x = start.contiguous(memory_format=torch.channels_last)
         image = None
-        for prefix, block in self.named_children():
+        for prefix, block in blocks_of(self):
             x, colours = block(x, within(styles, f"{prefix}."))
             image = colours if image is None else enlarge(image).add_(colours)
+        assert image is not None  # every network has the block b4
         return image.contiguous()
 
 
-def draw_network_weights(network: nn.Module, seed: int) -> nn.Module:
+def draw_network_weights(network: Network, seed: int) -> Network:
     """Draw a network's weights at random, about as before a training.
 
     Such a network serves to test code without a trained one. Each weight depends only on the seed,
@@ -324,7 +381,11 @@ def draw_network_weights(network: nn.Module, seed: int) -> nn.Module:
         >>> bool(network.synthesis(network.mapping(torch.ones(1, 8))).std() > 0)
         True
     """
-    rates = {f"{name}.weight": m.rate for name, m in network.named_modules() if hasattr(m, "rate")}
+    rates = {
+        f"{name}.weight": layer.rate
+        for name, layer in network.named_modules()
+        if isinstance(layer, Dense)
+    }
     state = network.state_dict()
     for name, value in state.items():
         drawn = seeding.normals(seed, f"weights: {name}", [0], max(value.numel(), 1))
@@ -428,26 +489,26 @@ class StyleGenerator:
 
     def __init__(
         self,
-        network: nn.Module,
+        network: StyleBasedNetwork,
         device: str = "cpu",
         truncation: float | None = None,
         precision: str | None = None,
     ) -> None:
-        card = getattr(network, "card", {})
-        truncation = card.get("psi", 1.0) if truncation is None else truncation
-        precision = precision or card.get("precision", "float32")
-        check_range("truncation", truncation, 0, 1)
-        known = PRECISIONS if network.kind == "stylegan2" else ("float32",)
-        require_members([precision], known, "precision")
+        card: dict[str, Any] = getattr(network, "card", {})
+        psi: float = card.get("psi", 1.0) if truncation is None else truncation
+        precision_name: str = card.get("precision", "float32") if precision is None else precision
+        check_range("truncation", psi, 0, 1)
+        known = PRECISIONS if isinstance(network, StyleGAN2) else ("float32",)
+        require_members([precision_name], known, "precision")
         self.device = resolve_device(device)
         self.network = network.to(self.device).eval().requires_grad_(False)
-        self.truncation = truncation
+        self.truncation = psi
         self.latent_dim = network.w_dim
         self.num_ws = network.num_ws
         self.size = network.resolution
-        if network.kind == "stylegan2":
-            network.synthesis.precision = PRECISIONS[precision]
-        if network.c_dim and network.kind == "stylegan2":
+        if isinstance(network, StyleGAN2):
+            network.synthesis.precision = PRECISIONS[precision_name]
+        if network.c_dim and isinstance(network, StyleGAN2):
             raise InputError(
                 "a conditional network; it can be audited as kind: python, by your code",
                 field="network",
@@ -457,9 +518,9 @@ class StyleGenerator:
         # The condition of EG3D is a camera from the front.
         self._condition = network.camera()[None] if network.c_dim else None
         self.card: dict[str, Any] = card | {
-            "psi": truncation,
+            "psi": psi,
             "noise": "const",
-            "precision": precision,
+            "precision": precision_name,
             "kind": network.kind,
             "condition": None if self._condition is None else self._condition[0].tolist(),
         }
@@ -511,6 +572,7 @@ class StyleGenerator:
 
     def rounding(self, n: int = 8) -> dict[str, float]:
         """How far images of n codes are from those in float32: largest and mean, in grey levels."""
+        assert isinstance(self.network, StyleGAN2)  # EG3D has no coarser precision
         codes = self.sample(n, seed=0)
         layers = self.network.synthesis
         images = self.synthesize(codes)

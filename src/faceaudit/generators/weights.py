@@ -36,11 +36,11 @@ def copy(source: Path, path: Path, /, **more: Any) -> None:
 
 
 def _write_with_card(weights: bytes, path: Path, card: Card) -> None:
-    card = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
+    text = json.dumps(card | {"sha256": hashlib.sha256(weights).hexdigest()}, indent=1)
     with atomic(path) as temporary:
         temporary.write_bytes(weights)
     with atomic(path.with_suffix(".json")) as temporary:
-        temporary.write_bytes(f"{card}\n".encode())
+        temporary.write_bytes(f"{text}\n".encode())
 
 
 def read_weights(path: Path, kind: str) -> tuple[bytes, Card]:

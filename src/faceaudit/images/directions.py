@@ -21,12 +21,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from scipy.special import expit, logit
 from sklearn.linear_model import Ridge
 
 from faceaudit.file.specification import Specification
 from faceaudit.generators.image_cache import Generator
-from faceaudit.images.rated import RatedImages, sample_codes
+from faceaudit.images.generator_kinds import generator_settings
+from faceaudit.images.rated_images import RatedImages
 from faceaudit.latents import calibration, directions, transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import VIF_CAP, dual_basis, variance_inflation
@@ -42,6 +44,8 @@ AGE = "age"
 BINARY_CUTS = {"facial_hair": 0.4, "makeup": 0.4, "smiling": 0.5}
 """Attributes that are fitted as two classes, cut there, as in chapter 03; others by ridge
 regression, and in a calibration all by logits."""
+SAMPLES_DRAW = "audit/samples"
+"""Key of the draw of the codes of which directions are found."""
 BASE_FACES_DRAW = "audit/bases"
 """Key of the draw of the codes of the faces."""
 CANDIDATES_PER_FACE = 10
@@ -63,6 +67,14 @@ _LEAST_SPREAD = 1e-9
 # --- directions
 
 
+def sample_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
+    """Draw codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
+    codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
+    codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
+    require_shape(codes, f"the generator's sample({n}, seed)", (n, generator.latent_dim))
+    return codes
+
+
 def transect_index(units: int, levels: Mapping[str, Any]) -> pd.DataFrame:
     """image_id, unit and `<axis>_level` of base faces at all combinations of levels."""
     index = transects.index(units, levels).rename(columns={"transect": "unit"})
@@ -81,7 +93,8 @@ class FittedDirections:
         limits: of the report.
         skill: attribute → how well its plane tells images that it was not fitted to: R², or, of two
             classes, 2 · balanced accuracy − 1 (informedness); by chance about 0, at best 1.
-        sample_sd: standard deviation over sampled faces, of everything asked or measured.
+        sample_sd: standard deviation over sampled faces, of everything asked or measured; empty
+            where directions are those of a file.
     """
 
     planes: Hyperplanes
@@ -89,7 +102,7 @@ class FittedDirections:
     held: dict[str, float]
     limits: list[str]
     skill: dict[str, float] = field(default_factory=dict)
-    sample_sd: pd.Series | None = None
+    sample_sd: pd.Series = field(default_factory=lambda: pd.Series(dtype=float))
 
     def transects(self, base: np.ndarray, steps: np.ndarray) -> tuple[pd.DataFrame, np.ndarray]:
         """Transects of base faces.
@@ -197,7 +210,9 @@ def read_directions(codes: np.ndarray, specification: Specification) -> FittedDi
         codes: of sampled faces (n, D), of whose decision values levels are quantiles.
         specification: of the audit.
     """
-    path = specification.beside(specification.generator.hyperplanes)
+    hyperplanes = generator_settings(specification).hyperplanes
+    assert hyperplanes is not None  # without a file, directions are found from answers
+    path = specification.beside(hyperplanes)
     length = codes.shape[1]
     try:
         planes, source = _load_planes(path, codes, list(specification.axes))
@@ -328,7 +343,7 @@ def _with_levels_and_placebos(
         macro: of the templates, with the limits that these planes bring.
         macro_arguments: its first ones.
     """
-    source = specification.generator
+    source = generator_settings(specification)
     axes = [*specification.axes, *specification.placebos]
     inflation = variance_inflation(planes.normals)
     nearly_dependent = [
@@ -426,7 +441,7 @@ def _adult_codes(
 ) -> np.ndarray:
     """The first so many of the codes (n, D) whose faces are adults by the plane of age."""
     ages = planes.select([AGE]).decision_values(codes)[:, 0]
-    adult = specification.generator.adult
+    adult = generator_settings(specification).adult
     # The middle of the scale has the value zero.
     youngest = logit(adult) if specification.calibration else adult - 0.5
     rows = np.flatnonzero(ages >= youngest)
@@ -518,7 +533,9 @@ def _correction_of_round(
     specification = views.specification
     axes = list(specification.axes)
     cells = fitted.cells
-    n_faces = min(specification.calibration.transects, len(base))
+    settings = specification.calibration
+    assert settings is not None  # there are rounds in a calibration alone
+    n_faces = min(settings.transects, len(base))
     rows = np.arange(number * n_faces, (number + 1) * n_faces) % len(base)
     part = f"round-{number + 1}"
     images = views.synthesize(_transect_codes(base[rows], steps), part)

@@ -11,19 +11,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit.file.parts import ImageFolder, KnownTruth
+from faceaudit.file.parts import (
+    KINDS_WITH_DIRECTIONS,
+    ImageFolder,
+    KnownTruth,
+    SimulatedCrowd,
+    one_of,
+)
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, read_matched_images
 from faceaudit.generators.image_cache import synthesize_to_store
-from faceaudit.images import rated
 from faceaudit.images.directions import (
+    SAMPLES_DRAW,
     FittedDirections,
     calibration_gate,
     faces_and_steps,
     find_directions,
     read_directions,
+    sample_codes,
 )
+from faceaudit.images.generator_kinds import generator_of, generator_settings
 from faceaudit.images.pictures import FILE_COLUMN, ImageSet, pictures_of
+from faceaudit.images.rated_images import TRANSECTS, RatedImages
 from faceaudit.models.answers import BlackBox, Notify
 from faceaudit.models.asking import check_model
 from faceaudit.models.local import CHECKED_IMAGES
@@ -132,12 +141,14 @@ def make_labelled_images(
             "package; in a checkout of the book `python -m faceworld.audit run FILE` has them",
             field="generator.kind",
             found="known-truth",
-            expected="images, stylegan2, eg3d or python",
+            expected=one_of(["images", *KINDS_WITH_DIRECTIONS]),
         )
     say(f"faces: {len(faces.index):,} images of {faces.description}")
     check_model(model, faces.images)
     if faces.labelled is not None:
-        say(f"people: {specification.people.raters} simulated raters looked at every image")
+        people = specification.people
+        assert isinstance(people, SimulatedCrowd)  # whose answers alone come with the faces
+        say(f"people: {people.raters} simulated raters looked at every image")
         return LabelledImages(faces.labelled, faces.images, faces.source, faces.truth)
     images_for_people = faces.images
     if faces.images_for_people is not None:
@@ -169,7 +180,7 @@ def _images_of_folder(
     return AuditImages(
         index=index,
         images=synthesize_to_store(pictures, pictures.codes, folder / "images.npy"),
-        source=specification.generator.table.name,
+        source=_table_of_images(specification).name,
         description=f"{index['unit'].nunique()} matched faces, from a folder",
         card=pictures.card,
     )
@@ -181,10 +192,17 @@ def open_images(specification: Specification, tables: InputTables) -> tuple[pd.D
     Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
     placebo, with its levels by name.
     """
-    table = specification.generator.table
+    table = _table_of_images(specification)
     rows = tables.rows(table)
     index = read_matched_images(rows, FILE_COLUMN, specification).reset_index(drop=True)
     return index, pictures_of(specification, specification.beside(table), FILE_COLUMN, rows)
+
+
+def _table_of_images(specification: Specification) -> Path:
+    """The table of pictures on disk, as the audit file names it."""
+    source = specification.generator
+    assert isinstance(source, ImageFolder)  # other audits have no pictures to open
+    return source.table
 
 
 def _images_of_generator(
@@ -200,14 +218,12 @@ def _images_of_generator(
     Directions are found or read, faces are brought to their targets where the audit file asks for a
     calibration, and people look at the images of all faces at all levels.
     """
-    source = specification.generator
+    source = generator_settings(specification)
     units = plan["sizes"]["units"]
-    generator = rated.generator_of(specification, device)
+    generator = generator_of(specification, device)
     ask = partial(ask_for_labels, folder=folder, model=model, say=say, device=device)
-    views = rated.RatedImages(specification, generator, folder, ask, device=device)
-    codes = rated.sample_codes(
-        generator, source.samples, specification.design.seed, rated.SAMPLES_DRAW
-    )
+    views = RatedImages(specification, generator, folder, ask, device=device)
+    codes = sample_codes(generator, source.samples, specification.design.seed, SAMPLES_DRAW)
     if source.hyperplanes:
         fitted = read_directions(codes, specification)
         doubts: list[tuple[str, str]] = []
@@ -217,13 +233,13 @@ def _images_of_generator(
         fitted, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
     base, steps = faces_and_steps(fitted, views, units)
     index, transect_codes = fitted.transects(base, steps)
-    images = views.synthesize(transect_codes, rated.TRANSECTS)
+    images = views.synthesize(transect_codes, TRANSECTS)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
     calibration = specification.calibration
     attributes = specification.rated_attributes
     if calibration:
         attributes = specification.rated_attributes_of_samples
-    whole_labels, labels = views.rate(images, rated.TRANSECTS, attributes)
+    whole_labels, labels = views.rate(images, TRANSECTS, attributes)
     gate = calibration_gate(fitted, views, steps, labels) if calibration else None
     if gate and not gate["passed"]:
         doubts.append(("gate", render_sentences("gate_failed")[0]))
@@ -285,7 +301,7 @@ def _gate_closed(gate: Mapping[str, Any], path: Path) -> InputError:
 
 
 def _directions_from_answers(
-    views: rated.RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Notify
+    views: RatedImages, codes: np.ndarray, model: BlackBox, floor: float, say: Notify
 ) -> tuple[FittedDirections, list[tuple[str, str]]]:
     """Find directions from answers about the images of sampled codes.
 

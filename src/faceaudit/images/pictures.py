@@ -95,9 +95,7 @@ class ImageSet:
         except (OSError, ValueError) as error:
             raise InputError(f"{table}: {error}", field=str(table)) from None
         # Width and height of every file, which the first one sets, and the side after scaling.
-        self._file_size: tuple[int, int] | None = None
-        self._scaled_size: int | None = None
-        width, height = self._open(names.iloc[0]).size
+        width, height = self._read(names.iloc[0]).size
         self._file_size = (width, height)
         self._scaled_size = size
         self.size = size or (height if height == width else None)
@@ -149,11 +147,11 @@ class ImageSet:
         pixels = np.stack([np.asarray(self._open(names[int(row)])) for row in rows[:, 0]])
         return torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device).float() / 255
 
-    def _open(self, name: str) -> Image.Image:
-        """Read one file, upright and scaled; InputError where it is no picture of this set."""
+    def _read(self, name: str) -> Image.Image:
+        """Read one file, upright; InputError where it is no picture."""
         source = f"{self._table}: {name}"
         try:
-            picture = pictures.read_picture(self._files[name])
+            return pictures.read_picture(self._files[name])
         except FileNotFoundError as error:  # it was there when the table was read
             raise InputError(
                 f"{source} is no readable image ({error})", field=name, expected="a readable image"
@@ -162,12 +160,16 @@ class ImageSet:
             raise InputError(
                 f"{source} {error}", field=name, found=error.reason, expected="a readable image"
             ) from error
-        if self._file_size is not None and picture.size != self._file_size:
+
+    def _open(self, name: str) -> Image.Image:
+        """Read one file, upright and scaled; InputError where it is no picture of this set."""
+        picture = self._read(name)
+        if picture.size != self._file_size:
             size = f"{picture.size[0]}×{picture.size[1]}"
             first_size = f"{self._file_size[0]}×{self._file_size[1]}"
             raise InputError(
-                f"{source} is {size} pixels and the first image {first_size}: images of a set are "
-                "of one size",
+                f"{self._table}: {name} is {size} pixels and the first image {first_size}: images "
+                "of a set are of one size",
                 field=name,
                 found=size,
                 expected=first_size,

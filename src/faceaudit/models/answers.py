@@ -120,7 +120,7 @@ class Reading:
                 expected=f"{n_images} rows",
             )
         rows = rows.reshape(n_images, -1)
-        without_face = np.isnan(rows).all(axis=1) & allow_missing
+        without_face = np.logical_and(np.isnan(rows).all(axis=1), allow_missing)
         self._require_finite(rows, without_face, name)
         if self.gives == "probability":
             return self._probabilities(rows, name)
@@ -203,7 +203,7 @@ class Reading:
 
 @dataclass
 class BlackBox:
-    """A model of which only the answers are known; its `fill_cache` puts them into a cache.
+    """A model of which only the answers are known; each kind of model has a `fill_cache`.
 
     Attributes:
         name: for messages, for example the file's.
@@ -234,6 +234,12 @@ class BlackBox:
             "hash": self.hash,
         }
 
+    def fill_cache(
+        self, cache: "AnswerCache", images: np.ndarray, pending: PendingRows, progress: Progress
+    ) -> None:
+        """Put answers about pending images (of n, 3, height, width) into a cache."""
+        raise NotImplementedError
+
     def cut_images(self, images: np.ndarray) -> np.ndarray:
         """The part of images (n, 3, height, width) that the model sees, before it is scaled."""
         return images if self.preparation is None else self.preparation.cut(images)
@@ -246,7 +252,7 @@ def image_key(image: np.ndarray) -> str:
     asked about, and paid for, again.
     """
     digest = hashlib.sha256(f"{image.dtype} {image.shape} ".encode())
-    digest.update(np.ascontiguousarray(image))
+    digest.update(np.ascontiguousarray(image).data)
     return digest.hexdigest()
 
 
@@ -287,7 +293,12 @@ class AnswerCache:
                 self.close()
                 raise
 
-    def add(self, keys: Sequence[str], values: Sequence[Any], reasons: Sequence[str]) -> None:
+    def add(
+        self,
+        keys: Sequence[str],
+        values: Sequence[Any] | np.ndarray,
+        reasons: Sequence[str] | np.ndarray,
+    ) -> None:
         """Write one row for each image; a value counts where the reason is ""."""
         rows = [
             (key, None if reason else np.asarray(value, "<f8").tobytes(), str(reason))

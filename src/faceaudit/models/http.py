@@ -195,8 +195,8 @@ class RemoteModel(BlackBox):
         """Put answers into a cache, each before the next image is asked about.
 
         Images about which all calls of an earlier run failed come last. Where the model answered
-        about others, such an image may be what the endpoint cannot take: these images end no run,
-        and keep their failed calls when they fail again.
+        about others, earlier or in this run, such an image may be what the endpoint cannot take:
+        these images end no run, and keep their failed calls when they fail again.
         """
         keys = list(pending)
         order = seeding.rng(self._seed, "order of calls").permutation(len(keys))
@@ -206,9 +206,10 @@ class RemoteModel(BlackBox):
         for key in not_failed:
             self._ask_about(_encode_png(images[pending[key]]), key, cache)
             progress(1)
-        has_answers = cache.has_answers()
         for place, key in enumerate(failed_before):
             png = _encode_png(images[pending[key]])
+            # Asked before every image: the first answer of all may come in this loop.
+            has_answers = cache.has_answers()
             try:
                 self._ask_about(png, key, cache, again=has_answers)
             except EndpointSilent:

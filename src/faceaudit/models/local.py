@@ -9,13 +9,13 @@ same way every time, or on a GPU; its files are checked before any image is show
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from faceaudit.file.parts import Onnx, PythonModel
+from faceaudit.file.parts import Onnx, Preparation, PythonModel
 from faceaudit.models.answers import (
     NO_FACE,
     AnswerCache,
@@ -113,6 +113,7 @@ def weight_files(path: Path) -> dict[str, Path]:
     """
     import onnx  # an audit without an ONNX file does without
     from google.protobuf.message import DecodeError
+    from onnx.external_data_helper import uses_external_data
 
     if not path.is_file():
         return {}
@@ -122,7 +123,7 @@ def weight_files(path: Path) -> dict[str, Path]:
         return {}
     names = set()
     for tensor in _onnx_tensors(model):
-        if onnx.external_data_helper.uses_external_data(tensor):
+        if uses_external_data(tensor):
             names.update(entry.value for entry in tensor.external_data if entry.key == "location")
     files = {name: path.parent / name for name in sorted(names)}
     for name, file in files.items():
@@ -145,8 +146,8 @@ def _onnx_tensors(message: Any) -> Iterator[Any]:
     if isinstance(message, onnx.TensorProto):
         yield message
         return
-    for field, value in message.ListFields():
-        if field.message_type is None:
+    for descriptor, value in message.ListFields():
+        if descriptor.message_type is None:
             continue
         parts = [value] if isinstance(value, Message) else value
         for part in parts:
@@ -258,12 +259,14 @@ class LocalModel(BlackBox):
     """A model that computes in this process, in batches.
 
     Attributes:
+        preparation: what is done to images first; every model that computes here has one.
         compute: prepared images (m, …) → raw outputs (m, …).
         allow_missing: whether NaN of `compute` stands for "no face found"; otherwise it is an
             error.
     """
 
-    compute: Callable[[np.ndarray], np.ndarray] | None = None
+    preparation: Preparation = field()  # without a default, unlike that of `BlackBox`
+    compute: Callable[[np.ndarray], np.ndarray]
     allow_missing: bool = False
 
     def __post_init__(self) -> None:

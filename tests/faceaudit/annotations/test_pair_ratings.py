@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from simulated import counts
 
-from faceaudit.annotations.pair_ratings import PAIR_SCALES, read_pair_export
+from faceaudit.annotations.pair_ratings import ADD_EXPORT, PAIR_SCALES, read_pair_export
+from faceaudit.file.parts import AnnotationTool, kinds_of
+from faceaudit.utils.errors import InputError
 from faceworld.pair_crowd import pair_ids
 
 LEVELS = PAIR_SCALES["identity"]
@@ -118,3 +120,9 @@ def test_a_page_of_pairs_is_read_by_the_names_of_its_pictures(tmp_path):
         task["data"] = {"image_id": task["data"]["pair_id"]}
     path.write_text(json.dumps(tasks), encoding="utf-8")
     pd.testing.assert_frame_equal(read_pair_export(path, pairs).ratings, as_pairs)
+
+
+def test_every_tool_of_an_audit_file_has_a_reader_of_pairs():
+    assert set(ADD_EXPORT) == set(kinds_of(AnnotationTool))
+    with pytest.raises(InputError, match="no tool of prolific among label-studio, page, mturk"):
+        read_pair_export("x", pairs_table(), tool="prolific")

@@ -409,6 +409,27 @@ def test_images_that_an_endpoint_cannot_take_end_no_later_run(tmp_path, missing)
     np.testing.assert_array_equal(answers.values, expected)
 
 
+def test_images_that_failed_end_no_run_in_which_the_first_answer_came(tmp_path):
+    """In the earlier run all images failed; in the next one, only the first that is asked about."""
+    images = faces(12)[1:]
+    calls_of_first_run = len(images)
+
+    def say(handler, image):
+        if endpoint.calls <= calls_of_first_run:
+            send(handler, b"sorry", 413)
+        elif endpoint.calls == calls_of_first_run + 1:
+            say_p(handler, image)
+        else:
+            send(handler, b"sorry", 500)
+
+    with FaceEndpoint(say=say) as endpoint:
+        first = ask_endpoint(tmp_path, images, endpoint.url, "p")
+        assert set(first.reasons) == {"HTTP 413"}
+        answers = ask_endpoint(tmp_path, images, endpoint.url, "p")
+    assert collections.Counter(answers.reasons) == {"": 1, "HTTP 500": 10}
+    assert endpoint.calls == calls_of_first_run + 1 + 10 * http.MAX_TRIES
+
+
 @pytest.mark.parametrize("bad", [b"NaN", b"75", b'"n/a"', b"[0.1, 0.9]"])
 def test_answers_that_are_none_in_mid_run_fail_for_their_image_alone(tmp_path, bad):
     images = faces(300)

@@ -7,6 +7,7 @@ import jinja2
 import numpy as np
 import pytest
 
+from faceaudit.annotations.pair_ratings import ADD_EXPORT
 from faceaudit.file.parts import ADDRESS_START, AnnotationTool, PeopleSettings, kinds_of
 from faceaudit.file.specification import Specification
 from faceaudit.people.labels import labels_by_people
@@ -37,7 +38,7 @@ def task(labelled_by):
     return sentences
 
 
-@pytest.mark.parametrize("table", [TOOLS, ADDRESS_START])
+@pytest.mark.parametrize("table", [TOOLS, ADDRESS_START, ADD_EXPORT])
 def test_every_table_has_an_entry_for_each_kind_of_tool(table):
     assert sorted(table) == sorted(KINDS_OF_TOOLS)
 

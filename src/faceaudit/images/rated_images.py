@@ -1,32 +1,23 @@
-"""Images of a generator, and what people and networks say of them."""
+"""Images of a generator's codes, and what people and networks say of them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
-from faceaudit.file.parts import ON_CROPS, Crop, StyleNetwork
+from faceaudit.file.parts import ON_CROPS, Crop
 from faceaudit.file.specification import Specification
-from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator, synthesize_to_store
-from faceaudit.generators.stylegan2 import StyleGenerator
 from faceaudit.models.answers import ask_and_keep
-from faceaudit.models.local import LocalModel, import_object, local_model
+from faceaudit.models.local import LocalModel, local_model
 from faceaudit.people.labels import Labels
 from faceaudit.people.tasks import PeopleNeeded
-from faceaudit.utils import seeding
-from faceaudit.utils.arguments import require_shape
-from faceaudit.utils.errors import InputError
-from faceaudit.utils.files import file_hash
 
-SAMPLES_DRAW = "audit/samples"
-"""Key of the draw of the codes of which directions are found."""
 TRANSECTS = "transects"
 """The last part of an audit, whose labels are those of its report."""
 _CROPS = "-crops"
@@ -38,90 +29,6 @@ STAGE_NAMES = {
     f"{TRANSECTS}{_CROPS}": "crops of matched images",
 }
 """Stage of an audit → its name in the report. Rounds of a calibration are called by the stage."""
-
-
-# --- codes and images
-
-
-def generator_of(specification: Specification, device: str = "cpu") -> Generator:
-    """Open the generator that an audit file names.
-
-    Args:
-        specification: of the audit.
-        device: "cpu" or "cuda", where a network makes images; an object of Python chooses its own.
-
-    Returns:
-        The generator, with a `card` for the report.
-
-    Raises:
-        InputError: the object of Python is no generator.
-    """
-    if isinstance(specification.generator, StyleNetwork):
-        return _style_generator(specification, device)
-    return _python_generator(specification)
-
-
-def _style_generator(specification: Specification, device: str) -> StyleGenerator:
-    """The generator of a file of weights; its card has the file's hash."""
-    source = specification.generator
-    path = specification.beside(source.weights)
-    network = load_checkpoint(path, kind=source.kind)
-    generator = StyleGenerator(
-        network, device, truncation=source.truncation, precision=source.precision
-    )
-    generator.card["sha256"] = file_hash(path)
-    if source.precision != "float32":
-        generator.card["grey_levels_from_float32"] = generator.rounding()
-    return generator
-
-
-def _python_generator(specification: Specification) -> Generator:
-    """The generator of an object of Python, or of a class that is made one."""
-    source = specification.generator
-    field_name = f"{specification.path}: generator.object"
-    inner = import_object(source.object, field_name)
-    if isinstance(inner, type):
-        inner = inner()
-    if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
-        expected = "an object with sample(n, seed), synthesize(w) and latent_dim"
-        raise InputError(
-            f"{field_name} is {source.object}, {expected} was expected",
-            field="generator.object",
-            found=source.object,
-            expected=expected,
-        )
-
-    def sample(n: int, seed: int) -> torch.Tensor:
-        return torch.as_tensor(inner.sample(n, seed), dtype=torch.float32)
-
-    def synthesize(w: torch.Tensor) -> torch.Tensor:
-        images = torch.as_tensor(inner.synthesize(w), dtype=torch.float32)
-        if images.ndim != 4 or images.shape[1] not in (1, 3):
-            shape = tuple(images.shape)
-            raise InputError(
-                f"{field_name} {source.object}: synthesize gave images of the shape {shape}, "
-                "(n, 3, height, width) was expected, or (n, 1, height, width) of grey ones",
-                field="generator.object",
-                found=shape,
-                expected="(n, 3, height, width) or (n, 1, height, width)",
-            )
-        return images.expand(-1, 3, -1, -1)  # of grey images, three equal channels
-
-    return SimpleNamespace(
-        latent_dim=int(inner.latent_dim),
-        device=torch.device(getattr(inner, "device", "cpu")),
-        sample=sample,
-        synthesize=synthesize,
-        card={"object": source.object, "version": source.version},
-    )
-
-
-def sample_codes(generator: Generator, n: int, seed: int, stage: str) -> np.ndarray:
-    """Draw codes of n faces, float32 (n, D), keyed by the audit's seed and a stage."""
-    codes = generator.sample(n, int(seeding.rng(seed, stage).integers(2**31)))
-    codes = torch.as_tensor(codes).detach().cpu().numpy().astype(np.float32)
-    require_shape(codes, f"the generator's sample({n}, seed)", (n, generator.latent_dim))
-    return codes
 
 
 @dataclass
@@ -202,13 +109,14 @@ class RatedImages:
         if raters:
             people = people.model_copy(update={"raters": raters})
         audit = audit.model_copy(update={"people": people})
-        crop = getattr(self.specification.calibration, "crop", None)
+        calibration = self.specification.calibration
+        crop = calibration.crop if calibration else None
         on_crops = [ON_CROPS] if crop and ON_CROPS in attributes else []
         on_whole = [name for name in attributes if part == TRANSECTS or name not in on_crops]
         tasks = {}
         if on_whole:
             tasks[part] = (images, on_whole)
-        if on_crops:
+        if crop and on_crops:
             tasks[f"{part}{_CROPS}"] = (crop_images(images, crop), on_crops)
         labels_by_stage = {}
         missing = []
