@@ -74,9 +74,10 @@ lock:  ## renew constraints.txt and requirements.lock (needs uv)
 notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 	$(PYTHON) tools/pair.py
 
-check: $(ENV)  ## style, pairing and the conventions of the book, in seconds
+check: $(ENV)  ## style, types, pairing and the conventions of the book, in less than a minute
 	$(PYTHON) -m ruff check src tests tools notebooks benchmarks course
 	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks course
+	$(PYTHON) -m basedpyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 	$(PYTHON) tools/check.py
 
 smoke: $(ENV)  ## run the whole book in the smoke profile
