@@ -474,14 +474,16 @@ def faces_and_steps(
     """
     specification = views.specification
     steps = fitted.steps(fitted.cells)
-    if specification.calibration is None:
+    settings = specification.calibration
+    if settings is None:
         return base_codes(views.generator, fitted, units, specification), steps
     n_candidates = math.ceil(SPARE * units)
     base = base_codes(views.generator, fitted, n_candidates, specification)
     for part in ("neutral-1", "neutral-2"):
         base = _most_neutral_faces(base, fitted, views, units, part)
-    for number in range(specification.calibration.rounds):
-        steps = steps + _correction_of_round(base, steps, fitted, views, number)
+    n_faces = min(settings.transects, len(base))
+    for number in range(settings.rounds):
+        steps = steps + _correction_of_round(base, steps, fitted, views, number, n_faces)
     return base, steps
 
 
@@ -517,6 +519,7 @@ def _correction_of_round(
     fitted: FittedDirections,
     views: RatedImages,
     number: int,
+    n_faces: int,
 ) -> np.ndarray:
     """Rate and measure some transects, and find by how much the steps of the cells are to change.
 
@@ -526,6 +529,7 @@ def _correction_of_round(
         fitted: planes, levels and values that are held.
         views: of the audit, which asks people.
         number: of the round, from 0.
+        n_faces: of the base, whose transects are rated and measured.
 
     Returns:
         (cells, D) what is added to the steps.
@@ -533,9 +537,6 @@ def _correction_of_round(
     specification = views.specification
     axes = list(specification.axes)
     cells = fitted.cells
-    settings = specification.calibration
-    assert settings is not None  # there are rounds in a calibration alone
-    n_faces = min(settings.transects, len(base))
     rows = np.arange(number * n_faces, (number + 1) * n_faces) % len(base)
     part = f"round-{number + 1}"
     images = views.synthesize(_transect_codes(base[rows], steps), part)
