@@ -24,6 +24,7 @@
 #
 # Women of the test set, the first six of each group as raters see them. Above each row: the error
 # rate of one gender classifier on all such women, and their number.
+# Drawn under [](#count-the-errors).
 # ```
 
 # %% [markdown]
@@ -163,6 +164,7 @@ for name in MODELS:
     frame[f"error_{name}"] = ((frame[f"score_{name}"] > 0.5) != (frame["label"] == 1)).astype(int)
 
 # %% [markdown]
+# (count-the-errors)=
 # ## Count the errors
 #
 # Now comes the audit itself. For each combination of perceived gender and skin colour we count portraits
@@ -187,7 +189,7 @@ dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
 ratio = dark["rate"] / light["rate"]
 gap = dark["rate"] - light["rate"]
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "Women of the test set, shown at the top of the page."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
 place = np.arange(len(frame))
 rows = [place[(frame["group"] == "female") & (frame["skin"] == s)][:6] for s in ("light", "dark")]
 faces = ppb.parameters[np.concatenate(rows)]

@@ -25,6 +25,7 @@
 # One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
 # colour. Above the faces: their signed distance from the plane. In the title: how far the shape of the face moves in gender between both
 # ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
+# Drawn under [](#raw-against-dual).
 # ```
 
 # %% [markdown]
@@ -190,6 +191,7 @@ assert np.allclose(dual, by_hand)
 assert np.allclose(dual @ normals.T, np.eye(len(names)))  # what each step changes
 
 # %% [markdown]
+# (raw-against-dual)=
 # ### Try it: raw normal against dual vector
 #
 # The slider moves the first figure's face along the raw normal of hair length (left) and along its dual vector (right). Compare
@@ -215,7 +217,7 @@ adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
 bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
 chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "One face along raw normals and along dual vectors, shown at the top of the page."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
 kinds = {"raw": normals, "dual": dual}
 rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
 cells = np.concatenate([walk(chosen, name, kinds[kind], WALK)[0] for name, kind in rows])
@@ -337,11 +339,7 @@ def gender_per_hair(order: tuple[str, ...]) -> float:
 
 KNOT = ("gender", "hair_length", "facial_hair", "makeup")
 by_order = pd.Series({order: gender_per_hair(order) for order in permutations(KNOT)})
-
-# %%
 early = np.array([order.index("gender") < order.index("hair_length") for order in by_order.index])
-assert by_order[early].abs().max() < 1e-12
-assert by_order[~early].abs().min() > 0.05
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Bars counting orders of the attributes by the change of gender per unit of hair length. Some orders give zero, the others several different negative values; a marked line at zero is the dual basis, and another marks the raw normal."}, "figure": {"name": "fig-order-dependence", "caption": "Change of the gender decision for one unit of hair length, along the printed vector, for every order of four attributes. Each bar counts orders. The raw normal and the dual basis do not depend on the order."}}
 axis = plt.figure(figsize=(NARROW, 3.6)).gca()
@@ -362,6 +360,10 @@ _ = axis.set_title(
     ),
     fontsize=12,
 )
+
+# %% tags=["remove-cell"]
+assert by_order[early].abs().max() < 1e-12
+assert by_order[~early].abs().min() > 0.05
 
 # %% [markdown]
 # If gender comes before hair length, the leak is gone. If it comes after, most of the leak stays. An analyst who happened to

@@ -487,17 +487,6 @@ glue("gpu", Markdown(gpu), display=False)
 # People and measures can see both faults before a model is asked. The main arm corrects them in three parts:
 # better directions, neutral faces and steps.
 
-
-# %% tags=["hide-cell"]
-def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
-    """True values of the images of an arm, by axis and level."""
-    realised = facerender.to_frame(parameters[arm])[AXES].astype(float)
-    level = {name: index[arm][f"{name}_level"] for name in AXES}
-    return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
-
-
-reached = {"papers": by_level("papers")}
-
 # %% [markdown]
 # The targets are mean scores $y$ of raters, from zero to one. The goal of a level is near the score that
 # the paper's step reaches, and beard and makeup are to be little. The directions are the second set of
@@ -616,7 +605,17 @@ decisions = {name: logit(np.array(ends)) for name, ends in GOALS.items()}
 for arm in ("fitted", "drawn"):
     parameters[arm] = parameters_of(base[arm][:, None] + steps)
     index[arm] = transects.index(n_transects, decisions)
-reached["fitted"] = by_level("fitted")
+
+
+# %% tags=["hide-cell"]
+def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
+    """True values of the images of an arm, by axis and level."""
+    realised = facerender.to_frame(parameters[arm])[AXES].astype(float)
+    level = {name: index[arm][f"{name}_level"] for name in AXES}
+    return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
+
+
+true_values = {arm: by_level(arm) for arm in ("papers", "fitted")}
 
 # %% tags=["hide-cell"]
 LEVELS = {
@@ -625,13 +624,13 @@ LEVELS = {
     "gender": ("female", "male"),
 }
 spreads = pd.DataFrame(
-    {arm: {k: v.std() for k, v in some.items()} for arm, some in reached.items()}
+    {arm: {k: v.std() for k, v in some.items()} for arm, some in true_values.items()}
 )
 BINS, FILLED = np.linspace(0, 1, 51), {"histtype": "stepfilled", "edgecolor": "none", "alpha": 0.9}
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians. SD: standard deviation of a level."}}
 figure, panels = plt.subplots(3, 2, figsize=(NARROW, 6), sharex=True, sharey="row")
-for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
+for column, (arm, values) in zip(panels.T, true_values.items(), strict=True):
     for axis, name in zip(column, AXES, strict=True):
         axis.axvspan(PAPER_RULES[name].left, PAPER_RULES[name].right, color=figures.GREY, alpha=0.2)
         for level, label in enumerate(LEVELS[name]):
@@ -644,7 +643,7 @@ for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
         axis.set(xlim=(0, 1), xticks=(0.1, 0.5, 0.9))
         axis.tick_params(labelsize=10)
 for axis, name in zip(panels[:, 0], AXES, strict=True):
-    tallest = max(np.histogram(v, BINS)[0].max() for v in reached["fitted"].values())
+    tallest = max(np.histogram(v, BINS)[0].max() for v in true_values["fitted"].values())
     axis.set_ylabel(f"{name.replace('_', ' ')}\nimages", fontsize=10)
     axis.set_ylim(0, 1.5 * tallest)
 for axis, arm in zip(panels[0], ("the paper’s recipe", "the main arm"), strict=True):
@@ -841,7 +840,7 @@ claim(
 # %% tags=["hide-cell"]
 typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()
 held = {name: float(value) for name, value in typical.items()}
-doses = {name: [float(reached["fitted"][name, k].median()) for k in (0, 1)] for name in AXES}
+doses = {name: [float(true_values["fitted"][name, k].median()) for k in (0, 1)] for name in AXES}
 
 # %%
 exact = Hyperplanes(fitted.names, *generator.exact_hyperplanes(fitted.names))

@@ -86,7 +86,7 @@ def with_interval(table, form, missing="no codes"):
 # A small network learned to make faces. We move its faces along the {term}`attribute vector` of hair colour, age
 # and so on. Does a classifier of smiles change its score? Filled dots show this audit. Open diamonds show
 # the truth: we set the same attribute by hand, in faces whose parameters we know. The chapter first shows
-# what goes wrong with this network, and then repeats the audit where the truth is known.
+# what goes wrong, and then repeats the audit where the truth is known.
 #
 # ```{glue:figure} invented-figure
 # :name: fig-flips-invented
@@ -94,7 +94,7 @@ def with_interval(table, form, missing="no codes"):
 #
 # Change of the smile score, with 95 % intervals over faces. A word marks each effect of the audit. *Same sign*: the
 # interval by hand lies on the same side of zero as the dot. If not, *open*: it includes the dot. *Invented*: it excludes the
-# dot.
+# dot. Drawn under [](#known-truth-flips).
 # ```
 
 # %% [markdown]
@@ -657,7 +657,7 @@ title = (
     f"By hand: {', '.join(sorted_by_hand[:2])},\n{', '.join(sorted_by_hand[2:])}"
 )
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"name": "fig-flips-invented-source", "caption": "The first figure of this chapter."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
 places = np.arange(len(order))
 chart = plt.figure(figsize=(NARROW, 2 + 0.58 * len(order)))
 axis = chart.gca()

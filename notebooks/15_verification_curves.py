@@ -57,7 +57,7 @@ n_boot = 1000
 # :alt: Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold.
 #
 # Both error rates of the first recogniser in six groups, at one threshold for all. Lines are 95 % intervals over
-# seeds. Is it harder on some groups?
+# seeds. Is it harder on some groups? Drawn under [](#error-curves-of-groups).
 # ```
 
 # %% [markdown]
@@ -117,6 +117,7 @@ T = 0.3
 matches = {t: pd.Series(verification.is_match(ratings, t), pairs.index) for t in LIMITS}
 
 # %% [markdown]
+# (error-curves-of-groups)=
 # ## Error curves
 #
 # Two rates describe a recogniser, {term}`FNMR and FMR`. FNMR is the share of genuine pairs that are rejected, FMR the
@@ -173,7 +174,7 @@ figure.legend(handles, NAMED.values(), loc="outside upper center", ncol=2)
 figure.supxlabel("FMR (%): two people accepted", size=10)
 _ = figure.supylabel("FNMR (%): one person rejected", size=10)
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 ENDS = ["estimate", "low", "high"]
 KINDS = {"fnmr": ("positives", "Genuine pairs rejected")}
 KINDS |= {"fmr": ("negatives", "Two people accepted")}
@@ -197,7 +198,7 @@ shares = {
     rate: f"{100 * at_door[rate].min():.1f} to {100 * at_door[rate].max():.1f} %" for rate in KINDS
 }
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "Both error rates of the first recogniser in six groups, at one threshold for all. Intervals are 95 % intervals over seeds."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "The figure at the top of this page."}}
 table = as_panels(at_door, at_door["group"].map(NAMED))
 figure = panels.intervals(table, "row", "row", "panel", across=1)
 figure.set_size_inches(4.8, 5.2)
@@ -207,6 +208,7 @@ for ax, (rate, (kind, panel)) in zip(figure.axes, KINDS.items(), strict=True):
     ax.set_xlim(-0.5)
 figure.supxlabel("share of pairs (%)", size=10)
 glue("groups", figure, display=False)
+plt.close(figure)
 
 # %% [markdown]
 # ### Try it: move the threshold

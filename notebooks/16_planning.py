@@ -817,7 +817,7 @@ glue(
 
 
 # %% tags=["remove-cell"]
-def rows(table: pd.DataFrame) -> dict:
+def as_record(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")
 
@@ -830,12 +830,12 @@ _ = stage.finish(
         "plan": plan.sha256,
         "power_gap_points": gap.max().to_dict(),
         "detectable_points": {
-            name: {model: rows(reach[name].loc[model]) for model in MODELS} for name in DATA
+            name: {model: as_record(reach[name].loc[model]) for model in MODELS} for name in DATA
         },
         "wrong_labels": wrong,
         "cheapest": {"raters": cheapest, "transects": transects, "money": money},
-        "attenuation": rows(left),
-        "pruning": rows(summary),
+        "attenuation": as_record(left),
+        "pruning": as_record(summary),
         "signs_open_in_worst_case": signs_open,
     }
 )

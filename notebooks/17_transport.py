@@ -51,6 +51,7 @@ n_raters = 5
 #
 # The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by
 # reweighting the transects, and observed; 95 % intervals, n images.
+# Drawn under [](#reweight-the-strata).
 # ```
 
 # %% [markdown]
@@ -81,6 +82,7 @@ n_raters = 5
 # :::
 
 # %% [markdown]
+# (reweight-the-strata)=
 # ## The recipe: reweight the strata
 #
 # {cite:t}`transects` propose to combine the effects of attributes into a prediction for a specific population. They leave the test to
@@ -155,7 +157,7 @@ parliament = {
 }
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "Three numbers for the gap of women (shown at the top)."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "The figure at the top of this page."}}
 def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
     """The skin gap of women from each source, a row per model, with direct labels."""
     ax = plt.figure(figsize=(4.8, 4.8)).gca()
@@ -180,6 +182,7 @@ def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
 
 draw_gap(parliament)
 glue("carried", plt.gcf(), display=False)
+plt.close()
 
 # %%
 mixes = {"transects": audit, "PPB-like": ppb}

@@ -68,6 +68,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 #
 # The effect of dark skin on the errors of one model, in four cells, as three methods estimate it in repeated audits:
 # mean, and range without the most extreme fortieth on either side. Diamonds mark the truth. Which method would you trust?
+# Drawn under [](#what-a-main-effect-hides).
 # ```
 
 # %% [markdown]
@@ -317,6 +318,7 @@ Markdown(
 )
 
 # %% [markdown]
+# (what-a-main-effect-hides)=
 # ### What a main effect hides
 #
 # An average can be right and hide what matters. The plantskin control harms one gender and favours the other
@@ -338,7 +340,7 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(known).reset_index()
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The figure at the top of this page."}}
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
 figure = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN)
 main = ranges[ranges["estimator"] == "paper's logit"]

@@ -74,6 +74,7 @@ pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in
 #
 # Five conditions of a good experiment. Each row lets one of them fail and keeps the others. Dots are the largest
 # departure among the effects and models of a section. Which of these could you notice?
+# Drawn under [](#something-hidden).
 # ```
 
 # %% [markdown]
@@ -299,8 +300,8 @@ said = [
 ]
 
 # %%
-wrong = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)
-wrong.rename_axis(columns="raters").style.format("{:.1%}")
+wrong_labels = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)
+wrong_labels.rename_axis(columns="raters").style.format("{:.1%}")
 
 
 # %% tags=["hide-input"]
@@ -353,9 +354,9 @@ by_cues = [
 ]
 
 # %%
-wrong = (np.array(by_cues) != right).mean(axis=1)
-wrong = pd.Series(wrong, pd.Index(CUES, name="cues times"))
-wrong.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
+unlike = (np.array(by_cues) != right).mean(axis=1)
+unlike = pd.Series(unlike, pd.Index(CUES, name="cues times"))
+unlike.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
 
 
 # %% tags=["hide-input"]
@@ -492,6 +493,7 @@ rmse.style.format("{:.1f}")
 # times the transects. The failures above were of another kind: more transects would leave them as they are.
 
 # %% [markdown]
+# (something-hidden)=
 # ## Something hidden
 #
 # More data also leave a hidden attribute hidden. Suppose that earrings appear in a share of the transects whenever
@@ -580,6 +582,42 @@ Markdown(
     f"other {kept} it does less than the estimate, or works against it. Estimates without a clear "
     f"effect: {none}."
 )
+
+
+# %% tags=["hide-cell"]
+def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
+    """Largest change of an estimate since the first version of a condition."""
+    wide = table.pivot_table("estimate", keys, condition)
+    return wide.sub(wide.iloc[:, 0], axis=0).abs().max()
+
+
+spoiled = {
+    "steps along raw normals": entangled.groupby("share")["value"].max(),
+    "one rater, twice the noise": doubled.groupby("raters")["value"].max()[::-1],
+    "raters look at the hair": moved_by(women, "cues times", ["model"]),
+    "hidden earrings come along": moved_by(leaked, "share", ["model", "attribute"]),
+    f"only {SIZES[0]} transects": power.groupby("transects")["rmse"].max()[::-1],
+}
+spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
+
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The figure at the top of this page."}}
+figure, ax = plt.subplots()
+kept, failing = np.transpose([*spoiled.values()])
+ax.hlines(range(len(spoiled)), kept, failing, color=figures.GREY)
+for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")):
+    style = {"mfc": "white"} if name == "kept" else {}
+    style |= {"color": figures.LOOKS[look].colour, "markersize": 8, "label": name}
+    ax.plot(side, range(len(spoiled)), "o", **style)
+for row, value in enumerate(failing):
+    where = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"{value:.1f}", (value, row), **where)
+panels.name_rows(ax, [textwrap.fill(name, 16) for name in spoiled])
+ax.set(xlabel="largest departure (points)", xlim=(-0.05 * failing.max(), 1.2 * failing.max()))
+title = "One failed condition moves an estimate by up to {:.1f} to {:.1f} points"
+title = title.format(failing.min(), failing.max())
+titled(panels.legend_above(figure), title, 4.8)
+glue("one-by-one", figure, display=False)
+plt.close(figure)
 
 # %% [markdown]
 # ## Chapter 12's remedies, cell by cell
@@ -1060,41 +1098,6 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 #   ask people.
 # - They treat one hidden attribute at a time. Several small ones can add up.
 
-
-# %% tags=["remove-cell"]
-def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
-    """Largest change of an estimate since the first version of a condition."""
-    wide = table.pivot_table("estimate", keys, condition)
-    return wide.sub(wide.iloc[:, 0], axis=0).abs().max()
-
-
-spoiled = {
-    "steps along raw normals": entangled.groupby("share")["value"].max(),
-    "one rater, twice the noise": doubled.groupby("raters")["value"].max()[::-1],
-    "raters look at the hair": moved_by(women, "cues times", ["model"]),
-    "hidden earrings come along": moved_by(leaked, "share", ["model", "attribute"]),
-    f"only {SIZES[0]} transects": power.groupby("transects")["rmse"].max()[::-1],
-}
-spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
-
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The first figure of this note."}}
-figure, ax = plt.subplots()
-kept, failing = np.transpose([*spoiled.values()])
-ax.hlines(range(len(spoiled)), kept, failing, color=figures.GREY)
-for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")):
-    style = {"mfc": "white"} if name == "kept" else {}
-    style |= {"color": figures.LOOKS[look].colour, "markersize": 8, "label": name}
-    ax.plot(side, range(len(spoiled)), "o", **style)
-for row, value in enumerate(failing):
-    where = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
-    ax.annotate(f"{value:.1f}", (value, row), **where)
-panels.name_rows(ax, [textwrap.fill(name, 16) for name in spoiled])
-ax.set(xlabel="largest departure (points)", xlim=(-0.05 * failing.max(), 1.2 * failing.max()))
-title = "One failed condition moves an estimate by up to {:.1f} to {:.1f} points"
-title = title.format(failing.min(), failing.max())
-titled(panels.legend_above(figure), title, 4.8)
-glue("one-by-one", figure, display=False)
-plt.close(figure)
 
 # %% tags=["remove-cell"]
 ends = entangled[entangled["share"].isin([0, 1])].groupby("share")["value"].max()

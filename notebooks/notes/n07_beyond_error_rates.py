@@ -24,6 +24,7 @@
 #
 # The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their
 # low level. An error rate at the ends sees the first and the last picture of a row. Does half the way do half the harm?
+# Drawn under [](#doses-in-steps).
 # ```
 
 # %% [markdown]
@@ -165,6 +166,7 @@ def beside_truth(found: pd.DataFrame, true_values: pd.DataFrame) -> pd.DataFrame
 # end test the method. [](11_who_was_right) took the errors of the pictures apart.
 
 # %% [markdown]
+# (doses-in-steps)=
 # ## Doses
 #
 # Two levels compare the ends. Does half the way do half the harm? Each transect gets two more steps along skin colour and along hair
@@ -268,7 +270,7 @@ def first_transect(axis: str) -> torch.Tensor:
     return torch.cat([set_to, people[axis].cpu()])[steps]
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The first figure of this note."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The figure at the top of this page."}}
 portraits = facerender.render(
     torch.cat([first_transect(axis) for axis in MOVED]), figure_size
 ).image

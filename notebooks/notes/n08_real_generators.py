@@ -279,18 +279,18 @@ base = generator.sample(4, seed + 1).cpu()
 cells = transects.grid(base, on_grid.normals, on_grid.intercepts, dual[:2], LEVELS)
 pictures = generator.synthesize(torch.from_numpy(cells.reshape(-1, network.w_dim)).float())
 
+# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
+names = [
+    f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
+]
+gallery = figures.gallery(pictures.cpu(), 9, names)
+
 # %% tags=["remove-cell"]
 reached = planes.decision_values(cells)
 asked = np.stack(np.meshgrid(*LEVELS, indexing="ij"), -1)
 assert np.abs(reached[..., :2] - asked).max() < 1e-9
 assert np.ptp(reached[..., 2].reshape(len(base), -1), axis=1).max() < 1e-9
 assert np.allclose(dual @ planes.normals.T, np.eye(3), atol=1e-9)
-
-# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
-names = [
-    f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
-]
-gallery = figures.gallery(pictures.cpu(), 9, names)
 
 # %% [markdown]
 # Exact decision values are only a start. We measure the images again at both ends of a walk, along the normals and along the dual basis, as in
@@ -474,10 +474,6 @@ both = ours.merge(before, on=KEYS, suffixes=("", "_before")).merge(
     truth[[*KEYS, "effect"]], on=KEYS
 )
 
-# %% tags=["remove-cell"]
-assert len(both) == len(ours)
-assert np.array_equal(pixels, images)
-
 # %% mystnb={"image": {"alt": "Eight rows, the effects of skin colour and of hair length on the error rate in the cells of the other attributes, each with an estimate, its interval and a diamond for the truth around a line at zero."}, "figure": {"name": "fig-image-set", "caption": "Effects on the celeba-like model's error rate, estimated from a folder of files and a table, with 95 % intervals and n pairs; diamonds: the truth by intervention."}}
 cell = both[(both["scope"] == "cell") & (both["attribute"] != "gender")]
 shown = cell.replace({"skin_colour": "skin", "hair_length": "hair"}).set_index(
@@ -488,6 +484,10 @@ points = (100 * shown[["estimate", "low", "high"]]).assign(n=shown["n"])
 axis = figures.forest(points, 100 * shown["effect"], "change of the error rate (points)")
 text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth", pad=30)
 axis.figure.set_size_inches(4.8, 5.4)
+
+# %% tags=["remove-cell"]
+assert len(both) == len(ours)
+assert np.array_equal(pixels, images)
 
 # %% tags=["remove-input"]
 claim(

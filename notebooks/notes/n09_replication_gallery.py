@@ -319,18 +319,17 @@ pd.DataFrame({name.replace("_", " "): vars(cue) for name, cue in crowd.CUES.item
 # for its raters, and the way from a tenth of the scale to nine tenths.
 
 # %% tags=["remove-cell"]
-
-
-# %% tags=["remove-cell"]
 walked = stage.load("05_transect_generation", "lines.parquet")
 lines = stage.load("05_transect_generation", "lines.npy")[:, :, ::4, ::4]
 nine = stage.load("06_annotation_ingestion", "lines_answers.parquet")
+
+# %% tags=["remove-cell"]
 curves, chosen, CURVES = {}, {}, ("hair_length", "gender", "skin_colour")
 for name in CURVES:
     rows = np.flatnonzero(walked["attribute"] == name)
     value = walked["decision value"].iloc[rows].set_axis([f"line-{row:02}" for row in rows])
-    counted, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
-    chosen[name] = counted.reindex(value.index, columns=levels, fill_value=0)
+    tally, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
+    chosen[name] = tally.reindex(value.index, columns=levels, fill_value=0)
     mean = chosen[name] @ levels / (9 * levels[-1])
     curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
 
@@ -571,7 +570,7 @@ Markdown(
 
 # %% tags=["hide-cell"]
 answers = stage.load("08_stratified_errors", "audit.parquet")
-counted = stage.load("08_stratified_errors", "results.json")
+stratified_results = stage.load("08_stratified_errors", "results.json")
 answers["item"] = np.arange(len(answers))
 for name, score in {
     "perceived_gender": "gender",
@@ -660,7 +659,7 @@ aged = aged.assign(age_group=error_rates.age_group(aged["age"]))
 
 def by_age(model: str) -> None:
     """Errors by age and perceived gender at two thresholds (transects, Fig 16)."""
-    own = counted["tuned_threshold_overall"][model]
+    own = stratified_results["tuned_threshold_overall"][model]
     _, axes = plt.subplots(2, 1, figsize=(NARROW, 7), sharey=True)
     for ax, threshold in zip(axes, (0.5, own), strict=True):
         answer = aged[f"score_{model}"] > threshold

@@ -28,7 +28,7 @@
 # :alt: Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided.
 #
 # Words that the rule of chapter 11 gives in simulated audits, by the true share of skin in the counted gap. Gap and
-# effect scatter as in this run. How often is a firm word wrong?
+# effect scatter as in this run. How often is a firm word wrong? Drawn under [](#firm-and-wrong).
 # ```
 
 # %% [markdown]
@@ -417,7 +417,7 @@ ARMS = dict(iter(arms.groupby("arm", sort=False)))
 BIASES = {"the paper's": ("papers", "papers, doses"), "main arm": ("B fitted", "A3 doses")}
 
 
-def moved(found: str, held: str, model: str) -> np.ndarray:
+def error_changes(found: str, held: str, model: str) -> np.ndarray:
     """Errors of one arm minus those of another, by transect and level."""
     both = [ARMS[arm][f"error_{model}"].to_numpy(float) for arm in (found, held)]
     return truth.as_grid(both[0] - both[1])
@@ -425,7 +425,7 @@ def moved(found: str, held: str, model: str) -> np.ndarray:
 
 # %%
 bias = {
-    (name, model): error_sources.typical_size(moved(*both, model), seed)
+    (name, model): error_sources.typical_size(error_changes(*both, model), seed)
     for name, both in BIASES.items()
     for model in TRAINED
 }
@@ -753,6 +753,7 @@ verdict.replace(READ.format(*[np.nan] * 3), "not estimable").fillna("—")
 # known truth, can tell.
 
 # %% [markdown]
+# (firm-and-wrong)=
 # ## How often is the verdict firm and wrong?
 #
 # Chapter 11 gave one word for each model, by a rule. Here the rule judges simulated audits whose true share
@@ -843,7 +844,7 @@ wrong_words = {name: firm_and_wrong(said) for name, said in simulated.items()}
 table = pd.DataFrame({**words, **wrong_words})
 table.style.format("{:.1%}").format_index("{:.0%}", level=1)
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The first figure of this note."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The figure at the top of this page."}}
 COLOURS = dict(zip(words, (figures.BLUE, figures.SKY, figures.VERMILION, "#DDDDDD"), strict=True))
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.4), sharex=True, sharey=True)
 for ax, model in zip(axes, AUDITED, strict=True):
