@@ -444,6 +444,7 @@ question(
 )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
+# Computed by faceworld.prototypes.crowd_scores; the faces by faceworld.prototypes.walk_to_groups.
 first = np.flatnonzero(prototypes["seed"].isin(prototypes["seed"].unique()[:3]))
 scene = neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
 figure = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), LABELS)
@@ -488,6 +489,7 @@ shown, image_table = torch.stack(shown, 1).flatten(0, 1), image_index(prototypes
 pictures = people.store_heads(shown, image_size, stage.path("faces.npy"), device)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
+# Computed by faceaudit.verification.prototypes.variants.
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
 large = render_heads(shown[(2 * len(GROUPS) + 2) * 17 + rows], 2 * image_size).image.cpu()
 figure = figures.gallery(large, 5, row_labels=verification.VARIED_ATTRIBUTES)
@@ -609,6 +611,8 @@ claim(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
+# Computed by faceaudit.verification.prototypes.hcic and
+# faceaudit.verification.prototypes.is_match.
 match = pd.Series(verification.is_match(ratings[~fake], T), usable.index)
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.4), sharex=True, sharey=True)
 said_of = {}
@@ -729,6 +733,7 @@ def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
 
 
 # %% tags=["hide-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.curves.similarity.
 figure = plt.figure(figsize=(4.8, 7.6))
 upper, lower = figure.subfigures(2, 1, height_ratios=[3.3, 4.3])
 for ax, (pair, of_one) in zip(upper.subplots(2, 2).flat, chosen, strict=True):
@@ -767,6 +772,7 @@ hairless = hairless[["seed_first", "group", "attribute", "step", "similarity"]]
 hairless = hairless.assign(without=shaved)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
+# Computed by faceaudit.verification.prototypes.step_effects.
 steps = moved[moved["group"] == "all"].reset_index(drop=True)
 unit = {"pose": "°", "expression": "", "age": "", "light": ""}
 names_of = [

@@ -150,6 +150,8 @@ fixed = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one for each recogniser, with false non-match rate against false match rate for six groups; triangles mark the threshold."}, "figure": {"name": "fig-curves-all", "caption": "Error curves of six groups, all attributes together (after the paper's figure 6; by attribute in note N9). Triangles: the rates at the one threshold. Bands: 95 % intervals of the FNMR."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap and
+# faceaudit.verification.curves.fixed_threshold.
 figure, axes = plt.subplots(2, 2, figsize=(4.8, 5.8), sharex=True, sharey=True)
 for ax, name in zip(axes.flat, names, strict=True):
     for (group, rows), (_, at) in zip(
@@ -199,6 +201,7 @@ shares = {
 }
 
 # %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 table = as_panels(at_door, at_door["group"].map(NAMED))
 figure = panels.intervals(table, "row", "row", "panel", across=1)
 figure.set_size_inches(4.8, 5.2)
@@ -294,6 +297,7 @@ gaps = compare(matches[T])
 family.check(gaps[["recogniser", "measure", "group"]].itertuples(index=False, name=None))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Differences of five groups to European male faces for four recognisers, in false non-matches on the left and false matches on the right, with intervals and a shaded band of tolerance."}, "figure": {"name": "fig-gaps", "caption": "Error rates at one threshold for all, minus those of European-looking men. The tolerance is shaded. Thin lines are 95 % intervals, which decide on *exceeds*. Thick lines are intervals at ninety per cent, which decide on *within*."}}
+# Computed by faceaudit.verification.bootstrap.disparities.
 figure, axes = plt.subplots(1, 2, figsize=(4.8, 7.8), sharex=True, sharey=True)
 rows = [(name, group) for name in names for group in (None, *GROUPS) if group != REFERENCE]
 shown_at, wide = {}, 100 * TOLERANCE
@@ -389,6 +393,7 @@ by_set["p_holm"] = holm(by_set["p"])
 plan.families["training sets"].check(by_set.swaplevel().index)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95 % intervals over faces and trainings. Note N6 shows every network."}}
+# Computed by faceaudit.verification.composition.training_effects.
 held = by_set["p_holm"] < plan.level
 sets = {name: name.title().replace("Mostly", "mostly") for name in skewed}
 row_names = [f"{r}, {sets[n]}{' *' if held[r, n] else ''}" for r, n in by_set.index]
@@ -472,6 +477,7 @@ every = pd.concat(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels with intervals for four recognisers: both error rates by the crowd's consensus and by known identity."}, "figure": {"name": "fig-yardstick", "caption": "Both error rates of each network at its threshold, by two yardsticks, with 95 % intervals over seeds. The pairs are the same."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 figure = panels.intervals(every, "row", "yardstick", "panel", across=1)
 figure.set_size_inches(4.8, 5)
 for ax, (panel, part) in zip(figure.axes, every.groupby("panel", sort=False), strict=True):

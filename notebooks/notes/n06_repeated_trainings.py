@@ -114,6 +114,7 @@ forms = dict.fromkeys(points, "{:z.1f}") | {"p": "{:.3f}"}
 points.assign(p=effects["p"]).style.format(forms, na_rep="not estimable")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
+# Computed by faceaudit.verification.composition.composition_effects.
 by_fmr = points.xs("FMR", level="measure")
 clear = ((by_fmr["low"] > 0) | (by_fmr["high"] < 0)).xs("difference", level="row")
 ax = plt.figure(figsize=(4.8, 4.6)).gca()
@@ -228,6 +229,8 @@ def draw_networks(ax) -> None:
 
 
 # %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.composition.composition_effects and
+# faceaudit.verification.composition.training_effects (chapter 15).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.8, 7.2), height_ratios=[3, 2])
 draw_networks(upper)
 bars = {"within": (0.18, "white", "standard error of one network's audit")}
