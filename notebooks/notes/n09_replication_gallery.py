@@ -790,7 +790,6 @@ leaked["skin"] = np.where(leaked["skin_colour_level"] == 1, "dark", "light")
 leaked["gender"] = np.where(leaked["gender_level"] == 1, "male", "female")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four bars with intervals: the share of images with visible earrings for made faces that were meant to look female or male, with light and with dark skin."}, "figure": {"name": "fig-earrings-transects", "caption": "Transects paper, Figure 19: earrings come along. Share of the images of the paper's recipe in which earrings can be seen, by the level of gender and of skin colour that was set (95 % intervals, images as units). The paper prints no number."}}
-# Computed by faceaudit.effects.error_rates.stratified_errors.
 worn = stratified_errors(leaked, ["gender", "skin"], "worn")
 dark = [worn.loc[(gender, "dark"), "rate"] for gender in ("male", "female")]
 ax = figures.bars(worn, ylabel="images with earrings")
