@@ -18,8 +18,7 @@ from record import write_rows
 from stylegan2 import CONFIGS
 
 from faceaudit.generators import StyleGenerator, stylegan2
-from faceworld import networks as models
-from faceworld import populations
+from faceworld import networks, populations
 from faceworld.networks.recognisers import LOSSES, train_recogniser
 from faceworld.rendering import render_to_store
 from helpers.artifacts import lineage
@@ -72,7 +71,7 @@ def generation(size: int) -> list[dict]:
     return rows
 
 
-def networks(kind: str, size: int, n: int) -> list[dict]:
+def network_rows(kind: str, size: int, n: int) -> list[dict]:
     """Rows of a network that is trained and asked."""
     images = np.random.default_rng(0).integers(0, 256, (n, 3, size, size), dtype=np.uint8)
     rows, wanted = [], None
@@ -98,18 +97,20 @@ def networks(kind: str, size: int, n: int) -> list[dict]:
     return rows
 
 
-def trained(kind: str, images: np.ndarray, device: str) -> models.AuditedModel | models.Recogniser:
+def trained(
+    kind: str, images: np.ndarray, device: str
+) -> networks.AuditedModel | networks.Recogniser:
     how = {"seed": 0, "epochs": 1, "device": device}
     with tempfile.TemporaryDirectory() as folder:
         path, people = Path(folder, "model.safetensors"), np.arange(len(images)) % 32
         if kind == "recogniser":
             return train_recogniser(images, people, path, loss=next(iter(LOSSES)), **how)
-        return models.train_classifier(images, people % 2, path, architecture=kind, **how)
+        return networks.train_classifier(images, people % 2, path, architecture=kind, **how)
 
 
-def answers(model: models.AuditedModel | models.Recogniser, images: np.ndarray) -> np.ndarray:
-    recognises = isinstance(model, models.Recogniser)
-    return model(images) if recognises else models.predict(model, images)
+def answers(model: networks.AuditedModel | networks.Recogniser, images: np.ndarray) -> np.ndarray:
+    recognises = isinstance(model, networks.Recogniser)
+    return model(images) if recognises else networks.predict(model, images)
 
 
 def drawn() -> dict:
@@ -144,7 +145,7 @@ def paper_profile(rows: list[dict]) -> list[dict]:
 
 def main() -> None:
     rows = [drawn()] + [row for size in CODES for row in generation(size)]
-    rows += [row for (kind, size), n in SHOWN.items() for row in networks(kind, size, n)]
+    rows += [row for (kind, size), n in SHOWN.items() for row in network_rows(kind, size, n)]
     facts = {"GPU": torch.cuda.get_device_name(), "weights of StyleGAN2": "random"}
     facts["convolutions in float32"] = "TF32" if torch.backends.cudnn.allow_tf32 else "exact"
     write_rows("gpu", facts, rows, ["torch", "numpy"])

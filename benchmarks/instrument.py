@@ -39,9 +39,14 @@ from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils.parallel import cpu_count
 from faceworld import counterfactuals, crowd, load_generator, populations
-from faceworld import networks as models
-from faceworld import raters as observers
-from faceworld.networks import SHIPPED_NETWORKS
+from faceworld.networks import SHIPPED_NETWORKS, AuditedModel, predict, train_classifier
+from faceworld.raters import (
+    MEASURED_PARAMETERS,
+    loose_hair,
+    measure_faces,
+    rate_faces,
+    rate_faces_with_error,
+)
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
 from helpers import figures
@@ -77,11 +82,11 @@ def parameters_of(codes: np.ndarray) -> torch.Tensor:
 
 
 def rated(faces: torch.Tensor, seed: int, stage: str, raters: int = RATERS, **how) -> pd.DataFrame:
-    return observers.rate_faces(faces, raters, seed=seed, stage=stage, **how)
+    return rate_faces(faces, raters, seed=seed, stage=stage, **how)
 
 
 def measured(faces: torch.Tensor, seed: int, stage: str) -> pd.DataFrame:
-    return observers.measure_faces(faces, POPULATION, seed=seed, stage=stage)
+    return measure_faces(faces, POPULATION, seed=seed, stage=stage)
 
 
 def goals(base: torch.Tensor) -> dict[str, Any]:
@@ -102,15 +107,13 @@ def calibrated(
     faces = parameters_of(sampled)
     planes = directions.fit_fractional(sampled, rated(faces, seed, "directions"))
     ridge = Ridge(100).fit(sampled, measured(faces, seed, "directions"))
-    planes = planes.join(
-        Hyperplanes((*observers.MEASURED_PARAMETERS,), ridge.coef_, ridge.intercept_)
-    )
+    planes = planes.join(Hyperplanes((*MEASURED_PARAMETERS,), ridge.coef_, ridge.intercept_))
     dual = pd.DataFrame(dual_basis(planes.normals, vif_cap=np.inf), planes.names)
     axes = dual.loc[AXES].to_numpy()
     held = {name: special.logit(aims[name]) for name in HELD}
     recipe = {"youngest": special.logit(ADULT), "held": held, "seed": seed, "stage": "instrument"}
     base = transects.base_latents(GENERATOR, planes, AXES, N * 5 // 4, **recipe)
-    base = base[observers.loose_hair(parameters_of(base))]
+    base = base[loose_hair(parameters_of(base))]
     scores, error = of_neutral(base, seed, "neutral")
     first = np.flatnonzero(calibration.is_inlier(scores))[:N]
     base = base[first] + calibration.center_neutral(scores.iloc[first], error).to_numpy() @ axes
@@ -122,14 +125,14 @@ def calibrated(
         some, stage = parameters_of(base[rows, None] + steps), f"round {turn}"
         seen = rated(some, seed, stage, raters).join(measured(some, seed, stage))
         seen = seen[np.repeat(calibration.is_inlier(seen[AXES], 8), 8)]
-        more = calibration.step_to_targets(seen, 8, aims, gain, observers.MEASURED_PARAMETERS)
+        more = calibration.step_to_targets(seen, 8, aims, gain, MEASURED_PARAMETERS)
         steps = steps + more.to_numpy() @ dual.loc[[*more]].to_numpy()
     return base[:, None] + steps
 
 
 def of_neutral(base: np.ndarray, seed: int, stage: str) -> tuple[pd.DataFrame, pd.Series]:
     faces = parameters_of(base)
-    return observers.rate_faces_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=stage)
+    return rate_faces_with_error(faces, AXES, RATERS_OF_NEUTRAL, seed=seed, stage=stage)
 
 
 def papers(seed: int) -> np.ndarray:
@@ -155,12 +158,12 @@ def true_base() -> torch.Tensor:
     youngest = float(GENERATOR.decision_value("age", ADULT))
     recipe = {"youngest": youngest, "held": held, "seed": 0, "stage": "instrument: truth"}
     faces = parameters_of(transects.base_latents(GENERATOR, exact, AXES, 4000, **recipe))
-    return faces[torch.from_numpy(observers.loose_hair(faces))][:N_TRUTH]
+    return faces[torch.from_numpy(loose_hair(faces))][:N_TRUTH]
 
 
-def errors_on(faces: torch.Tensor, network: models.AuditedModel, path: Path) -> np.ndarray:
+def errors_on(faces: torch.Tensor, network: AuditedModel, path: Path) -> np.ndarray:
     """Errors (n, 2, 2, 2) on the pictures of transects, (n * 8, P)."""
-    male = truth.as_grid(models.predict(network, render_to_store(faces, SIZE, path)) > 0.5)
+    male = truth.as_grid(predict(network, render_to_store(faces, SIZE, path)) > 0.5)
     return (male != (np.indices((2, 2, 2))[2] == 1)).astype(float)
 
 
@@ -201,16 +204,16 @@ def judged(
     return pd.DataFrame(rows)
 
 
-def networks_of(seed: int, anew: bool) -> dict[str, models.AuditedModel]:
+def networks_of(seed: int, anew: bool) -> dict[str, AuditedModel]:
     if not anew:
         paths = {name: SHIPPED_NETWORKS / f"{name}.safetensors" for name in NETWORKS}
-        return {name: models.AuditedModel.read(path) for name, path in paths.items()}
+        return {name: AuditedModel.read(path) for name, path in paths.items()}
     made = {}
     for name in NETWORKS:
         people, path = populations.sample(name, N_TRAIN, seed), WORK / f"{seed}_{name}.safetensors"
         images = render_to_store(people.parameters, SIZE, WORK / f"{seed}_people.npy")
         labels = people.frame["gender"].to_numpy()
-        made[name] = models.train_classifier(images, labels, path, seed=seed, epochs=EPOCHS)
+        made[name] = train_classifier(images, labels, path, seed=seed, epochs=EPOCHS)
     return made
 
 

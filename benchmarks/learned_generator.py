@@ -44,8 +44,7 @@ from faceaudit.generators.weights import write_weights
 from faceaudit.sensitivity.vectors import as_uint8, attribute_vector, balanced_rows
 from faceaudit.utils import seeding
 from faceaudit.utils.files import file_hash
-from faceworld import celeba, populations, wgan
-from faceworld import networks as models
+from faceworld import celeba, networks, populations, wgan
 from faceworld.networks.photographs import decoded
 from faceworld.networks.training import read_checkpoint, write_checkpoint
 from faceworld.rendering import render_to_store
@@ -311,7 +310,7 @@ def examine(generator: wgan.WGANGenerator, folder: Path, seed: int, device: str 
     settings = {"seed": seed, "epochs": EPOCHS, "device": device}
     labels = smiles["Smiling"].to_numpy()[taught].astype(int)
     path = folder / "smiling.safetensors"
-    classifier = models.train_classifier(renders[taught], labels, path, **settings)
+    classifier = networks.train_classifier(renders[taught], labels, path, **settings)
     made = as_uint8(generator.synthesize(generator.sample(SAMPLES, seed)))
     return {
         "smiling": _smiling(generator, renders[asked], smiles[asked].reset_index(drop=True), seed),
@@ -332,15 +331,15 @@ def _smiling(
 
 
 def _quality(
-    classifier: models.AuditedModel, renders: np.ndarray, made: np.ndarray
+    classifier: networks.AuditedModel, renders: np.ndarray, made: np.ndarray
 ) -> dict[str, dict[str, float]]:
     real, other = np.array_split(renders, 2)
     blurred = gaussian_filter(other, (0, 0, BLUR * NATIVE_SIZE, BLUR * NATIVE_SIZE))
     sets = {"other renders": other, "renders, blurred": blurred, "samples": made}
-    reference = models.features(classifier, real)
+    reference = networks.features(classifier, real)
     table = {}
     for name, images in sets.items():
-        cloud = models.features(classifier, images)
+        cloud = networks.features(classifier, images)
         found = realism.precision_recall(reference, cloud, NEIGHBOURS)
         table[name] = dict(zip(("precision", "recall"), np.round(found, 4).tolist(), strict=True))
     return table
@@ -350,14 +349,14 @@ def _parts(made: np.ndarray, folder: Path, settings: dict) -> dict[str, dict[str
     """Shares of images in which two eyes and a mouth are found: of renders, of renders without a
     part, and of samples. The reader learns from renders half of which lack a part."""
     seed = settings["seed"]
-    known = models.decorrelated_faces(TRAINED + SAMPLES, seed)
+    known = networks.decorrelated_faces(TRAINED + SAMPLES, seed)
     renders = render_to_store(known, NATIVE_SIZE, folder / "known.npy", device=settings["device"])
     drawn = seeding.uniforms(seed, "parts to learn", range(TRAINED), len(PARTS))
     missing = pd.DataFrame(drawn < [0.3, 0.3, 0.5], columns=list(PARTS))  # half lack an eye
     seen = without_parts(renders[:TRAINED], known[:TRAINED], missing, seed)
     eyes = ~missing[["left eye", "right eye"]].any(axis=1)
     targets = pd.DataFrame({"two eyes": eyes, "mouth": ~missing["mouth"]}).astype(float)
-    reader = models.train_reader(seen, targets, folder / "parts.safetensors", **settings)
+    reader = networks.train_reader(seen, targets, folder / "parts.safetensors", **settings)
     sets = {"renders": renders[TRAINED:]}
     for part in PARTS:
         missing = pd.DataFrame(False, range(SAMPLES), list(PARTS)).assign(**{part: True})
@@ -442,16 +441,16 @@ def main(folder: Path, device: str = "cpu", photographs: Path | None = None) -> 
     encoding = EncoderTraining(adversarial.average, renders, SEED, device=device)
     run(encoding, folder, lambda line: print(line, flush=True))
     path, card = folder / "wgan.safetensors", recipe(adversarial, encoding)
-    networks = nn.ModuleList([adversarial.average, encoding.encoder])
+    trained = nn.ModuleList([adversarial.average, encoding.encoder])
     if photographs:
         del card["renders"]
-        write_weights(networks, path, card | {"photographs": len(renders)})
+        write_weights(trained, path, card | {"photographs": len(renders)})
         return path
-    write_weights(networks, path, card)
+    write_weights(trained, path, card)
     trained = wgan.WGANGenerator(device, weights=path)
     torch.set_num_threads(1)  # how many there are changes what the gate's networks learn
     gate = examine(trained, folder / "examination", UNSEEN, device)
-    write_weights(networks, path, card | {"gate": gate})
+    write_weights(trained, path, card | {"gate": gate})
     return path
 
 

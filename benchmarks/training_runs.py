@@ -16,8 +16,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import verification
-from faceworld import networks
-from faceworld import people as invented
+from faceworld import networks, people
 from faceworld.people import PAIR_COLUMNS, TRAININGS_RECORD
 from helpers import artifacts
 from helpers.artifacts import lineage
@@ -34,16 +33,16 @@ FOLDER = Path(__file__).parents[1] / "build" / "training_runs"
 def train(run: int) -> dict[str, networks.Recogniser]:
     """Networks of all compositions; another run sees other people."""
     jobs = {}
-    for composition, shares in invented.COMPOSITIONS.items():
+    for composition, shares in people.COMPOSITIONS.items():
         wanted, path = (
-            invented.group_counts(shares, SETTINGS.n_identities),
+            people.group_counts(shares, SETTINGS.n_identities),
             f"{composition}.npy",
         )
-        people = invented.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
+        drawn = people.render_people(wanted, path=FOLDER / path, seed=run, **RENDERED)
         name = f"{composition}, {run}"
         jobs[name] = {
-            "images": people.images,
-            "labels": people.person,
+            "images": drawn.images,
+            "labels": drawn.person,
             "path": FOLDER / f"{name}.safetensors",
             "loss": LOSS,
             "epochs": SETTINGS.recognition_epochs,
@@ -57,8 +56,8 @@ def accepted(run: int, pictures: np.ndarray, pairs: pd.DataFrame) -> pd.DataFram
     kept = FOLDER / f"{run}.parquet"
     if kept.is_file():
         return pd.read_parquet(kept)
-    fresh = invented.render_people(
-        dict.fromkeys(invented.GROUPS, 4 + SETTINGS.n_identities // 30),
+    fresh = people.render_people(
+        dict.fromkeys(people.GROUPS, 4 + SETTINGS.n_identities // 30),
         path=FOLDER / "fresh.npy",
         seed=SETTINGS.seed + 1,
         **RENDERED,

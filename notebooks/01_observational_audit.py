@@ -24,6 +24,7 @@
 #
 # Women of the test set, the first six of each group as raters see them. Above each row: the error
 # rate of one gender classifier on all such women, and their number.
+# Drawn under [](#count-the-errors).
 # ```
 
 # %% [markdown]
@@ -163,6 +164,7 @@ for name in MODELS:
     frame[f"error_{name}"] = ((frame[f"score_{name}"] > 0.5) != (frame["label"] == 1)).astype(int)
 
 # %% [markdown]
+# (count-the-errors)=
 # ## Count the errors
 #
 # Now comes the audit itself. For each combination of perceived gender and skin colour we count portraits
@@ -187,7 +189,8 @@ dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
 ratio = dark["rate"] / light["rate"]
 gap = dark["rate"] - light["rate"]
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "Women of the test set, shown at the top of the page."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 place = np.arange(len(frame))
 rows = [place[(frame["group"] == "female") & (frame["skin"] == s)][:6] for s in ("light", "dark")]
 faces = ppb.parameters[np.concatenate(rows)]
@@ -202,6 +205,7 @@ plt.close(figure)
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, the CelebA-like model above and the FairFace-like one below: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-trap-strata", "caption": "The audit by counting: error rates by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. Numbers under the bars count portraits."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 def paired_bars(tables, xlabel, title):
     """One panel of bars for each leading model; the bars of one group carry their names."""
     figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.2), sharex=True, sharey=True)
@@ -408,6 +412,7 @@ tie = [f"{percent(share['female', skin], 0)} of {skin}" for skin in ("dark", "li
 rates = f"{percent(by_hair['short'])} with short,\n{percent(by_hair['long'])} with long hair"
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A diagram with four boxes. From the box 'who is in the test set' arrows lead to 'skin colour' and to 'hair length'. Dashed arrows with question marks lead from 'hair length' and from 'skin colour' to 'error'. The arrows carry the shares of short-haired women and the error rates by hair length."}, "figure": {"name": "fig-confounding", "caption": "Two reasons why skin and errors go together, for the women of the test set. Solid: the test set ties hair to skin. Dashed: what may cause the errors. A count takes both ways together."}}
+# Computed by groupby of pandas (share and by_hair, above).
 axis = plt.figure(figsize=(NARROW, 4.4)).gca()
 for start, end, line in ARROWS:
     how = {"arrowstyle": "-|>", "lw": 2.5, "linestyle": line, "shrinkA": 26, "shrinkB": 26}
@@ -445,6 +450,7 @@ split = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, one above the other, for the same two models, women only: error rates by hair length, short and long, and skin colour, with wide intervals for the groups of few portraits."}, "figure": {"name": "fig-trap-split", "caption": "Errors on women by perceived hair length and skin colour, with 95 % Wilson intervals. Some groups are small: read the counts."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 at_short = split[LEADING[1]].loc["short"]
 paired_bars(
     split,
@@ -543,6 +549,7 @@ with_length = pd.DataFrame({k: log_odds(k, ADJUSTMENTS["length, true"], women) f
 moved = pd.DataFrame({name: table["estimate"] for name, table in adjusted.items()}).iloc[[0, -1]]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of intervals, one per model. From top to bottom: the log odds ratio of dark skin without adjustment, adjusted for swapped hair labels, for labels as rated, for rated length and for true length. A line at zero stands for no association."}, "figure": {"name": "fig-trap-adjusted", "caption": "The coefficient of dark skin among women under five adjustments for hair, from none (top) to the true length (bottom), with 95 % intervals."}}
+# Computed by log_odds (under "A regression repeats the gap").
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharex=True)
 for axis, (name, table) in zip(axes, adjusted.items(), strict=True):
     figures.forest(table, xlabel="", ax=axis)

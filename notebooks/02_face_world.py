@@ -192,6 +192,7 @@ at = [known_truth.LATENTS.index(name) for name in tied]
 planted = pd.DataFrame(known_truth.correlations()[np.ix_(at, at)], tied, tied)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "The lower half of a matrix of planted correlations between latent coordinates. The strongest cells tie perceived gender to hair length and makeup negatively and to facial hair positively; earrings go with female-looking faces."}, "figure": {"name": "fig-world-correlations", "caption": "Planted correlations of latent coordinates. Orange is negative, purple positive. Gender grows from female to male, skin colour from light to dark."}}
+# Computed by faceworld.known_truth.correlations.
 below_diagonal = planted.where(np.tri(len(tied), k=-1, dtype=bool)).iloc[1:, :-1]
 axis = figures.heatmap(below_diagonal, ax=plt.figure(figsize=(PHONE, 4.9)).gca())
 axis.grid(False)
@@ -216,6 +217,7 @@ assert np.abs(drawn_codes - planted).to_numpy().max() < 0.1, "codes do not follo
 samples = {name: populations.sample(name, 6, seed) for name in populations.POPULATIONS}
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "One row of six faces per population. The PPB-like row shows adults who look straight ahead under even light; the other rows are more mixed in age, pose and light."}, "figure": {"name": "fig-world-populations", "caption": "Six faces of each population, drawn at random. No photographs were used."}}
+# Computed by faceworld.populations.sample.
 row_names = [name.replace("-like", "\nlike") for name in samples]
 members = np.concatenate([one.parameters for one in samples.values()])
 figure = figures.gallery(draw(members, "populations"), ncol=6, row_labels=row_names)
@@ -358,6 +360,7 @@ male = said["celeba-like"].reshape(4, 4)
 _ = stage.save("synopsis.parquet", pd.DataFrame(said))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the model's probability that it is male."}, "figure": {"name": "fig-world-synopsis", "caption": "One face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the CelebA-like model: its probability of male. After Fig. 2 of the transects paper."}}
+# Computed by faceworld.networks.classifiers.predict.
 by_hair, by_skin = (male[:, -1] - male[:, 0]).mean(), (male[-1] - male[0]).mean()
 titles = [f"male: {p:.2f}" for p in male.ravel()]
 figure = figures.gallery(draw(grid, "synopsis"), 4, titles, ["light", "", "", "dark"])

@@ -25,6 +25,7 @@
 # One face walks from left to right along the raw normal and along the dual vector of this chapter, in hair length and in skin
 # colour. Above the faces: their signed distance from the plane. In the title: how far the shape of the face moves in gender between both
 # ends. At the end of the second row the hair is wavy. A clear case, after Fig. 5 of the transects paper.
+# Drawn under [](#raw-against-dual).
 # ```
 
 # %% [markdown]
@@ -140,6 +141,7 @@ Markdown(
 rho = float(normals[gender] @ normals[hair])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A drawing in two dimensions. Two solid arrows of length one, the normals of gender and of hair length, with an obtuse angle between them. Grey lines at right angles to the normal of gender join points of equal gender. A dashed arrow, the dual vector of hair length, runs along such a line and is longer than the normal; the tips of both lie on one dotted line of equal hair length."}, "figure": {"name": "fig-normals-and-dual-vectors", "caption": "The fitted normals of gender and hair length, drawn to scale in their plane, and the dual vector of hair length for these two. Grey lines join codes of equal gender. The normal of hair length crosses them; the dual vector runs along one. Both reach the dotted line, on which the decision value of hair length is one."}}
+# Computed by faceaudit.latents.directions.fit_hyperplanes (chapter 3).
 n_gender, n_hair = np.array([1.0, 0.0]), np.array([rho, np.sqrt(1 - rho**2)])
 v_hair = (n_hair - rho * n_gender) / (1 - rho**2)
 axis = plt.figure(figsize=(NARROW, 3.5)).gca()
@@ -190,6 +192,7 @@ assert np.allclose(dual, by_hand)
 assert np.allclose(dual @ normals.T, np.eye(len(names)))  # what each step changes
 
 # %% [markdown]
+# (raw-against-dual)=
 # ### Try it: raw normal against dual vector
 #
 # The slider moves the first figure's face along the raw normal of hair length (left) and along its dual vector (right). Compare
@@ -215,7 +218,9 @@ adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
 bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
 chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "One face along raw normals and along dual vectors, shown at the top of the page."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by facerender.parameters.to_frame; the vectors by
+# faceaudit.latents.orthogonalization.dual_basis.
 kinds = {"raw": normals, "dual": dual}
 rows = [(name, kind) for name in ("hair_length", "skin_colour") for kind in ("raw", "dual")]
 cells = np.concatenate([walk(chosen, name, kinds[kind], WALK)[0] for name, kind in rows])
@@ -337,13 +342,10 @@ def gender_per_hair(order: tuple[str, ...]) -> float:
 
 KNOT = ("gender", "hair_length", "facial_hair", "makeup")
 by_order = pd.Series({order: gender_per_hair(order) for order in permutations(KNOT)})
-
-# %%
 early = np.array([order.index("gender") < order.index("hair_length") for order in by_order.index])
-assert by_order[early].abs().max() < 1e-12
-assert by_order[~early].abs().min() > 0.05
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Bars counting orders of the attributes by the change of gender per unit of hair length. Some orders give zero, the others several different negative values; a marked line at zero is the dual basis, and another marks the raw normal."}, "figure": {"name": "fig-order-dependence", "caption": "Change of the gender decision for one unit of hair length, along the printed vector, for every order of four attributes. Each bar counts orders. The raw normal and the dual basis do not depend on the order."}}
+# Computed by gender_per_hair (above) with faceaudit.latents.orthogonalization.gram_schmidt.
 axis = plt.figure(figsize=(NARROW, 3.6)).gca()
 bins = np.arange(by_order.min() - 0.01, 0.03, 0.02)
 axis.hist(by_order, bins, color=figures.SKY, edgecolor="white")
@@ -362,6 +364,10 @@ _ = axis.set_title(
     ),
     fontsize=12,
 )
+
+# %% tags=["remove-cell"]
+assert by_order[early].abs().max() < 1e-12
+assert by_order[~early].abs().min() > 0.05
 
 # %% [markdown]
 # If gender comes before hair length, the leak is gone. If it comes after, most of the leak stays. An analyst who happened to
@@ -404,6 +410,8 @@ leakage = {kind: orthogonalization.leakage(*both) for kind, both in ends.items()
 off = {kind: orthogonalization.off_target(matrix[names]) for kind, matrix in leakage.items()}
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three small matrices below each other, of moved against measured attributes, for raw normals, the printed algorithm and the dual basis, and a scale of colours. The raw matrix has strong cells among gender, hair length, facial hair and makeup; the printed one keeps them in its upper rows; in the dual one they are pale, except in the last two columns, hair colour and earrings."}, "figure": {"name": "fig-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows), mean over held-out faces. White cells are what we want; the diagonal is left out. The last two columns, hair colour and earrings, are not among the paper's questions. In the titles: mean size over the annotated attributes, without the diagonal."}}
+# Computed by faceaudit.latents.orthogonalization.leakage and
+# faceaudit.latents.orthogonalization.off_target.
 KINDS = {"raw": "raw normals", "printed": "printed algorithm", "dual": "dual basis"}
 figure, axes = plt.subplots(3, 1, figsize=(NARROW, 8.8), sharex=True)
 for axis, (kind, matrix) in zip(axes, leakage.items(), strict=True):
@@ -620,6 +628,8 @@ kept = np.ptp(kept.reshape(worn.shape), axis=1)
 best = np.where(length.max(axis=1) < 0.4, worn[:, 0] - worn[:, -1], 0).argmax()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of five faces of one person whose perceived gender changes from female to male. In the upper row earrings are there at one end and gone at the other; in the lower row they stay as they are."}, "figure": {"name": "fig-earrings", "caption": "Perceived gender changed along the dual vector of the annotated attributes (upper row) and along the direction that knows earrings as well (lower row). A clear case: of the new faces with hair that leaves the ears free, the one whose earrings change most. After Fig. 19 of the transects paper."}}
+# Computed by facerender.parameters.to_frame; the vectors by
+# faceaudit.latents.orthogonalization.dual_basis.
 store = stage.path("earrings.npy")
 cells = parameters_of(np.concatenate([row[best] for row in rows.values()]))
 pictures = render_to_store(cells, figure_size, store, device=device)

@@ -117,6 +117,7 @@ rows = np.concatenate([pool[found], matched])
 asked = render_to_store(parameters_of(rows), figure_size, stage.path("question.npy"), device=device)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces under the same headings: light skin with short hair, light with long, dark with short, dark with long. The upper row shows four different people. The lower row shows one person four times, with other skin and other hair."}, "figure": {"name": "fig-question", "caption": "Above: four faces as the generator draws them. Below: one of them, moved to the same four combinations of skin and hair by the recipe of the transects paper. That recipe keeps the attributes that raters are asked about. Others move along, such as hair colour and earrings. The experiment of this chapter keeps these two as well. SD: standard deviations among sampled faces."}}
+# Computed by apart (above); the matched faces by faceaudit.latents.transects.grid.
 moved = apart(matched)
 most = [f"{name.replace('_', ' ')} {by:.1f} SD" for name, by in moved.nlargest(2).items()]
 figure = figures.gallery(asked, 4, [*CORNERS], ["random", "matched"])
@@ -215,6 +216,7 @@ store = stage.path("anatomy.npy")
 portraits = render_to_store(parameters_of(codes[used]), figure_size, store, device=device)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A plane with the decision value of skin colour on the horizontal axis and of hair length on the vertical one. A sampled face lies at the left. An arrow leads from it to the crossing of two dashed lines, where the neutral face lies. Four arrows lead from there to four corners: the same face with light or dark skin and short or long hair."}, "figure": {"name": "fig-anatomy", "caption": "Anatomy of a transect with two axes. Dashed: the hyperplanes, where an attribute is neutral. Every face stands at its decision values."}}
+# Computed by faceaudit.latents.transects.grid.
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 figure, axis = plt.subplots(figsize=(NARROW, 4))
 axis.axhline(0, color=figures.GREY, linestyle="--", linewidth=1)
@@ -342,6 +344,7 @@ walked["decision value"] = np.ravel([np.linspace(*span, N_FRAMES) for span in SP
 _ = stage.save("lines.parquet", walked)
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Seven rows of five faces, each row one person. From left to right one attribute grows in each row: darker skin, longer hair, a more masculine, an older, a more bearded, a more made-up, a more smiling face. Within each row the rest of the face stays mostly the same."}, "figure": {"name": "fig-one-dimensional", "caption": "One-dimensional transects: five steps along the dual vector of each attribute, from its low end on the left to its high end. Every row is another adult base face. After Fig. 3 of the transects paper."}}
+# Computed by faceaudit.latents.transects.grid.
 above = [title for name in SPANS for title in ("", "", name.replace("_", " "), "", "")]
 gallery = figures.gallery(np.concatenate(lines[:, ::3]), 5, above)
 legible(gallery, f"One attribute grows in each row:\ndual vectors of {len(SPANS)} attributes")
@@ -487,17 +490,6 @@ glue("gpu", Markdown(gpu), display=False)
 # People and measures can see both faults before a model is asked. The main arm corrects them in three parts:
 # better directions, neutral faces and steps.
 
-
-# %% tags=["hide-cell"]
-def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
-    """True values of the images of an arm, by axis and level."""
-    realised = facerender.to_frame(parameters[arm])[AXES].astype(float)
-    level = {name: index[arm][f"{name}_level"] for name in AXES}
-    return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
-
-
-reached = {"papers": by_level("papers")}
-
 # %% [markdown]
 # The targets are mean scores $y$ of raters, from zero to one. The goal of a level is near the score that
 # the paper's step reaches, and beard and makeup are to be little. The directions are the second set of
@@ -616,7 +608,17 @@ decisions = {name: logit(np.array(ends)) for name, ends in GOALS.items()}
 for arm in ("fitted", "drawn"):
     parameters[arm] = parameters_of(base[arm][:, None] + steps)
     index[arm] = transects.index(n_transects, decisions)
-reached["fitted"] = by_level("fitted")
+
+
+# %% tags=["hide-cell"]
+def by_level(arm: str) -> dict[tuple[str, int], pd.Series]:
+    """True values of the images of an arm, by axis and level."""
+    realised = facerender.to_frame(parameters[arm])[AXES].astype(float)
+    level = {name: index[arm][f"{name}_level"] for name in AXES}
+    return {(name, k): realised.loc[level[name] == k, name] for name in AXES for k in (0, 1)}
+
+
+true_values = {arm: by_level(arm) for arm in ("papers", "fitted")}
 
 # %% tags=["hide-cell"]
 LEVELS = {
@@ -625,13 +627,14 @@ LEVELS = {
     "gender": ("female", "male"),
 }
 spreads = pd.DataFrame(
-    {arm: {k: v.std() for k, v in some.items()} for arm, some in reached.items()}
+    {arm: {k: v.std() for k, v in some.items()} for arm, some in true_values.items()}
 )
 BINS, FILLED = np.linspace(0, 1, 51), {"histtype": "stepfilled", "edgecolor": "none", "alpha": 0.9}
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows of two panels of histograms, for skin colour, hair length and perceived gender; the paper's recipe at the left, the main arm at the right. In each panel the low and the high level form two separate humps on either side of a shaded ambiguous range. The humps at the right are narrower."}, "figure": {"name": "fig-realised-levels", "caption": "True values of the images, by intended level. Shaded: ranges that pruning drops as ambiguous. Dashed: medians. SD: standard deviation of a level."}}
+# Computed by by_level (above) with facerender.parameters.to_frame.
 figure, panels = plt.subplots(3, 2, figsize=(NARROW, 6), sharex=True, sharey="row")
-for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
+for column, (arm, values) in zip(panels.T, true_values.items(), strict=True):
     for axis, name in zip(column, AXES, strict=True):
         axis.axvspan(PAPER_RULES[name].left, PAPER_RULES[name].right, color=figures.GREY, alpha=0.2)
         for level, label in enumerate(LEVELS[name]):
@@ -644,7 +647,7 @@ for column, (arm, values) in zip(panels.T, reached.items(), strict=True):
         axis.set(xlim=(0, 1), xticks=(0.1, 0.5, 0.9))
         axis.tick_params(labelsize=10)
 for axis, name in zip(panels[:, 0], AXES, strict=True):
-    tallest = max(np.histogram(v, BINS)[0].max() for v in reached["fitted"].values())
+    tallest = max(np.histogram(v, BINS)[0].max() for v in true_values["fitted"].values())
     axis.set_ylabel(f"{name.replace('_', ' ')}\nimages", fontsize=10)
     axis.set_ylim(0, 1.5 * tallest)
 for axis, arm in zip(panels[0], ("the paper’s recipe", "the main arm"), strict=True):
@@ -841,7 +844,7 @@ claim(
 # %% tags=["hide-cell"]
 typical = facerender.to_frame(parameters["fitted"])[[*HELD]].median()
 held = {name: float(value) for name, value in typical.items()}
-doses = {name: [float(reached["fitted"][name, k].median()) for k in (0, 1)] for name in AXES}
+doses = {name: [float(true_values["fitted"][name, k].median()) for k in (0, 1)] for name in AXES}
 
 # %%
 exact = Hyperplanes(fitted.names, *generator.exact_hyperplanes(fitted.names))
@@ -929,6 +932,7 @@ shown, store = parameters["fitted"][: 4 * 8], stage.path("examples.npy")
 pictures = render_to_store(shown, figure_size // 2, store, device=device)
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows of eight faces. Each row is one person with light and dark skin, short and long hair, perceived as female and as male, in all eight combinations; pose, light, background and expression stay nearly the same along a row."}, "figure": {"name": "fig-three-dimensional", "caption": "The first four transects of the main arm. Columns: skin light or dark, hair short or long, perceived as female or male. After Fig. 9 of the transects paper."}}
+# Computed by faceaudit.latents.calibration.step_to_targets.
 titles = ["\n".join(cell) for cell in product(*LEVELS.values())]
 gallery = figures.gallery(pictures, 8, titles)
 legible(gallery, f"One face a row, in all eight cells:\nfour of {n_transects} transects")

@@ -82,6 +82,7 @@ curve = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit(
 strip = stage.load("05_transect_generation", "lines.npy")[:, :, ::2, ::2]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Seven drawn faces of one person in a row, more and more masculine from left to right. Under each face a column of cells counts how many of nine annotators chose each of five levels, from female to male. The counts move from the bottom left to the top right, and a curve runs through them."}, "figure": {"name": "fig-nine", "caption": "Seven images of a one-dimensional transect in gender. The cells count how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper. Note N9 has hair and skin."}}
+# Computed by faceworld.crowd.annotate and statsmodels.api.GLM.
 figure, (above, below) = plt.subplots(2, 1, figsize=(PHONE, 3.6), height_ratios=[1, 4])
 every = np.flatnonzero(walked["attribute"] == "gender")[::2]
 above.imshow(np.hstack(figures.as_pixels(strip[every])))
@@ -359,6 +360,7 @@ single = published["icc"] / (published["raters"] - (published["raters"] - 1) * p
 published["icc"] = n_raters * single / (1 + (n_raters - 1) * single)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, alpha on the left and ICC on the right, one row per attribute. Filled circles with intervals are the simulated crowd on the transects, open diamonds the published real crowd on random StyleGAN2 images. The simulated crowd's values for skin colour lie far to the right of the real ones, those for facial hair and makeup far to the left."}, "figure": {"name": "fig-agreement", "caption": "Agreement about the transects (circles, 95 % intervals over images) and the published values for random StyleGAN2 images (diamonds). No values were published for smiling and fakeness. The two sets of images differ."}}
+# Computed by faceaudit.annotations.agreement.agreement_table.
 fig, axes = plt.subplots(1, 2, figsize=(PHONE, 4.6), sharey=True, sharex=True)
 rows = np.arange(len(agreement))[::-1]
 for ax, name in zip(axes, ("alpha", "icc"), strict=True):
@@ -439,6 +441,7 @@ person = of_each.merge(accepted, on=["image_id", "seconds"]).set_index("annotato
 screened["careless"] = crowd.rater_pool(seed).random[person[screened.index] - 1] > 0
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of raters: their mean distance from the others on the horizontal axis, their median seconds for an answer on the vertical one. Most form a cloud at the left; the careless ones, drawn as filled diamonds, lie far to the right of a dashed line, and low."}, "figure": {"name": "fig-raters", "caption": "Raters by their mean distance from the others' mean answer and their median time for an answer. Beyond the dashed line a rater is flagged. Only a simulated crowd can name the careless ones."}}
+# Computed by faceaudit.annotations.agreement.screen_raters.
 distance = screened["distance"]
 limit = distance.median() + CUT * median_abs_deviation(distance, scale="normal")
 figure, ax = plt.subplots(figsize=(PHONE, 3.8))
@@ -528,6 +531,7 @@ for axis in AXES:
     right[axis] = (pairs[1] > pairs[0]).mean()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three histograms below each other, for skin colour, hair length and gender: the perceived scores of images intended as light and dark, short and long, female and male. In each the two levels form separate humps, coloured and hatched as everywhere in the book."}, "figure": {"name": "fig-manipulation", "caption": "Perceived score by intended level, for each axis of the transects. Dashed lines are medians; n counts images of one level."}}
+# Computed by faceaudit.annotations.schema.scores.
 LEVELS = {
     "skin_colour": ("light", "dark"),
     "hair_length": ("short", "long"),
@@ -590,6 +594,7 @@ stowaways = stowaways.assign(high=leaks.mean() + half)
 stowaways = stowaways.sort_values("estimate", key=np.abs, ascending=False).head(8)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal intervals, one per pair of moved and perceived attribute, sorted by size, around a vertical line at zero: the largest unintended changes. Open diamonds mark the change that the images really show. For the largest, the diamond lies near zero, away from the interval."}, "figure": {"name": "fig-stowaways", "caption": "The eight largest unintended changes, with simultaneous 95 % intervals. Diamonds: the change that the images really show. Fig. 18 of the transects paper has such a leak: beards that come along with hair length."}}
+# Computed by change (above), of what faceaudit.annotations.schema.scores gives.
 labels = [f"{moved} moves\n{seen}".replace("_", " ") for moved, seen in stowaways.index]
 really = pd.Series([actual[moved][seen] for moved, seen in stowaways.index], labels)
 ax = plt.figure(figsize=(PHONE, 5.6)).gca()

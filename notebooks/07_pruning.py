@@ -185,6 +185,7 @@ chosen = [image for row in lined_up.values() for image in row]
 portraits = facerender.render(parameters[frame.index.get_indexer(chosen)], figure_size).image
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Three rows of seven rendered faces each, ordered by perceived skin colour, hair length and gender. The mean score is printed above each face, and a cross follows the scores in the middle of a row, which are dropped."}, "figure": {"name": "fig-pruned-faces", "caption": "Images in the order of their mean score for one attribute, printed above. A cross marks a score that the attribute's rule drops. As in Fig. 10 of the transects paper."}}
+# Computed by faceaudit.effects.pruning.prune.
 marks = [
     f"{frame[axis][image]:.2f}{' ✗' if frame[f'drop_{axis}'][image] else ''}"
     for axis, row in lined_up.items()
@@ -266,6 +267,7 @@ cells["gender"] = frame["gender_level"].map({0: "female", 1: "male"})
 losses = error_rates.stratified_errors(cells, ["intended skin, hair", "gender"], "dropped")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Grouped bars, four combinations of intended skin colour and hair length with one bar for intended female and one for male faces: the share of images dropped, with 95 % intervals and the count under each bar."}, "figure": {"name": "fig-losses", "caption": "Share of images that the four rules drop, in each cell of the design (intended levels), with Wilson 95 % intervals and the number of images generated."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 least, most = losses["rate"].idxmin(), losses["rate"].idxmax()
 ax = plt.figure(figsize=(PHONE, 4.4)).gca()
 figures.bars(losses, ylabel="share dropped", ax=ax)
@@ -338,6 +340,7 @@ upset = pd.concat(changes, names=["axis", "attribute"])
 upset["p, Holm"] = multipletests(2 * norm.sf(upset["change"].abs() / upset["se"]), method="holm")[1]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Eight attributes in rows. In each row there are two or three points with intervals, one for each axis of the design other than the attribute itself: the change of the standardised difference when pruned images are left out, around a line at zero."}, "figure": {"name": "fig-balance", "caption": "Change of the standardised difference in every other attribute between the high and the low level of an axis, when pruned images are left out: in hundredths of a standard deviation, with 95 % intervals from resampled transects. Each interval is for one change alone. The title counts the changes after Holm's correction for all of them, which is stricter."}}
+# Computed by imbalance (above) with faceaudit.effects.resampling.resampled_sums.
 level = stage.load("audit_plan", "plan.json")["level"]
 clear = (upset["p, Holm"] <= level).sum()
 spans = upset.rename(columns={"change": "estimate"}).reset_index().replace("_", " ", regex=True)
@@ -518,6 +521,7 @@ for (population, gender), rows in both.groupby(["population", "seen as"], observ
 gaps = pd.DataFrame(gaps).T.astype({"n": int})
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Ten horizontal intervals around a line at zero: the difference in mean hair length between dark and light skin, by data set and perceived gender. That of women in the ppb set lies far to the left of zero."}, "figure": {"name": "fig-hair-gap", "caption": "Difference in mean perceived hair length, dark minus light skin, within data set and perceived gender, with 95 % intervals. The sets imitate portraits of parliaments (ppb), of celebrities (celeba) and of a photo-sharing site (ffhq). Intervals of the transects ignore the match and are too wide if anything."}}
+# Computed by scipy.stats.ttest_ind.
 ppb, ours = (gaps.loc[(name, "female")].to_dict() for name in ("ppb", "transects"))
 ax = plt.figure(figsize=(PHONE, 5.8)).gca()
 figures.forest(gaps, None, "hair length, dark − light skin", ax)

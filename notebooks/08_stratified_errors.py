@@ -51,6 +51,8 @@ kept = stage.load("07_pruning", "kept.parquet")[["kept", "adult", "complete_tran
 portraits = stage.load("01_observational_audit", "ppb.parquet")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four women. Above, four different portraits: two light-skinned women with hair to the chin and two dark-skinned women with short hair. Below, two made women, each once with light and once with dark skin."}, "figure": {"name": "fig-counted-or-matched", "caption": "Above: portraits of four women as they come. Below: two women of the transects, each made with light and with dark skin, as the models see them. The title counts the fairface-like model's errors on the women among the portraits."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 1) and
+# faceaudit.effects.error_rates.majority (chapter 1).
 groups = portraits[["skin", "hair"]].astype(str).agg(" ".join, axis="columns")
 groups = groups.where(portraits["label"] == 0).to_numpy()
 above = np.concatenate([np.flatnonzero(groups == one)[:2] for one in ("light long", "dark short")])
@@ -222,6 +224,7 @@ _ = stage.save("strata.parquet", strata)
 # has no rate at all. It gets no bar, and "n = 0" is written in its place.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by perceived gender and hair length, light beside dark skin, with confidence intervals and counts. Above, the PPB-like set, with cells of very unequal size. Below, the transects, where every cell was filled on purpose."}, "figure": {"name": "fig-disaggregated-fairface", "caption": "Errors of the FairFace-like model by perceived gender, hair length and skin colour, on the PPB-like set (above) and on the transects (below); Wilson intervals, counts under the bars. After Figure 13 of the paper."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 figure, axes = plt.subplots(2, 1, figsize=(PHONE, 7.4), sharey=True)
 short_hair = {}
 for ax, data in zip(axes, DATA, strict=True):
@@ -346,6 +349,7 @@ rates = women.pivot_table("rate", ["model", "data"], "skin", observed=True)
 gap = (rates["dark"] - rates["light"]).reset_index(name="gap").pivot_table("gap", "model", "data")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, portraits above and transects below. In each panel four models are in rows, with the error rate on light-skinned and on dark-skinned women as two marks with intervals."}, "figure": {"name": "fig-women", "caption": "Error rates on perceived women by skin colour, with Wilson intervals, on the portraits and on the transects. The titles give the difference dark − light of the fairface-like model."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 shown = women.rename(columns={"rate": "estimate"}).assign(skin=women["skin"].astype(str))
 counts = shown[shown["model"] == "null"].pivot_table("n", "data", "skin")
 one = gap.loc["fairface-like"]
@@ -471,6 +475,8 @@ assert (balanced.min(axis=1) >= balanced["test set"] - 1e-9).all()
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Rendered faces that the fairface-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-fairface", "caption": "The worst errors of the FairFace-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# Computed by faceworld.networks.classifiers.predict; what raters see by
+# faceaudit.annotations.schema.scores (chapter 6).
 def worst_errors(model: str, n: int = 5) -> pd.DataFrame:
     """The most wrong kept images of both directions, the model's score beside the raters'."""
     score = f"score_{model}"

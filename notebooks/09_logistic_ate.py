@@ -66,6 +66,7 @@ planted = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three pairs of bars, light beside dark skin: the plantskin model's error rate on women, on men and on all faces, with intervals and counts. From light to dark skin the bar of women grows, and that of men shrinks."}, "figure": {"name": "fig-two-effects", "caption": "Error rates of the plantskin model on the made faces, by perceived gender and skin colour, with Wilson 95 % intervals and the number of images under each bar."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 _, ax = plt.subplots(figsize=(NARROW, 4.2))
 figures.bars(pd.concat(planted), ylabel="plantskin’s error rate, 95 % intervals", ax=ax)
@@ -165,6 +166,8 @@ _ = stage.save("paper_logit.parquet", logit.reset_index())
 # [gallery](n09_replication_gallery) has the controls.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots, one per model, for the seventeen levels of the paper's regression. Each dot is a coefficient with a bar of one standard deviation; a vertical line marks zero. Levels of two-level attributes lie mirrored around zero."}, "figure": {"name": "fig-paper-logit", "caption": "Coefficients of the paper's regression of errors on attribute levels, with bars of plus and minus one bootstrap standard deviation (images resampled). Levels are sorted by the size of their coefficients, averaged over both models. After Figure 15 of the paper."}}
+# Computed by faceaudit.effects.regression.regression_draws and
+# faceaudit.effects.regression.summarize_draws.
 ORDINARY = MODELS[:2]
 size = logit["estimate"].abs()[list(ORDINARY)].groupby(["attribute", "level"]).mean()
 order = size.sort_values(ascending=False).index
@@ -350,6 +353,8 @@ interactions = pd.concat(ratios, names=["model", "attribute", "group"])
 _ = stage.save("interactions.parquet", interactions.reset_index())
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve intervals of the log odds ratio of an error, dark against light skin: for each of four models one from the main-effects regression, one among women and one among men, around a vertical line at zero."}, "figure": {"name": "fig-skin-interaction", "caption": "Log odds ratio of an error, dark against light skin, with 95 % intervals from resampling transects: one number for all faces (main effects), and one for each gender (interactions)."}}
+# Computed by faceaudit.effects.regression.log_odds_ratios and
+# faceaudit.effects.regression.summarize_draws.
 told = interactions.xs("skin_colour", level="attribute").rename_axis(["model", "group"])
 names = {"main effects": "all faces", "Female": "women", "Male": "men"}
 ours = told.loc["plantskin"]["estimate"].rename(names)
@@ -466,6 +471,8 @@ chance = verdicts.Z * np.hypot(relative_error, np.sqrt(1 / (2 * (REDRAWS - 1))))
 wrong = ((shown - 1).abs() > chance).sum()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Dots for twelve levels: the standard deviation from the bootstrap of images and that from the bootstrap of transects, on average over draws of errors, divided by the spread of the coefficients when the null control's errors are drawn again; a vertical line marks agreement."}, "figure": {"name": "fig-bootstrap-claims", "caption": "Bar of the bootstrap divided by the actual spread, for each coefficient of the null control. Right of the line the bar is too wide, left of it too narrow. Circles resample images, squares transects. A mark beyond its grey bar is off by more than chance explains."}}
+# Computed by faceaudit.effects.regression.bootstrap_paper_logit and
+# faceaudit.effects.regression.paper_logit.
 figure, ax = plt.subplots(figsize=(NARROW, 5.4))
 y = np.arange(len(shown))[::-1]
 for (unit, ratio), look, up in zip(shown.items(), figures.SPARE[:2], (0.17, -0.17), strict=True):

@@ -91,6 +91,7 @@ portraits = facerender.render(parameters[places], figure_size).image
 said = ["wrong" if wrong else "right" for wrong in drawn[f"error_{model}"]]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of six drawn faces. Each column is one face with light skin above and with dark skin below, and a word says whether the model's answer is right or wrong. In the three columns on the left the answer gets worse with dark skin, in the three on the right it gets better."}, "figure": {"name": "fig-same-step", "caption": "Six matched pairs from one cell, of those that pruning kept. Only the skin was meant to change, from light in the upper to dark in the lower row. The style of hair can change, too. The left half shows the three faces for which the probability of a wrong answer rises most, the right half the three for which it falls most. Above each face: whether the model is right."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 8).
 change = turns[model].loc[tuple(cell)]
 harmed, helped = int((change > 0).sum()), int((change < 0).sum())
 where = f"{('women', 'men')[cell[0]]} with {('short', 'long')[cell[1]]} hair"
@@ -293,6 +294,7 @@ NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. Positive values mean more errors with dark skin, or with long hair."}}
+# Computed by faceaudit.effects.matched.all_matched_effects.
 figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
 shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
 for ax, (axis, model) in zip(axes, shown, strict=True):
@@ -364,6 +366,7 @@ averages = crowd.query("scope == 'average' and attribute == 'skin_colour'")
 mean = averages.set_index("model").loc["plantskin", "estimate"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, the planted control above and the null model below. Each has five rows: the effect of dark skin in four cells of perceived gender and hair length, and the average over all cells. In the planted control the estimates for women lie right of zero, and one for men lies far left; the average lies left. In the null model all lie near zero."}, "figure": {"name": "fig-opposite", "caption": "Effect of dark skin on the errors of the positive control (above) and of the null model (below), in each cell and on average, with 95 % intervals. Both panels have one scale."}}
+# Computed by faceaudit.effects.matched.all_matched_effects.
 BLACK_DIAMOND = figures.Look(figures.BLACK, "D", "")
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, MODELS[2:], strict=True):
@@ -469,6 +472,8 @@ def draw_sides(ax, part: pd.DataFrame) -> None:
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one above the other, one for each audited model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that dark skin turns wrong, a bar to the left for the share that it turns right, their intervals, and a diamond for the difference."}, "figure": {"name": "fig-harmed-helped", "caption": "Dark skin on these made faces: share of pairs that turn wrong (right, hatched) and that turn right (left), with Wilson's 95 % intervals, and their difference (diamond). Both panels have one scale."}}
+# Computed by faceaudit.effects.matched.all_matched_effects and
+# faceaudit.effects.risks.score_interval.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, model in zip(axes, AUDITED, strict=True):
     draw_sides(ax, shares[shares["model"] == model])

@@ -115,6 +115,8 @@ def draw_numbers(known: dict[str, pd.DataFrame], title: str) -> None:
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model, with four rows. The counted gap of dark-skinned against light-skinned women in portraits and the found effect of dark skin on made faces have intervals. The two true effects have a question mark."}, "figure": {"name": "fig-who", "caption": "Two answers to one question about women: the gap that chapter 1 counted in portraits, and the effect of dark skin that chapter 10 found on made faces. Bars are 95 % intervals. The question marks are the subject of this chapter."}}
+# Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
+# faceaudit.effects.matched.all_matched_effects (chapter 10).
 two = {"counted gap": gaps, "found effect on transects": of_women}
 says = [[in_points(table.loc[m, "estimate"]) for m in AUDITED] for table in two.values()]
 title = "Counting says {} and {} points,\nthe experiment says {} and {}"
@@ -240,6 +242,8 @@ beside = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two square panels, one above the other. Each has a dot for every cell of three models, with the true effect on the horizontal axis and the estimate on the vertical axis. In the upper one, for the regression with main effects, many dots lie far from the diagonal. In the lower one, for matched pairs, dots lie close to it."}, "figure": {"name": "fig-readings", "caption": "Two readings of the same images against the truth: effects of skin, hair and gender on the errors of three models, in every cell. On the dashed line estimate and truth are equal. Both panels have one scale."}}
+# Computed by implied (above) and faceaudit.effects.matched.all_matched_effects (chapter 10); the
+# truth by faceworld.scorecard.truth.true_effects.
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 8.2), sharex=True, sharey=True)
 off = {}
 for ax, (name, table) in zip(axes, beside.items(), strict=True):
@@ -303,6 +307,7 @@ caught = of_cells["contained"].sum()
 print(f"{caught} of {len(of_cells)} intervals contain the truth")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, the cells of the effects of skin colour, hair length and gender. Each row has the found minus the true effect of three models with intervals, around a line at zero. Intervals that miss zero are drawn in red with a cross."}, "figure": {"name": "fig-found-true", "caption": "Found effect minus true effect in each cell, for three models, with the 95 % intervals of the found effect. On the line at zero both are equal. In each row from top to bottom: celeba-like, fairface-like, plantskin. Crosses in red: the interval misses the truth."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth.
 PEOPLE = {"female": "women", r"\bmale": "men"}
 short = {"skin_colour": "skin", "hair_length": "hair", "gender": "gender"}
 shown = of_cells.sort_values(["attribute", "gender", "hair_length", "skin_colour"], ascending=False)
@@ -597,6 +602,8 @@ reach = 100 * verdicts.Z * step_se.loc[farthest, until_found]
 start = 100 * split.loc[farthest, "truth"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Above, a staircase from top to bottom for one cell: the true effect, then a bar for what each of six steps adds, ending at the found effect. Below, a bar for the size of each step over all cells of three models, with a line for the size expected from chance alone."}, "figure": {"name": "fig-staircase", "caption": "Above: from the true to the found effect, in the cell where the two differ most. Each bar starts where the one above it ends. Thin lines are 95 % intervals of a step. Below: size of each step over all cells of three models (bar: root mean square; line: the size that its standard error lets us expect from chance alone)."}}
+# Computed by faceworld.scorecard.error_sources.contributions; standard errors by step_errors
+# (above).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(NARROW, 7.4), height_ratios=[8, 6])
 ends = start + one.cumsum().to_numpy()
 places = np.arange(1, len(one) + 1)
@@ -828,6 +835,9 @@ four = {name: table.loc[list(AUDITED), INTERVAL].astype(float) for name, table i
 four = pd.concat(four, names=["number", "model"])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each audited model. Each has four rows with an interval: the counted gap, the true effect on the counted women, the true effect on transects and the found effect on transects. The counted gap lies farthest to the right."}, "figure": {"name": "fig-four-numbers", "caption": "Four numbers about dark skin and errors on women, with 95 % intervals. The upper two are about the women in the portraits, the lower two about made faces. Both panels have one scale."}}
+# Computed by change_on_counted (above), faceworld.scorecard.truth.true_effects,
+# statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
+# faceaudit.effects.matched.all_matched_effects (chapter 10).
 share = [on_counted.loc[m, "estimate"] / gaps.loc[m, "estimate"] for m in AUDITED]
 title = "The same women with other skin:\n{:.0%} and {:.0%} of the counted gap"
 draw_numbers(ROWS, title.format(*share))

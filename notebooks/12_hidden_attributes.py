@@ -103,6 +103,8 @@ travel = np.abs(np.diff(ends, axis=1)).reshape(n_transects, -1).mean(axis=1) * c
 people = np.argsort(-travel, kind="stable")[:4]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four made faces. Each column is one base face, at the low level of an axis in the upper row and at its high level in the lower row. An attribute that the axis should leave alone, named above each column with its two values, changes visibly from row to row."}, "figure": {"name": "fig-hidden-found", "caption": "Four base faces of the audit. Only the attribute at the left was meant to change from the upper to the lower row. The numbers above each column are another attribute's values in both rows, from zero to one. These are the clearest cases."}}
+# Computed by faceworld.scorecard.error_sources.parameter_changes and
+# faceworld.raters.visible_parameter.
 made = np.moveaxis(truth.as_grid(audited_faces.numpy()), along, 1)[:, :, 1]
 sides = np.arange(len(people)) % 2
 chosen = np.concatenate([made[people, level, sides] for level in (0, 1)])
@@ -157,6 +159,7 @@ _ = gallery.suptitle(with_minus(found), fontsize=11)
 # faces.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A heat map. Rows are groups of looks, such as hair colour, earrings or face shape; columns are the three axes of the audit. Each entry is a signed number of standard deviations, darker where it is farther from zero."}, "figure": {"name": "fig-moved", "caption": "What moves along with each axis of the paper's transects: the parameter of each group that moves most, in standard deviations among sampled faces."}}
+# Computed by faceworld.scorecard.error_sources.parameter_changes.
 moves = ranked.pivot_table("effect", "group", "attribute", sort=False)[AXES]
 moves = moves.loc[moves.abs().max(axis=1).sort_values(ascending=False, kind="stable").index]
 figure, ax = plt.subplots(figsize=(NARROW, 5.8))
@@ -311,9 +314,11 @@ def draw_parts(across: int, height: float, title: str) -> None:
 
 
 # %% tags=["narrow", "remove-input"] mystnb={"image": {"alt": "The next figure for narrow screens: its two panels, one above the other. Above, the probability of the wrong answer, below, 0/1 errors, with a row for each group of parameters."}}
+# Computed by faceworld.scorecard.error_sources.typical_size.
 draw_parts(1, 10, title.replace(": ", ":\n") + "\n")
 
 # %% tags=["wide", "remove-input"] mystnb={"image": {"alt": "Two panels on one scale, one for the probability of the wrong answer and one for 0/1 errors. Each has a row for each group of parameters and one for all together, sorted by size on the probability. A row has the root mean square of the group's parts in the twelve effects of three models, with a confidence interval, in points. The intervals on the probability are short, those on errors several times longer."}, "figure": {"name": "fig-parts", "caption": "Size of each group's part in the twelve effects of a model, on the probability of the wrong answer and on 0/1 errors: root mean square in points, less noise, with 95 % intervals from resampled transects. A size whose interval begins at zero may be noise alone. A model has twelve effects: three axes in four cells each."}}
+# Computed by faceworld.scorecard.error_sources.typical_size.
 draw_parts(2, 7, title)
 
 # %% tags=["remove-input"]
@@ -459,6 +464,7 @@ bias = bias[bias["scope"] == "cell"].reset_index(drop=True)
 largest = bias.loc[bias["effect"].abs().groupby(bias["model"]).idxmax()].set_index("model")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A scatter of the measured against the expected part of the attribute in each effect, in points, with vertical intervals; three kinds of marks for three models around a dashed diagonal on which both agree."}, "figure": {"name": "fig-hidden-bias", "caption": "The attribute's part in each effect: expected from leakage times effect (horizontal), and measured by giving every image its base face's value (vertical, 95 % intervals). Twelve cells for each model. A mark without an interval is an effect in which no answer changed."}}
+# Computed by faceworld.scorecard.truth.parameter_effects.
 figure, ax = plt.subplots(figsize=(NARROW, 4.8))
 for name, rows in bias.groupby("model", sort=False):
     look = figures.look(name)
@@ -635,6 +641,7 @@ Markdown(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two rows of four faces of one person, from the low to the high level of the axis along which the attribute leaked most. In the upper row, made before, the attribute changes between the low and the high level; in the lower row, made after it was orthogonalised away, it changes less. Other looks, such as the curl of hair, may differ too between the rows."}, "figure": {"name": "fig-hidden-removed", "caption": "One transect before and after the attribute was annotated and orthogonalised away. Base face and levels are the same in both rows. Other looks, such as the curl of hair, can differ too."}}
+# Computed by faceworld.scorecard.truth.parameter_effects.
 travel = np.abs(np.diff(moved, axis=1 + AXES.index(MAIN))).reshape(n_transects, -1).mean(axis=1)
 person = np.argsort(-travel * coloured, kind="stable")[0]
 both = [truth.as_grid(f.numpy())[person] for f in (audited_faces, cleaned_faces)]

@@ -86,7 +86,7 @@ def with_interval(table, form, missing="no codes"):
 # A small network learned to make faces. We move its faces along the {term}`attribute vector` of hair colour, age
 # and so on. Does a classifier of smiles change its score? Filled dots show this audit. Open diamonds show
 # the truth: we set the same attribute by hand, in faces whose parameters we know. The chapter first shows
-# what goes wrong with this network, and then repeats the audit where the truth is known.
+# what goes wrong, and then repeats the audit where the truth is known.
 #
 # ```{glue:figure} invented-figure
 # :name: fig-flips-invented
@@ -94,7 +94,7 @@ def with_interval(table, form, missing="no codes"):
 #
 # Change of the smile score, with 95 % intervals over faces. A word marks each effect of the audit. *Same sign*: the
 # interval by hand lies on the same side of zero as the dot. If not, *open*: it includes the dot. *Invented*: it excludes the
-# dot.
+# dot. Drawn under [](#known-truth-flips).
 # ```
 
 # %% [markdown]
@@ -456,6 +456,7 @@ sides["10"] = (-1, figures.ORANGE, "//", "flip away from smiling")
 # long bars: there a small net rate hides much change.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Horizontal bars, two rows per attribute vector for a step away from and towards the attribute. Bars to the right give the share of codes that flip to smiling, bars to the left the share that flip away, each with an interval."}, "figure": {"name": "fig-flips-bars", "caption": "Joint flip rates under a unit step away from (−) and towards (+) each attribute, with 95 % intervals. After Figure 8 of the workshop paper."}}
+# Computed by faceaudit.sensitivity.measures.flips.
 rows = flips.index.droplevel("measure").unique()
 places = np.arange(len(rows))[::-1]
 axis = plt.figure(figsize=(NARROW, 1.2 + 0.36 * len(rows))).gca()
@@ -510,6 +511,7 @@ def framed(images, smiling):
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two rows of faces. Above, samples; below, the same codes after a step along the attribute named above them. Frames are solid for smiling and dashed for not."}, "figure": {"name": "fig-flips-gallery", "caption": "The codes that a unit step towards the attribute named above moves farthest, with codes that flip at the front: before (upper row) and after (lower row). Solid frame: smiling; dashed: not. After Figure 7 of the paper."}}
+# Computed by score (under "Walk, and ask again") with faceworld.networks.classifiers.predict.
 shown = list(zip(rows, vectors, strict=True))
 after = np.stack([ends_of[name][row] for row, name in shown])
 first = framed(samples[rows], positive[rows])
@@ -657,7 +659,9 @@ title = (
     f"By hand: {', '.join(sorted_by_hand[:2])},\n{', '.join(sorted_by_hand[2:])}"
 )
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"name": "fig-flips-invented-source", "caption": "The first figure of this chapter."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.sensitivity.measures.mean_changes; the diamonds by
+# faceworld.scorecard.flips.KnownTruth.changes_by_hand.
 places = np.arange(len(order))
 chart = plt.figure(figsize=(NARROW, 2 + 0.58 * len(order)))
 axis = chart.gca()
@@ -733,6 +737,7 @@ fitted = compare_sensitivities(along_fitted, truth)
 compared = fitted.loc[known]
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect, for vectors fitted to balanced samples of the face world. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-fitted", "caption": "Score sensitivity along fitted vectors of the known-truth generator, 95 % intervals, and the truth by intervention."}}
+# Computed by faceworld.scorecard.flips.compare_sensitivities.
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(compared))).gca()
 figures.forest(
     compared, compared["truth"], f"change of the smile score, n = {len(few)} codes", axis

@@ -82,7 +82,7 @@ n_raters = 5
 #
 # One threshold, two errors. Above: four pairs, with the similarity that a network gives them. Below: the
 # similarities of all pairs, one panel for each kind. Heights are square roots of counts, so that rare pairs
-# can be seen.
+# can be seen. Drawn under [](#what-the-recognisers-say).
 # ```
 
 # %% [markdown]
@@ -444,6 +444,7 @@ question(
 )
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Rows of faces on white, one seed per row and one group per column; faces in a row share their features and differ by group."}, "figure": {"name": "fig-prototypes", "caption": "Prototypes (the paper's figure 1): a seed per row, a group per column (A African, E East Asian, W European; F female, M male). Drawn larger than the networks see them."}}
+# Computed by faceworld.prototypes.crowd_scores; the faces by faceworld.prototypes.walk_to_groups.
 first = np.flatnonzero(prototypes["seed"].isin(prototypes["seed"].unique()[:3]))
 scene = neutral(generator.parameters(torch.from_numpy(walked[kept[first]])))
 figure = figures.gallery(render_heads(scene, 2 * image_size).image.cpu(), len(GROUPS), LABELS)
@@ -488,6 +489,7 @@ shown, image_table = torch.stack(shown, 1).flatten(0, 1), image_index(prototypes
 pictures = people.store_heads(shown, image_size, stage.path("faces.npy"), device)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four rows of five faces of one prototype: poses, lights, expressions and ages, with the prototype in the middle of every row."}, "figure": {"name": "fig-variants", "caption": "The seventeen images of one prototype (after the paper's figure 2). The middle of every row is the prototype itself. The others differ from it in the attribute that the row names."}}
+# Computed by faceaudit.verification.prototypes.variants.
 rows = np.concatenate([[k, k + 1, 0, k + 2, k + 3] for k in (1, 5, 9, 13)])
 large = render_heads(shown[(2 * len(GROUPS) + 2) * 17 + rows], 2 * image_size).image.cpu()
 figure = figures.gallery(large, 5, row_labels=verification.VARIED_ATTRIBUTES)
@@ -608,12 +610,9 @@ claim(
     shares=shares,
 )
 
-# %% tags=["remove-cell"]
-# The nearest single-precision numbers to the three limits all lie above them.
-assert changed.drop(index="single mean, double limit").eq(0).all(axis=None)
-assert changed["to one person"].eq(0).all(axis=None)
-
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two histograms of the raters' consensus, above for genuine pairs, which lie near same, below for pairs of strangers, which lie near different. A dashed line marks the limit."}, "figure": {"name": "fig-consensus", "caption": "What nine raters say of each pair, on the scale of HCIC. The dashed line is the limit: up to it, a pair counts as one person. Marked bars are pairs on the wrong side."}}
+# Computed by faceaudit.verification.prototypes.hcic and
+# faceaudit.verification.prototypes.is_match.
 match = pd.Series(verification.is_match(ratings[~fake], T), usable.index)
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 4.4), sharex=True, sharey=True)
 said_of = {}
@@ -633,12 +632,18 @@ axes[1].set_xticks(
 )
 _ = axes[1].set_xlabel("consensus of nine raters (HCIC)")
 
+# %% tags=["remove-cell"]
+# The nearest single-precision numbers to the three limits all lie above them.
+assert changed.drop(index="single mean, double limit").eq(0).all(axis=None)
+assert changed["to one person"].eq(0).all(axis=None)
+
 # %% [markdown]
 # In the audit of the next chapter the consensus decides which pairs show one person. It has errors too. A
 # genuine pair beyond the limit counts as two people. A network that sees through the pose is then charged with
 # a false match.
 
 # %% [markdown]
+# (what-the-recognisers-say)=
 # ## What the recognisers say
 #
 # Every recogniser turns every image into a vector. The similarity of a pair is the cosine of the angle between
@@ -683,6 +688,65 @@ Markdown(
     f"{rates['fnmr']:.1%} are rejected, and {of_fresh['rejected']:.0%} among the held-out people, whose pictures differ in more things at once."
 )
 
+# %% tags=["hide-cell"]
+kinds = {True: alike[one_person].sort_values(), False: alike[~one_person].sort_values()}
+median = {kind: values.index[len(values) // 2] for kind, values in kinds.items()}
+chosen = [(median[True], True), (kinds[True].index[0], True)]
+chosen += [(kinds[False].index[-1], False), (median[False], False)]
+
+
+# %% tags=["hide-cell"]
+def draw_example(ax, pair: str, of_one: bool) -> None:
+    """Both pictures of a pair, its similarity, and whether the verdict is right."""
+    ends = usable.loc[pair, ["first", "second"]].tolist()
+    both = render_heads(shown[torch.tensor(ends)], 2 * image_size).image.cpu()
+    ax.imshow(np.concatenate([*figures.as_pixels(both)], axis=1))
+    ax.set_axis_off()
+    accepts = alike[pair] >= at
+    who = "one person" if of_one else "two people"
+    ax.set_title(f"{who}, {alike[pair]:.2f}: {'accept' if accepts else 'reject'}")
+    wrong = ("false non-match" if of_one else "false match") if accepts != of_one else "right"
+    colour = figures.BLACK if wrong == "right" else figures.VERMILION
+    ax.text(0.5, -0.04, wrong, transform=ax.transAxes, ha="center", va="top", size=10, color=colour)
+
+
+# %% tags=["hide-cell"]
+EDGES = np.linspace(-1, 1, 81)
+
+
+def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
+    """Similarities of one kind of pair; those on the wrong side of the threshold are coloured."""
+    wrong = (values < at) == of_one
+    for part, colour in ((values[~wrong], figures.GREY), (values[wrong], figures.VERMILION)):
+        ax.hist(part, EDGES, color=colour)
+    ax.axvline(at, color=figures.BLACK, linestyle="--")
+    ax.set_yscale("function", functions=(np.sqrt, np.square))
+    ax.set_yticks([])
+    ax.set_ylim(0, 2.3 * ax.get_ylim()[1])
+    error = f"false {'non-' * of_one}match"
+    side = {"x": at - 0.03, "ha": "right"} if of_one else {"x": at + 0.03, "ha": "left"}
+    side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 10}
+    ax.text(y=0.95, s=error, color=figures.VERMILION, **side)
+    which = "Pairs of one person" if of_one else "Pairs of two people"
+    said = f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}"
+    ax.set_title(f"{which}: {said} (n = {len(values):,})", loc="left")
+
+
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.curves.similarity.
+figure = plt.figure(figsize=(4.8, 7.6))
+upper, lower = figure.subfigures(2, 1, height_ratios=[3.3, 4.3])
+for ax, (pair, of_one) in zip(upper.subplots(2, 2).flat, chosen, strict=True):
+    draw_example(ax, pair, of_one)
+axes = lower.subplots(2, 1, sharex=True)
+for ax, (of_one, values) in zip(axes, kinds.items(), strict=True):
+    draw_kind(ax, values, of_one)
+axes[1].set_xlim(min(-0.75, alike.min()), 1.3)
+axes[1].set_xticks([-0.5, 0, 0.5, at, 1], ["−0.5", "0", "0.5", f"{at:.2f}\nthreshold", "1"], size=9)
+axes[1].set_xlabel("similarity")
+glue("pair-and-threshold", figure, display=False)
+plt.close(figure)
+
 # %% [markdown]
 # The prototype and its variant differ in one thing that we changed. So the fall in similarity from one step to the
 # next is an effect on these made faces. We take it within each prototype and average over seeds. Seeds are the
@@ -708,6 +772,7 @@ hairless = hairless[["seed_first", "group", "attribute", "step", "similarity"]]
 hairless = hairless.assign(without=shaved)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Sixteen steps of pose, light, expression and age in rows, each with the change in similarity that it causes and an interval."}, "figure": {"name": "fig-steps", "caption": "Effect of one step on similarity, against the next step towards the prototype, over all groups. First recogniser, 95 % intervals over seeds. Note N9 has the groups one by one."}}
+# Computed by faceaudit.verification.prototypes.step_effects.
 steps = moved[moved["group"] == "all"].reset_index(drop=True)
 unit = {"pose": "°", "expression": "", "age": "", "light": ""}
 names_of = [
@@ -864,63 +929,6 @@ answer = (
     f"person the same, and {said_of['negative']:.1%} of the pairs of two."
 )
 glue("answer", Markdown(with_minus(answer)), display=False)
-
-# %% tags=["remove-cell"]
-kinds = {True: alike[one_person].sort_values(), False: alike[~one_person].sort_values()}
-median = {kind: values.index[len(values) // 2] for kind, values in kinds.items()}
-chosen = [(median[True], True), (kinds[True].index[0], True)]
-chosen += [(kinds[False].index[-1], False), (median[False], False)]
-
-
-# %% tags=["remove-cell"]
-def draw_example(ax, pair: str, of_one: bool) -> None:
-    """Both pictures of a pair, its similarity, and whether the verdict is right."""
-    ends = usable.loc[pair, ["first", "second"]].tolist()
-    both = render_heads(shown[torch.tensor(ends)], 2 * image_size).image.cpu()
-    ax.imshow(np.concatenate([*figures.as_pixels(both)], axis=1))
-    ax.set_axis_off()
-    accepts = alike[pair] >= at
-    who = "one person" if of_one else "two people"
-    ax.set_title(f"{who}, {alike[pair]:.2f}: {'accept' if accepts else 'reject'}")
-    wrong = ("false non-match" if of_one else "false match") if accepts != of_one else "right"
-    colour = figures.BLACK if wrong == "right" else figures.VERMILION
-    ax.text(0.5, -0.04, wrong, transform=ax.transAxes, ha="center", va="top", size=10, color=colour)
-
-
-# %% tags=["remove-cell"]
-EDGES = np.linspace(-1, 1, 81)
-
-
-def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
-    """Similarities of one kind of pair; those on the wrong side of the threshold are coloured."""
-    wrong = (values < at) == of_one
-    for part, colour in ((values[~wrong], figures.GREY), (values[wrong], figures.VERMILION)):
-        ax.hist(part, EDGES, color=colour)
-    ax.axvline(at, color=figures.BLACK, linestyle="--")
-    ax.set_yscale("function", functions=(np.sqrt, np.square))
-    ax.set_yticks([])
-    ax.set_ylim(0, 2.3 * ax.get_ylim()[1])
-    error = f"false {'non-' * of_one}match"
-    side = {"x": at - 0.03, "ha": "right"} if of_one else {"x": at + 0.03, "ha": "left"}
-    side |= {"transform": ax.get_xaxis_transform(), "va": "top", "size": 10}
-    ax.text(y=0.95, s=error, color=figures.VERMILION, **side)
-    which = "Pairs of one person" if of_one else "Pairs of two people"
-    said = f"{wrong.mean():.1%} {'rejected' if of_one else 'accepted'}"
-    ax.set_title(f"{which}: {said} (n = {len(values):,})", loc="left")
-
-
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "One threshold, two errors (shown at the top)."}}
-figure = plt.figure(figsize=(4.8, 7.6))
-upper, lower = figure.subfigures(2, 1, height_ratios=[3.3, 4.3])
-for ax, (pair, of_one) in zip(upper.subplots(2, 2).flat, chosen, strict=True):
-    draw_example(ax, pair, of_one)
-axes = lower.subplots(2, 1, sharex=True)
-for ax, (of_one, values) in zip(axes, kinds.items(), strict=True):
-    draw_kind(ax, values, of_one)
-axes[1].set_xlim(min(-0.75, alike.min()), 1.3)
-axes[1].set_xticks([-0.5, 0, 0.5, at, 1], ["−0.5", "0", "0.5", f"{at:.2f}\nthreshold", "1"], size=9)
-axes[1].set_xlabel("similarity")
-glue("pair-and-threshold", figure, display=False)
 
 # %% tags=["remove-cell"]
 table = usable.assign(**{f"similarity_{n}": values for n, values in similarity.items()})

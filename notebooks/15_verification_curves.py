@@ -57,7 +57,7 @@ n_boot = 1000
 # :alt: Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold.
 #
 # Both error rates of the first recogniser in six groups, at one threshold for all. Lines are 95 % intervals over
-# seeds. Is it harder on some groups?
+# seeds. Is it harder on some groups? Drawn under [](#error-curves-of-groups).
 # ```
 
 # %% [markdown]
@@ -117,6 +117,7 @@ T = 0.3
 matches = {t: pd.Series(verification.is_match(ratings, t), pairs.index) for t in LIMITS}
 
 # %% [markdown]
+# (error-curves-of-groups)=
 # ## Error curves
 #
 # Two rates describe a recogniser, {term}`FNMR and FMR`. FNMR is the share of genuine pairs that are rejected, FMR the
@@ -149,6 +150,8 @@ fixed = {
 }
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one for each recogniser, with false non-match rate against false match rate for six groups; triangles mark the threshold."}, "figure": {"name": "fig-curves-all", "caption": "Error curves of six groups, all attributes together (after the paper's figure 6; by attribute in note N9). Triangles: the rates at the one threshold. Bands: 95 % intervals of the FNMR."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap and
+# faceaudit.verification.curves.fixed_threshold.
 figure, axes = plt.subplots(2, 2, figsize=(4.8, 5.8), sharex=True, sharey=True)
 for ax, name in zip(axes.flat, names, strict=True):
     for (group, rows), (_, at) in zip(
@@ -173,7 +176,7 @@ figure.legend(handles, NAMED.values(), loc="outside upper center", ncol=2)
 figure.supxlabel("FMR (%): two people accepted", size=10)
 _ = figure.supylabel("FNMR (%): one person rejected", size=10)
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 ENDS = ["estimate", "low", "high"]
 KINDS = {"fnmr": ("positives", "Genuine pairs rejected")}
 KINDS |= {"fmr": ("negatives", "Two people accepted")}
@@ -197,7 +200,8 @@ shares = {
     rate: f"{100 * at_door[rate].min():.1f} to {100 * at_door[rate].max():.1f} %" for rate in KINDS
 }
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "Both error rates of the first recogniser in six groups, at one threshold for all. Intervals are 95 % intervals over seeds."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 table = as_panels(at_door, at_door["group"].map(NAMED))
 figure = panels.intervals(table, "row", "row", "panel", across=1)
 figure.set_size_inches(4.8, 5.2)
@@ -207,6 +211,7 @@ for ax, (rate, (kind, panel)) in zip(figure.axes, KINDS.items(), strict=True):
     ax.set_xlim(-0.5)
 figure.supxlabel("share of pairs (%)", size=10)
 glue("groups", figure, display=False)
+plt.close(figure)
 
 # %% [markdown]
 # ### Try it: move the threshold
@@ -292,6 +297,7 @@ gaps = compare(matches[T])
 family.check(gaps[["recogniser", "measure", "group"]].itertuples(index=False, name=None))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Differences of five groups to European male faces for four recognisers, in false non-matches on the left and false matches on the right, with intervals and a shaded band of tolerance."}, "figure": {"name": "fig-gaps", "caption": "Error rates at one threshold for all, minus those of European-looking men. The tolerance is shaded. Thin lines are 95 % intervals, which decide on *exceeds*. Thick lines are intervals at ninety per cent, which decide on *within*."}}
+# Computed by faceaudit.verification.bootstrap.disparities.
 figure, axes = plt.subplots(1, 2, figsize=(4.8, 7.8), sharex=True, sharey=True)
 rows = [(name, group) for name in names for group in (None, *GROUPS) if group != REFERENCE]
 shown_at, wide = {}, 100 * TOLERANCE
@@ -387,6 +393,7 @@ by_set["p_holm"] = holm(by_set["p"])
 plan.families["training sets"].check(by_set.swaplevel().index)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six rows, three training sets for each error rate, with the mean effect of the composition over trainings and its interval."}, "figure": {"name": "fig-trainings", "caption": "Effect of a skewed training set on the gap between groups hardly seen and groups that fill the set, against balanced sets. Means over trainings; 95 % intervals over faces and trainings. Note N6 shows every network."}}
+# Computed by faceaudit.verification.composition.training_effects.
 held = by_set["p_holm"] < plan.level
 sets = {name: name.title().replace("Mostly", "mostly") for name in skewed}
 row_names = [f"{r}, {sets[n]}{' *' if held[r, n] else ''}" for r, n in by_set.index]
@@ -470,6 +477,7 @@ every = pd.concat(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels with intervals for four recognisers: both error rates by the crowd's consensus and by known identity."}, "figure": {"name": "fig-yardstick", "caption": "Both error rates of each network at its threshold, by two yardsticks, with 95 % intervals over seeds. The pairs are the same."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 figure = panels.intervals(every, "row", "yardstick", "panel", across=1)
 figure.set_size_inches(4.8, 5)
 for ax, (panel, part) in zip(figure.axes, every.groupby("panel", sort=False), strict=True):

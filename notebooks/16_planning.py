@@ -293,6 +293,8 @@ gap = gap.groupby(keys).max()
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of the power by formula against the power of simulated audits, with a diagonal of equality. Circles of the refined formula lie on the diagonal, except a few at low power. Squares of the plain formula lie above it, most of all filled ones, where errors of a face are strongly correlated."}, "figure": {"name": "fig-power-check", "caption": "Power by formula and in simulated audits, one mark for each design and formula. Filled marks: errors of one face are strongly correlated. On the line the formula is right."}}
+# Computed by simulated_power (above), faceaudit.effects.planning.power and
+# faceaudit.effects.planning.printed_power.
 def draw_check(grid: pd.DataFrame, within: float) -> None:
     """Power by both formulas against the power of simulated audits."""
     ax = plt.figure(figsize=(4.8, 4.6)).gca()
@@ -396,6 +398,8 @@ worst = reach.max()
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of four models and three axes. Each row has three dots, from left to right the smallest detectable effect of the average, of one cell, and of a cell in its family. A dotted vertical line marks the tolerance."}, "figure": {"name": "fig-detectable", "caption": "The smallest effect that the audit of this book finds with the planned power, by model and axis, all images used: on the average, in the least precise cell, and in that cell within its family."}}
+# Computed by detectable (above) with faceaudit.effects.matched.matched_effects and
+# faceaudit.effects.verdicts.mde.
 def draw_reach(reach: pd.DataFrame) -> None:
     """Smallest detectable effects as dots, a row per model and axis."""
     ax = plt.figure(figsize=(4.8, 5.8)).gca()
@@ -582,6 +586,7 @@ left.insert(1, "reliability", factor)
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three lines against the number of raters. The slope as measured rises with the number of raters and lies close to the line of the reliability. The corrected slope stays near the dotted line at one hundred percent."}, "figure": {"name": "fig-attenuation", "caption": "Slopes of errors on perceived hair length, summed over three trained models and two groups, as a share of the slope on the mean of many raters: as measured, and divided by the reliability."}}
+# Computed by slope (above) with statsmodels.api.OLS.
 def draw_attenuation(left: pd.DataFrame) -> None:
     """Share of the slope without noise that is left, as measured and corrected."""
     ax = plt.figure(figsize=(4.8, 3.8)).gca()
@@ -672,6 +677,7 @@ width = (bounds["upper"] - bounds["lower"]).mean()
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Twelve rows, one for each of three models, two attributes and two groups. In each row two points with intervals, all images and after pruning, lie on a wide grey bar of the worst-case bounds. A vertical line marks zero."}, "figure": {"name": "fig-pruning-bounds", "caption": "Effects of dark skin and of long hair on errors, for women and men, from all images and after pruning, with 95 % intervals. Grey bars: worst-case bounds."}}
+# Computed by faceaudit.effects.matched.pruning_bounds.
 def draw_bounds(pruned: pd.DataFrame, bounds: pd.DataFrame) -> None:
     """Effects before and after pruning over the worst-case bounds, a row per effect."""
     arms = {arm: part.set_index(KEYS) for arm, part in pruned.groupby("arm")}
@@ -817,7 +823,7 @@ glue(
 
 
 # %% tags=["remove-cell"]
-def rows(table: pd.DataFrame) -> dict:
+def as_record(table: pd.DataFrame) -> dict:
     """Rows by name, with null where there is no estimate."""
     return table.astype(object).where(table.notna(), None).to_dict("index")
 
@@ -830,12 +836,12 @@ _ = stage.finish(
         "plan": plan.sha256,
         "power_gap_points": gap.max().to_dict(),
         "detectable_points": {
-            name: {model: rows(reach[name].loc[model]) for model in MODELS} for name in DATA
+            name: {model: as_record(reach[name].loc[model]) for model in MODELS} for name in DATA
         },
         "wrong_labels": wrong,
         "cheapest": {"raters": cheapest, "transects": transects, "money": money},
-        "attenuation": rows(left),
-        "pruning": rows(summary),
+        "attenuation": as_record(left),
+        "pruning": as_record(summary),
         "signs_open_in_worst_case": signs_open,
     }
 )

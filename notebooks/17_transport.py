@@ -51,6 +51,7 @@ n_raters = 5
 #
 # The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by
 # reweighting the transects, and observed; 95 % intervals, n images.
+# Drawn under [](#reweight-the-strata).
 # ```
 
 # %% [markdown]
@@ -81,6 +82,7 @@ n_raters = 5
 # :::
 
 # %% [markdown]
+# (reweight-the-strata)=
 # ## The recipe: reweight the strata
 #
 # {cite:t}`transects` propose to combine the effects of attributes into a prediction for a specific population. They leave the test to
@@ -155,7 +157,8 @@ parliament = {
 }
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "Three numbers for the gap of women (shown at the top)."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.effects.reweighting.transport.
 def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
     """The skin gap of women from each source, a row per model, with direct labels."""
     ax = plt.figure(figsize=(4.8, 4.8)).gca()
@@ -180,6 +183,7 @@ def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
 
 draw_gap(parliament)
 glue("carried", plt.gcf(), display=False)
+plt.close()
 
 # %%
 mixes = {"transects": audit, "PPB-like": ppb}
@@ -317,6 +321,7 @@ miss_errors = 100 * miss_errors.groupby("quantity", sort=False).mean().T
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, PPB-like and FairFace-like. Three rows: all faces, women dark minus light, men dark minus light. In each row three large marks for the mean miss without reweighting, with three attributes and with clarity too, and small pale marks for single models, on a logarithmic axis."}, "figure": {"name": "fig-transport-fairface", "caption": "How far three predictions miss what was observed, in two populations. Large marks: mean of the three trained models; pale marks: each model. The bias of plantskin was planted, so the mean need not speak for a model without one."}}
+# Computed by faceaudit.effects.reweighting.transport.
 def draw_misses(apart: pd.DataFrame) -> None:
     """How far predictions miss what was observed: a panel per target, a row per quantity."""
     figure, axes = plt.subplots(2, 1, figsize=(4.8, 6.4), sharey=True, sharex=True)
@@ -377,6 +382,8 @@ here, there = (
 adds = 100 * (there["rate"] - here["rate"]) * there["n"] / len(ppb)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Scatter of error rates by stratum: on the transects on the horizontal axis, in the PPB-like set on the vertical, one marker for each combination of perceived gender, hair and skin, with intervals both ways and a dashed line of equality."}, "figure": {"name": "fig-transport-strata", "caption": "Error rates of the FairFace-like model in the same strata of two data sets, transects and PPB-like; 95 % Wilson intervals. On the dashed line a stratum errs alike in both."}}
+# Computed by faceaudit.effects.error_rates.matched_groups and
+# faceaudit.effects.error_rates.stratified_errors.
 both = pd.concat(mixes, names=["data"]).reset_index("data")
 both["data"] = pd.Categorical(both["data"], list(mixes))
 pairs = error_rates.matched_groups(both, "data", STRATA, "error_fairface-like")
@@ -421,6 +428,7 @@ clarity = clarity.loc[CLARITY, ["n", "rate", "low", "high"]]
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three rows, divided, leaning and clear. In each row three marks with intervals and counts for the error rate on the transects, in the PPB-like and in the FairFace-like set. The counts of divided faces are small on the transects."}, "figure": {"name": "fig-clarity", "caption": "Error rate of the FairFace-like model by how clear the perceived gender of a face is to raters, in three data sets; 95 % Wilson intervals, n images."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 def draw_clarity(clarity: pd.DataFrame) -> None:
     """Error rate by clarity of the face, one mark a data set."""
     ax = plt.figure(figsize=(4.8, 4.6)).gca()

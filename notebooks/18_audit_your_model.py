@@ -139,6 +139,7 @@ plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
 table_report = build_report(listed, listed.analyse(plan_of_table), plan_of_table, plan_of_table)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
+# Computed by faceaudit.designs.matched.MatchedImages.analyse.
 draw_report(table_report)
 
 # %% [markdown]
@@ -350,6 +351,8 @@ inside = truth_known["truth"].between(truth_known["low"], truth_known["high"])
 intervals_held, intervals = int(inside.sum()), len(inside)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
+# Computed by faceaudit.designs.matched.MatchedImages.analyse; the truth by
+# faceworld.audit.World.truth.
 drawn = cells.set_index("change")
 ax = plt.figure(figsize=(PHONE, 7)).gca()
 figures.forest(drawn[NUMBERS[:3]], drawn["truth"], "change of the error rate (points)", ax)
@@ -513,6 +516,7 @@ pair_report = build_report(similar, compared, plan_of_pairs, plan_of_pairs, **as
 results["recogniser"] = pair_report.verdict
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95 % intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
+# Computed by faceaudit.designs.pairs.Pairs.analyse.
 shown_rates = compared["rates"].set_index("group")
 figure, axes = plt.subplots(1, 2, figsize=(PHONE, 4.2), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
@@ -700,10 +704,12 @@ def draw_transects(rows: int, columns: int) -> plt.Figure:
 
 
 # %% tags=["narrow", "remove-input", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
+# Computed by faceaudit.images.directions.faces_and_steps.
 figure = draw_transects(2, max(1, across // 2))
 figure.set_size_inches(4.2, len(figure.axes) * (8.4 / across + 0.45))
 
 # %% tags=["wide", "remove-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
+# Computed by faceaudit.images.directions.faces_and_steps.
 _ = draw_transects(3, across)
 
 # %% tags=["remove-input", "study"]
@@ -839,6 +845,8 @@ if study == EXAMPLE:
 inside = true.between(everything["low"], everything["high"])
 
 # %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
+# Computed by faceaudit.effects.matched.all_matched_effects; the truth by
+# faceworld.scorecard.truth.true_effects.
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
 ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()
 figures.forest(change.drop(columns="n"), answer, "change of the error rate, points", ax)

@@ -170,12 +170,15 @@ def square(parameters):
 
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Portraits as they come, and made faces in pairs."}, "figure": {"caption": "Portraits and made faces."}}
+# Computed by faceworld.populations.sample (chapter 1) and
+# faceaudit.latents.calibration.step_to_targets (chapter 5).
 keep("counting", square(sitters[counted]))
 keep("made", square(made[pairs]))
 of_model = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")]
 cells = of_model[(of_model["attribute"] == "skin_colour") & of_model["cell"].str.contains(",")]
 
 # %% tags=["remove-cell"] mystnb={"image": {"alt": "Intervals of the effect of dark skin on errors in four cells, each with a diamond."}, "figure": {"caption": "What the experiment found, and the truth."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 11).
 figure, ax = plt.subplots(figsize=(2.6, 2.9))  # small, so that its letters are large in a card
 rows = 100 * cells.set_index("cell")[["estimate", "low", "high", "truth"]].sort_index()
 rows = rows.rename(lambda cell: cell.replace(", ", ",\n"))

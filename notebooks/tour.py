@@ -120,11 +120,13 @@ def strip(parameters, titles, part):
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four portraits of women: two with light skin and long hair, two with dark skin and short hair."}, "figure": {"name": "fig-tour-portraits", "caption": "Portraits as they come. Titles: skin colour and hair length, as raters see them."}}
+# Computed by faceworld.populations.sample (chapter 1).
 seen = sitters[np.concatenate(typical)]
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(seen, ("light, long", "light, long", "dark, short", "dark, short"), figure)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Bars of the error rate of one model by perceived gender and skin colour, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-tour-counting", "caption": "How often one model errs on the portraits, by perceived gender and skin colour. Whiskers are 95 % intervals."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
 dark, light = (counted.loc[("female", skin), "rate"] for skin in ("dark", "light"))
 ax = figures.bars(counted, ylabel="error rate", ax=plt.figure(figsize=(NARROW, 3.8)).gca())
 ax.set_xlabel("perceived gender")
@@ -156,6 +158,8 @@ claim(
 # light-skinned and then of dark-skinned ones, change nothing else, and ask the models again. The change in the error rate is the *true effect* of skin on these women.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "For each of two models two intervals of the difference in error rates between dark and light skin, in points: what is counted among the portraits lies far to the right of what changing only the skin of the same women does."}, "figure": {"name": "fig-tour-gap", "caption": "Difference in error rates, dark minus light skin, among the women of the portraits: counted, and caused by skin alone. Bars are 95 % intervals."}}
+# Computed by statsmodels.stats.proportion.confint_proportions_2indep (chapter 1) and
+# change_on_counted (chapter 11).
 rows = {
     f"{name},\n{what}": part[name]
     for name in BOTH
@@ -219,6 +223,7 @@ short_haired = index[(index["gender_level"] == 0) & (index["hair_length_level"] 
 pairs = short_haired.sort_values(["transect", "skin_colour_level"]).index[:4]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two made women, each shown twice: with light and with dark skin. Shape of the face, hair and expression stay."}, "figure": {"name": "fig-tour-pairs", "caption": "Two pairs of made faces. Within a pair skin changes, and the rest of the face is meant to stay."}}
+# Computed by faceaudit.latents.calibration.step_to_targets (chapter 5).
 figure = plt.figure(figsize=(figures.WIDTH, 2.1))
 strip(made_faces[pairs], ("light", "→ dark") * 2, figure)
 
@@ -322,6 +327,7 @@ found_cells = ladder[(ladder["model"] == audited) & (ladder["arm"] == "C crowd")
 found_cells = found_cells.set_index(["attribute", "cell"]).sort_index()
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four intervals of the effect of dark skin on the error rate, one for each cell of perceived gender and hair length, with a diamond for the true effect in each."}, "figure": {"name": "fig-tour-cells", "caption": "Effect of dark skin on the error rate of one model on these made faces, cell by cell. Bars are 95 % intervals of the experiment, diamonds the true effects."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 11).
 rows = found_cells.loc["skin_colour"]
 rows = rows[rows.index.str.contains(",")].sort_index(ascending=True)  # no averages
 held = rows["truth"].between(rows["low"], rows["high"])
@@ -730,6 +736,7 @@ record = json.loads((RECORDS / "seeds.json").read_text(encoding="utf-8"))["rows"
 always = [row["runs"] == len(each_run) for row in record]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, one for each model. Each has three rows of dots, one dot for each of twenty runs: the counted gap far to the right of zero, the true effect of skin on the counted women nearer to it, and the effect that the experiment finds on made faces nearest to it."}, "figure": {"name": "fig-tour-seeds", "caption": "Dark minus light, errors of women, in each of twenty runs with other seeds: faces, raters and trained models all differ. A dot is a run. Above: the gap that one counts among portraits. Middle: what skin causes among the same women. Below: what the experiment finds on its own made faces."}}
+# Computed by effects in benchmarks/seeds.py, which wrote the record.
 figure, panels_of = plt.subplots(2, 1, figsize=(NARROW, 5.2), sharex=True)
 for ax, name in zip(panels_of, BOTH, strict=True):
     for place, (what, role) in enumerate(NUMBERS.items()):

@@ -37,8 +37,7 @@ from faceaudit.effects import resampling, risk_differences, risks
 from faceaudit.latents import directions, orthogonalization
 from faceaudit.utils import seeding
 from facerender import parameters, textures
-from faceworld import crowd, known_truth, populations, wgan
-from faceworld import networks as models
+from faceworld import crowd, known_truth, networks, populations, wgan
 from faceworld.networks import architectures, recognisers
 
 RECORD = Path(__file__).with_suffix(".json")
@@ -124,7 +123,7 @@ def predictions():
 def trained_classifier():
     with TemporaryDirectory() as folder:
         path, labels = Path(folder, "a.safetensors"), np.arange(20) % 2
-        model = models.train_classifier(pictures(20), labels, path, seed=1, epochs=3)
+        model = networks.train_classifier(pictures(20), labels, path, seed=1, epochs=3)
     return weights(model.network)
 
 

@@ -68,6 +68,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 #
 # The effect of dark skin on the errors of one model, in four cells, as three methods estimate it in repeated audits:
 # mean, and range without the most extreme fortieth on either side. Diamonds mark the truth. Which method would you trust?
+# Drawn under [](#what-a-main-effect-hides).
 # ```
 
 # %% [markdown]
@@ -245,6 +246,7 @@ def titled(figure: plt.Figure, title: str, height: float) -> None:
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage of the average effects. Rows are the five estimators that claim them, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-average", "caption": "Average effects of skin colour, hair length and gender on repeated audits by transects, by the five estimators that claim them: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# Computed by faceworld.scorecard.audits.score_estimators.
 def draw_scores(
     scores: pd.DataFrame, labelled: dict, lines: dict, title: str, logarithmic: tuple = ()
 ) -> None:
@@ -317,6 +319,7 @@ Markdown(
 )
 
 # %% [markdown]
+# (what-a-main-effect-hides)=
 # ### What a main effect hides
 #
 # An average can be right and hide what matters. The plantskin control harms one gender and favours the other
@@ -338,7 +341,9 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(known).reset_index()
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The effect of dark skin on the plantskin control's errors, in each cell: mean of the estimates over all audits, the range that leaves out the most extreme fortieth on either side, and the truth."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by middle (above), of what the estimators give: faceworld.scorecard.audits.logit_audits
+# and faceworld.scorecard.audits.matched_audits.
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
 figure = panels.intervals(ranges, "cell", "estimator", xlabel=SKIN)
 main = ranges[ranges["estimator"] == "paper's logit"]
@@ -378,6 +383,7 @@ scores = scorecard.score_estimators(cells)
 LOOK["logarithmic"] = ["bias", "rmse"]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are the six estimators, marks the four models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-transects", "caption": "Six estimators on repeated audits by transects, cell by cell: bias and root mean square error over twelve cells (axes logarithmic beyond one point), and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# Computed by faceworld.scorecard.audits.score_estimators.
 lowest = scores["coverage"].groupby("estimator").min()
 title = "Cells, lowest coverage: matched pairs {:.0%}, paper's logit {:.0%}"
 title = title.format(*lowest[["matched pairs", "paper's logit"]])
@@ -563,6 +569,7 @@ average_effect = {
 }
 
 # %% tags=["sheet"] mystnb={"image": {"alt": "Two rows of the same portraits of women, the upper row with light and the lower row with dark skin; hair, pose and light agree between the rows."}, "figure": {"name": "fig-score-skins", "caption": "The first women of the test set, given light and dark skin by intervention. Their errors differ because of skin alone."}}
+# Computed by with_skin_of (above).
 first = np.r_[:8, len(women) : len(women) + 8]
 _ = figures.gallery(rendered[first], ncol=8, row_labels=["light", "dark"])
 
@@ -678,6 +685,7 @@ observed["truth"] = observed["model"].map(skin_effect)
 observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", asked="part"))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
+# Computed by faceworld.scorecard.audits.observational_audits.
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
 figure = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=1)
 raw = observed[observed["estimator"] == "raw difference"].groupby("model")
@@ -742,6 +750,7 @@ Markdown(
 found_scores = scorecard.score_estimators(observed)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators for four models."}, "figure": {"name": "fig-score-observers", "caption": "Seven estimators on repeated observational audits: bias and root mean square error (axes logarithmic beyond one point), and coverage of nominal 95 % intervals."}}
+# Computed by faceworld.scorecard.audits.score_estimators.
 lowest = found_scores["coverage"].groupby("estimator").min()
 title = "Found portraits, lowest coverage: raw difference {:.0%}, all confounders {:.0%}"
 title = title.format(*lowest[["raw difference", f"{len(CUTS)} confounders"]])
@@ -763,6 +772,7 @@ confounded = observe(found, TRAINED[:2], by_share, repetitions=n_audits // 2)
 confounded["truth"] = confounded["model"].map(skin_effect)
 
 # %% mystnb={"image": {"alt": "Two panels, for the celeba-like and the fairface-like model. The estimated effect of dark skin among women, adjusted for hair, against the share of hair labels that are swapped: mean and range over audits, with a dashed line at the truth."}, "figure": {"name": "fig-score-swapped", "caption": "Observational estimates adjusted for hair labels of which a share was swapped: mean and range over audits. The dashed line is the truth; at one half the labels are independent of hair."}}
+# Computed by faceworld.scorecard.audits.observational_audits.
 path = middle(confounded, ["model", "estimator"])
 path["swapped"] = 100 * path["estimator"].astype(float)
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.6), sharex=True, sharey=True)
@@ -838,6 +848,7 @@ of_everybody = flag(of_everybody.assign(cell="all: skin", attribute="skin_colour
 everybody_scores = scorecard.score_estimators(of_everybody)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage, of seven observational estimators of the average effect of dark skin over everybody, for four models."}, "figure": {"name": "fig-score-everybody", "caption": "The average effect of dark skin over everybody in found portraits: bias and root mean square error of seven estimators, and coverage of nominal 95 % intervals."}}
+# Computed by faceworld.scorecard.audits.score_estimators.
 largest = 100 * everybody_scores["bias"].groupby("estimator").max()
 title = "Everybody, largest bias: one regression {:.1f} points, one for each gender {:.1f}"
 title = title.format(*largest[[f"{len(CUTS)} confounders", "confounders, by gender"]])
@@ -919,6 +930,7 @@ in_points.loc["average"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}",
 in_points.loc["part"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: above the share of audits that accuse the null control, around a dashed line; below the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Above: audits that flag anything in the null control; the dashed line is the nominal rate. Below: large biases of the plantskin control that an audit misses."}}
+# Computed by faceworld.scorecard.audits.share_of_audits.
 extremes = verdicts["part"].loc[["null", "plantskin"]]
 extremes.loc["plantskin", ["false_alarm"]] = np.nan
 SHARES = {"false_alarm": "false alarms (%)", "missed": "missed biases (%)"}

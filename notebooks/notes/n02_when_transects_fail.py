@@ -74,6 +74,7 @@ pool = {name: stage.load("11_who_was_right", f"under_do_{name}.npy") for name in
 #
 # Five conditions of a good experiment. Each row lets one of them fail and keeps the others. Dots are the largest
 # departure among the effects and models of a section. Which of these could you notice?
+# Drawn under [](#something-hidden).
 # ```
 
 # %% [markdown]
@@ -246,6 +247,7 @@ def draw_paths(table, x, marks, panel, xlabel, ylabel, title, nudge=0.0) -> plt.
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from the truth in points, for three models, as the directions change from the dual basis at the left to raw normals at the right, with intervals."}, "figure": {"name": "fig-score-entangled", "caption": "Departure of the matched estimates from the truth on the same faces (root mean square over four cells), as directions go from the dual basis (left) to raw normals (right). Bars are intervals over faces."}}
+# Computed by faceworld.scorecard.audits.differences_from_reference.
 along = "share of the raw normal (%)"
 ends = 100 * entangled.groupby("share")["value"].max()
 title = f"Largest departure: {ends[0]:.1f} points at the left, {ends[1]:.1f} at the right"
@@ -299,8 +301,8 @@ said = [
 ]
 
 # %%
-wrong = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)
-wrong.rename_axis(columns="raters").style.format("{:.1%}")
+wrong_labels = pd.DataFrame((said != right).mean(axis=1).reshape(len(NOISES), -1), NOISES, CROWDS)
+wrong_labels.rename_axis(columns="raters").style.format("{:.1%}")
 
 
 # %% tags=["hide-input"]
@@ -319,6 +321,7 @@ noisy = pd.concat([with_crowds(name) for name in TRAINED])
 noisy["noise"], noisy["raters"] = zip(*[versions[k] for k in noisy["version"]], strict=True)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for the effects of skin colour, hair length and gender. In each, the typical departure of the matched estimate from that of a perfect crowd, in points, for three models, against the number of raters, who have twice the calibrated noise."}, "figure": {"name": "fig-score-raters", "caption": "Departure of the matched estimates from those with a perfect crowd, by number of raters, at twice the calibrated noise. Bars are intervals over transects."}}
+# Computed by faceworld.scorecard.audits.differences_from_reference.
 doubled = noisy[noisy["noise"] == "twice the noise"]
 ends = 100 * doubled.groupby("raters")["value"].max()
 title = f"Largest departure: {ends.iloc[0]:.1f} points with one rater, {ends.iloc[-1]:.1f} with the most"
@@ -353,9 +356,9 @@ by_cues = [
 ]
 
 # %%
-wrong = (np.array(by_cues) != right).mean(axis=1)
-wrong = pd.Series(wrong, pd.Index(CUES, name="cues times"))
-wrong.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
+unlike = (np.array(by_cues) != right).mean(axis=1)
+unlike = pd.Series(unlike, pd.Index(CUES, name="cues times"))
+unlike.map("{:.1%}".format).rename("labels other than the shape's").to_frame()
 
 
 # %% tags=["hide-input"]
@@ -445,6 +448,8 @@ def power_of_cell(row: pd.Series) -> pd.DataFrame:
 power = pd.concat([power_of_cell(known.loc[row]) for row in dict.fromkeys(nearest)])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Share of audits that detect an effect against the number of transects, for three cells with a small, a medium and a large true effect. Marks with intervals are repeated audits, lines the power formula; both rise from the left to the right."}, "figure": {"name": "fig-score-power", "caption": "How often one cell's effect is found, by number of transects: repeated audits (marks, Wilson intervals) and the power formula (lines). A dashed line marks four in five."}}
+# Computed by power_of_cell (above) with faceworld.scorecard.audits.matched_audits and
+# faceaudit.effects.planning.power.
 figure, ax = plt.subplots(figsize=(4.8, 6))
 for (cell, rows), look in zip(power.groupby("cell", sort=False), figures.SPARE, strict=False):
     ax.plot(rows["transects"], 100 * rows["formula"], color=look.colour, linewidth=1)
@@ -492,6 +497,7 @@ rmse.style.format("{:.1f}")
 # times the transects. The failures above were of another kind: more transects would leave them as they are.
 
 # %% [markdown]
+# (something-hidden)=
 # ## Something hidden
 #
 # More data also leave a hidden attribute hidden. Suppose that earrings appear in a share of the transects whenever
@@ -530,6 +536,7 @@ leaked = pd.concat(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, for the effects of skin colour and hair length on women's errors. The matched estimate with its interval against the planted share of transects in which earrings come along, for three models; dashed lines mark the estimates without a leak."}, "figure": {"name": "fig-score-hidden", "caption": "Matched estimates of effects on women's errors when a share of transects gains earrings together with the manipulated attribute; bars are 95 % intervals, dashed lines the estimates without the leak."}}
+# Computed by leaking (above) with faceaudit.effects.matched.matched_effects.
 WOMEN = "effect on women (points)"
 along = "transects with earrings (%)"
 drawn = in_panels(leaked, "share", 100)
@@ -581,6 +588,45 @@ Markdown(
     f"effect: {none}."
 )
 
+
+# %% tags=["hide-cell"]
+def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
+    """Largest change of an estimate since the first version of a condition."""
+    wide = table.pivot_table("estimate", keys, condition)
+    return wide.sub(wide.iloc[:, 0], axis=0).abs().max()
+
+
+spoiled = {
+    "steps along raw normals": entangled.groupby("share")["value"].max(),
+    "one rater, twice the noise": doubled.groupby("raters")["value"].max()[::-1],
+    "raters look at the hair": moved_by(women, "cues times", ["model"]),
+    "hidden earrings come along": moved_by(leaked, "share", ["model", "attribute"]),
+    f"only {SIZES[0]} transects": power.groupby("transects")["rmse"].max()[::-1],
+}
+spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
+
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by moved_by (above), of what other sections compute with
+# faceworld.scorecard.audits.differences_from_reference, faceaudit.effects.matched.matched_effects
+# and faceworld.scorecard.audits.matched_audits.
+figure, ax = plt.subplots()
+kept, failing = np.transpose([*spoiled.values()])
+ax.hlines(range(len(spoiled)), kept, failing, color=figures.GREY)
+for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")):
+    style = {"mfc": "white"} if name == "kept" else {}
+    style |= {"color": figures.LOOKS[look].colour, "markersize": 8, "label": name}
+    ax.plot(side, range(len(spoiled)), "o", **style)
+for row, value in enumerate(failing):
+    where = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
+    ax.annotate(f"{value:.1f}", (value, row), **where)
+panels.name_rows(ax, [textwrap.fill(name, 16) for name in spoiled])
+ax.set(xlabel="largest departure (points)", xlim=(-0.05 * failing.max(), 1.2 * failing.max()))
+title = "One failed condition moves an estimate by up to {:.1f} to {:.1f} points"
+title = title.format(failing.min(), failing.max())
+titled(panels.legend_above(figure), title, 4.8)
+glue("one-by-one", figure, display=False)
+plt.close(figure)
+
 # %% [markdown]
 # ## Chapter 12's remedies, cell by cell
 #
@@ -627,12 +673,15 @@ def draw_ladder(model: str) -> None:
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the celeba-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-celeba", "caption": "CelebA-like model: effects with the attribute not annotated, adjusted for, orthogonalised away and held by intervention (95 % intervals), over the true effect (grey)."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("celeba-like")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the fairface-like model. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-fairface", "caption": "The same for the FairFace-like model."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("fairface-like")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, effects of skin colour, hair length and gender on the errors of the plantskin control. In each of four cells four estimates with confidence intervals, from as audited to held by intervention, on a grey band that marks the truth."}, "figure": {"name": "fig-remedies-plantskin", "caption": "The same for the positive control, in which dark skin was made to matter."}}
+# Computed by faceworld.scorecard.error_sources.compare_with_truth (chapter 12).
 draw_ladder("plantskin")
 
 # %% [markdown]
@@ -840,6 +889,7 @@ walked = {
 walked = pd.concat(walked, names=["placebo"]).reset_index("placebo")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "A row for each placebo, random directions first, then attributes that passed the test by intervention. Each has the average effect on the errors of three models with a confidence interval in points, around a line at zero."}, "figure": {"name": "fig-placebos", "caption": "Negative controls: the average effect of a step along a placebo direction on the error rate, by the same estimator as the audit (95 % intervals, transects are the units)."}}
+# Computed by found_along (above) with faceaudit.effects.matched.matched_effects.
 averages = walked[walked["scope"] == "average"]
 away = ((averages["low"] > 0) | (averages["high"] < 0)).sum()
 change = "change in error rate (points)"
@@ -1022,6 +1072,8 @@ def few_plain_ticks(ax, values: pd.Series) -> None:
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three scatter plots below each other, with one vertical axis: the size of the attribute's part in points. Horizontally, on logarithmic scales, the tipping point, the E-value and Rosenbaum's gamma of each effect; three kinds of marks for three models."}, "figure": {"name": "fig-would-have-warned", "caption": "What each sensitivity measure said of an effect (horizontal, log scale, safer to the right), and the measured part of that effect (vertical), most often not clear of zero. The panels leave out values of zero or infinity, which have no place on a log axis."}}
+# Computed by faceaudit.effects.verdicts.e_values and faceaudit.effects.verdicts.rosenbaum_gamma;
+# the part by faceworld.scorecard.truth.parameter_effects (chapter 12).
 figure, axes = plt.subplots(3, 1, sharey=True)
 for ax, measure in zip(axes, ASKED_OF, strict=True):
     usable = claims[np.isfinite(claims[measure]) & (claims[measure] > 0)]
@@ -1060,41 +1112,6 @@ rank.rename(columns={"part": "with the part", "share": "with its share of the es
 #   ask people.
 # - They treat one hidden attribute at a time. Several small ones can add up.
 
-
-# %% tags=["remove-cell"]
-def moved_by(table: pd.DataFrame, condition: str, keys: list[str]) -> pd.Series:
-    """Largest change of an estimate since the first version of a condition."""
-    wide = table.pivot_table("estimate", keys, condition)
-    return wide.sub(wide.iloc[:, 0], axis=0).abs().max()
-
-
-spoiled = {
-    "steps along raw normals": entangled.groupby("share")["value"].max(),
-    "one rater, twice the noise": doubled.groupby("raters")["value"].max()[::-1],
-    "raters look at the hair": moved_by(women, "cues times", ["model"]),
-    "hidden earrings come along": moved_by(leaked, "share", ["model", "attribute"]),
-    f"only {SIZES[0]} transects": power.groupby("transects")["rmse"].max()[::-1],
-}
-spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
-
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The first figure of this note."}}
-figure, ax = plt.subplots()
-kept, failing = np.transpose([*spoiled.values()])
-ax.hlines(range(len(spoiled)), kept, failing, color=figures.GREY)
-for look, side, name in (("truth", kept, "kept"), ("estimate", failing, "fails")):
-    style = {"mfc": "white"} if name == "kept" else {}
-    style |= {"color": figures.LOOKS[look].colour, "markersize": 8, "label": name}
-    ax.plot(side, range(len(spoiled)), "o", **style)
-for row, value in enumerate(failing):
-    where = {"xytext": (9, 0), "textcoords": "offset points", "va": "center"}
-    ax.annotate(f"{value:.1f}", (value, row), **where)
-panels.name_rows(ax, [textwrap.fill(name, 16) for name in spoiled])
-ax.set(xlabel="largest departure (points)", xlim=(-0.05 * failing.max(), 1.2 * failing.max()))
-title = "One failed condition moves an estimate by up to {:.1f} to {:.1f} points"
-title = title.format(failing.min(), failing.max())
-titled(panels.legend_above(figure), title, 4.8)
-glue("one-by-one", figure, display=False)
-plt.close(figure)
 
 # %% tags=["remove-cell"]
 ends = entangled[entangled["share"].isin([0, 1])].groupby("share")["value"].max()

@@ -60,7 +60,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 #
 # How often nominal 95 % intervals hold the truth in simulated audits, if images or transects are resampled, for
 # attributes that differ within transects (filled) and attributes of the face (open). Grey is the acceptable range.
-# Which unit would you resample?
+# Which unit would you resample? Drawn under [](#images-or-transects).
 # ```
 
 # %% [markdown]
@@ -89,6 +89,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 # :::
 
 # %% [markdown]
+# (images-or-transects)=
 # ## Images or transects?
 #
 # Images of one transect share a face, so their errors are alike. The coverage study simulates audits at three
@@ -135,7 +136,9 @@ def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
     panels.name_rows(ax, named)
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The first figure of this note."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
+# reads its record.
 two = study[study["estimator"].isin(["image bootstrap", "transect bootstrap"])]
 unit = two["estimator"].str.replace(" bootstrap", "s")
 ties = zip(unit, two["correlation"], strict=True)
@@ -148,6 +151,8 @@ glue("units", figure, display=False)
 plt.close(figure)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per within-transect correlation. Rows are estimators; filled marks are manipulated attributes, open ones attributes of the face or transported numbers, with intervals. A grey band marks acceptable coverage around a dashed line."}, "figure": {"name": "fig-score-coverage", "caption": "Coverage of nominal 95 % intervals in simulated audits, by within-transect correlation of errors, for manipulated attributes (filled), attributes of the face and transported numbers (open), with Wilson intervals. The band is the acceptable range."}}
+# Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
+# reads its record.
 shape = {"figsize": (4.8, 9), "sharex": True, "sharey": True}
 figure, axes = plt.subplots(study["correlation"].nunique(), 1, **shape)
 for ax, (correlation, rows) in zip(axes, study.groupby("correlation", sort=False), strict=True):

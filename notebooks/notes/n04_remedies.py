@@ -189,6 +189,7 @@ def draw_curves(panels, height, sharey="row"):
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Four panels of lines with bands against the step along six attribute vectors: change of the score for all codes and near the boundary, and net flips for all codes and near the boundary. All lines pass through zero at zero. Scores change smoothly; net flips count whole codes."}, "figure": {"name": "fig-flips-curves", "caption": "Change of the smiling classifier against the step along six vectors; bands are 95 % intervals over codes. Upper panels: score; lower panels: net share of decisions that flip. After Figure 5 of the paper."}}
+# Computed by faceaudit.sensitivity.measures.curve (chapter 13).
 _ = draw_curves(PANELS, 6.8)
 
 # %% [markdown]
@@ -196,6 +197,7 @@ _ = draw_curves(PANELS, 6.8)
 # one side, the share that leaves it. A step can raise both rates at once. Then much of it cancels in the net rate.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of lines with bands against the step along six attribute vectors: on the left the share of codes that flip to smiling, on the right the share that flip away from it. All lines are at zero where no step is taken and rise towards both sides."}, "figure": {"name": "fig-flips-both-ways", "caption": "Flips of both directions against the step along six vectors: of the codes that do not smile, those that flip to smiling (left), and of those that smile, those that flip away (right); bands are 95 % intervals over codes. After Figure 6 of the paper."}}
+# Computed by faceaudit.sensitivity.measures.curve (chapter 13).
 BOTH_WAYS = {"conditional_01": "flips to smiling", "conditional_10": "flips away from smiling"}
 for axis in draw_curves(BOTH_WAYS, 4.2):
     axis.set(ylabel="share of codes")
@@ -343,6 +345,7 @@ exact = flips.compare_sensitivities(along_exact, truth)
 exact.loc[["Smiling"]].replace({"holds": {True: "yes", False: "no"}}).style.format(precision=3)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: the smiling classifier's score sensitivity along exact directions. Diamonds outside of their intervals are misses."}, "figure": {"name": "fig-flips-exact", "caption": "Score sensitivity along exact directions of the known-truth generator, 95 % intervals, and the truth by intervention."}}
+# Computed by faceworld.scorecard.flips.compare_sensitivities.
 others = exact.drop(index="Smiling")
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.42 * len(others))).gca()
 figures.forest(others, others["truth"], f"change of the smile score, n = {len(few)} codes", axis)
@@ -426,6 +429,7 @@ Markdown(
 # almost no other attribute, because the population links it to no other.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "The lower half of a matrix of correlations between binary attributes of the training faces. Makeup, lipstick, long hair and earrings correlate positively with each other; Male correlates negatively with them and positively with beards; Smiling is near zero with all."}, "figure": {"name": "fig-flips-correlations", "caption": "Correlations of the binary attributes among the training faces. After Figure 3 of the paper."}}
+# Computed by faceworld.celeba.celeba_attributes.
 named = attributes.loc[seen, [*VECTORS, "Smiling", "Male"]].astype(float)
 below = named.corr().where(np.tri(named.shape[1], k=-1, dtype=bool)).iloc[1:, :-1]
 axis = plt.figure(figsize=(NARROW, 4.6)).gca()
@@ -642,6 +646,7 @@ def draw_matrix(tables):
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. Coloured cells of attributes other than a vector's own are leakage. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-perception", "caption": "Perception sensitivity: change of the mean perceived score (columns) under a unit step along a vector (rows), in units of the scale. Cells whose 95 % interval over codes includes zero are left empty. After Equation 4 of the paper."}}
+# Computed by faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(matrix)
 
 # %% [markdown]
@@ -662,6 +667,7 @@ twice = differs(perceived(samples[:n_codes], "rest, again"))
 noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_after.items()}
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95 % interval over codes includes zero are left empty. After the binary form of Equation 4."}}
+# Computed by faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(noticed)
 
 # %% tags=["remove-input"]
@@ -777,6 +783,8 @@ moves["Smiling"] = along_exact["Smiling"].to_numpy()
 tested = split_by_smile(moves, seen_smiles)
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute with a diamond for the true effect: what is left of the score's change along fitted vectors once the change of the seen smile is taken out."}, "figure": {"name": "fig-flips-rests", "caption": "The rest along fitted vectors of the known-truth generator, 95 % bootstrap intervals, and the truth by intervention."}}
+# Computed by split_by_smile (under "Take the smile out") with
+# faceaudit.sensitivity.measures.decompose_score_change.
 rests = pd.DataFrame({name: table.loc["rest"] for name, table in tested.items()}).T
 rests["truth"] = truth["estimate"]
 held = rests["truth"].between(rests["low"], rests["high"])
@@ -839,6 +847,8 @@ Markdown(
 )
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three intervals per attribute vector: the total change of the score, the part that the perceived change of the smile accounts for, and the rest, around a line at zero. Where raters see no clear change of the smile along its own vector, only the total is drawn."}, "figure": {"name": "fig-flips-explained", "caption": "Change of the smiling score under a unit step towards each attribute: total, what the perceived change of the smile accounts for, and the rest; 95 % bootstrap intervals over codes. Where raters see no clear change of the smile along its own vector, only the total is drawn."}}
+# Computed by split_by_smile (under "Take the smile out") with
+# faceaudit.sensitivity.measures.decompose_score_change.
 axis = plt.figure(figsize=(NARROW, 1.4 + 0.6 * len(VECTORS))).gca()
 axis.axvline(0, color=figures.BLACK, linewidth=1)
 places = np.arange(len(VECTORS))[::-1]

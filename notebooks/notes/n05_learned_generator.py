@@ -72,6 +72,7 @@ z = generator.sample(max(n_codes, 16), seed)
 samples = as_uint8(generator.synthesize(z))
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows of small faces. The upper two are renders, crisp and clean. The lower two are samples of the learned generator: heads, hair, skin and backgrounds look right from afar; most faces have eyes and a mouth, but many of these are uneven and some are smeared."}, "figure": {"name": "fig-flips-samples", "caption": "Renders of the CelebA-like population (above) and random samples of the learned generator (below). We selected neither."}}
+# Computed by examine in benchmarks/learned_generator.py, which wrote the card.
 figure = figures.gallery(
     np.concatenate([renders[:16], samples[:16]]),
     ncol=8,
@@ -270,6 +271,7 @@ with_interval(table, ".1%").rename("share").to_frame().assign(n=table["n"].astyp
 # better than a random direction.
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "One interval per attribute: the share of held-out codes on the right side of the linear boundary, beside a line at one half, which is chance."}, "figure": {"name": "fig-flips-accuracy", "caption": "Accuracy of the linear boundaries on held-out codes, 95 % Wilson intervals; the line is chance. After Figure 8 of the paper."}}
+# Computed by faceaudit.sensitivity.vectors.attribute_vector (chapter 13).
 ranked = accuracy.sort_values("estimate", ascending=False)
 axis = plt.figure(figsize=(4.8, 5.8)).gca()
 figures.forest(ranked, xlabel="accuracy", ax=axis)
@@ -296,6 +298,7 @@ Markdown(
 # attribute changes.
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Two grids of eight faces. In each, the middle row shows random samples; the row above has less of the attribute, the row below more. Hair, skin and features change from row to row, while head and pose mostly stay."}, "figure": {"name": "fig-flips-walks", "caption": "Steps along the two attribute vectors with the highest accuracy: less of it above, more below, the sample itself in the middle row."}}
+# Computed by faceaudit.sensitivity.vectors.attribute_vector (chapter 13).
 walked = accuracy["estimate"].drop("Smiling").nlargest(2).index
 walks = [traverse(generator, z[:8], directions[name], (-2, 0, 2)) for name in walked]
 rows = np.concatenate([walk.swapaxes(0, 1).reshape(-1, *walk.shape[2:]) for walk in walks])

@@ -59,7 +59,7 @@ image_size = 64
 # Effect of every composition on the gap in false matches (FMR) and false non-matches (FNMR) between rare and familiar
 # groups. Above: each trained network, and the mean over trainings with a 95 % interval over faces and trainings. Below:
 # the error that an audit of one network states, beside the spread between trainings. A missing bar means that the
-# faces explain all of the spread.
+# faces explain all of the spread. Drawn under [](#every-network-of-the-record).
 # ```
 
 # %% [markdown]
@@ -114,6 +114,7 @@ forms = dict.fromkeys(points, "{:z.1f}") | {"p": "{:.3f}"}
 points.assign(p=effects["p"]).style.format(forms, na_rep="not estimable")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "For each skewed recogniser three intervals: its gap in false matches between rare and familiar groups, the same gap of the balanced control, and the difference of both."}, "figure": {"name": "fig-composition", "caption": "False match rate of rare groups minus that of familiar groups: the skewed network, the balanced control on the same pairs, and the difference. 95 % intervals over faces, for these four networks."}}
+# Computed by faceaudit.verification.composition.composition_effects.
 by_fmr = points.xs("FMR", level="measure")
 clear = ((by_fmr["low"] > 0) | (by_fmr["high"] < 0)).xs("difference", level="row")
 ax = plt.figure(figsize=(4.8, 4.6)).gca()
@@ -142,6 +143,7 @@ Markdown(
 )
 
 # %% [markdown]
+# (every-network-of-the-record)=
 # ## Every network of the record
 #
 # `benchmarks/training_runs.py` trained every composition again and again, the balanced one too, at the size of the
@@ -205,7 +207,7 @@ def alone(rate: str, name: str) -> pd.DataFrame:
 labels = {key: f"{key[0]}, {key[1].title()}".replace("Mostly", "mostly") for key in by_set.index}
 one_by_one = pd.concat({label: alone(*key) for key, label in labels.items()}).droplevel(1)
 
-# %% tags=["remove-cell"]
+# %% tags=["hide-cell"]
 means = (100 * by_set[["estimate", "low", "high"]]).set_axis(labels.values())
 found = ((one_by_one["low"] > 0) | (one_by_one["high"] < 0)).sum()
 
@@ -226,7 +228,9 @@ def draw_networks(ax) -> None:
     ax.set_title(f"{title}\n\n\n", loc="left")
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "Every network of the record (shown at the top)."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by faceaudit.verification.composition.composition_effects and
+# faceaudit.verification.composition.training_effects (chapter 15).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.8, 7.2), height_ratios=[3, 2])
 draw_networks(upper)
 bars = {"within": (0.18, "white", "standard error of one network's audit")}
@@ -240,6 +244,7 @@ lower.set(xlabel="spread (points)", ylim=(-0.7, len(labels) - 0.3))
 for ax in (upper, lower):
     ax.legend(loc="lower left", bbox_to_anchor=(-0.45, 1), ncol=1)
 glue("each-training", figure, display=False)
+plt.close(figure)
 
 
 # %% tags=["hide-input"]

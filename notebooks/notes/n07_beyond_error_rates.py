@@ -24,6 +24,7 @@
 #
 # The first transect in four steps of skin colour (above) and of hair length (below), each with the other axes at their
 # low level. An error rate at the ends sees the first and the last picture of a row. Does half the way do half the harm?
+# Drawn under [](#doses-in-steps).
 # ```
 
 # %% [markdown]
@@ -165,6 +166,7 @@ def beside_truth(found: pd.DataFrame, true_values: pd.DataFrame) -> pd.DataFrame
 # end test the method. [](11_who_was_right) took the errors of the pictures apart.
 
 # %% [markdown]
+# (doses-in-steps)=
 # ## Doses
 #
 # Two levels compare the ends. Does half the way do half the harm? Each transect gets two more steps along skin colour and along hair
@@ -268,7 +270,7 @@ def first_transect(axis: str) -> torch.Tensor:
     return torch.cat([set_to, people[axis].cpu()])[steps]
 
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The first figure of this note."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The figure at the top of this page."}}
 portraits = facerender.render(
     torch.cat([first_transect(axis) for axis in MOVED]), figure_size
 ).image
@@ -474,9 +476,11 @@ def draw_doses(curves: pd.DataFrame, axis: str, xlabel: str) -> None:
 
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, short and long hair, for the change in error rate over four doses of skin colour, and two dashed lines for the truth. Curves may rise or fall steadily, or bend."}, "figure": {"name": "fig-doses-skin", "caption": "Change in the error rate as skin darkens, against the lightest step, for women and men with short and with long hair. Solid: found, with a band that holds for this section as a whole. Dashed: true, with 95 % intervals."}}
+# Computed by readings (above) and faceaudit.effects.verdicts.max_t_intervals.
 draw_doses(plotted("skin_colour"), "skin_colour", "skin colour, in steps of the raters' scale")
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, women and men. Each panel has two lines with bands, light and dark skin, for the change in error rate over four doses of hair length, and two dashed lines for the truth."}, "figure": {"name": "fig-doses-hair", "caption": "The same as hair grows, against the shortest step, for light and for dark skin."}}
+# Computed by readings (above) and faceaudit.effects.verdicts.max_t_intervals.
 draw_doses(plotted("hair_length"), "hair_length", "hair length, in steps of the raters' scale")
 
 # %% [markdown]
@@ -580,6 +584,8 @@ def draw_beside_truth(table: pd.DataFrame, xlabel: str) -> None:
 
 
 # %% mystnb={"image": {"alt": "Eight rows with a mark for each of three models: the effect of skin colour in the cells of hair length and gender, and of hair length in the cells of skin colour and gender, on the probability of the wrong answer. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-scores", "caption": "Change in the probability of the wrong answer, high minus low level, in each cell: found, with intervals that hold together, and true, with 95 % intervals."}}
+# Computed by faceaudit.effects.contrasts.contrast_values and
+# faceaudit.effects.verdicts.max_t_intervals.
 draw_beside_truth(by_scores, "change in the probability of the wrong answer (points)")
 
 # %% tags=["remove-input"]
@@ -695,6 +701,7 @@ def draw_reliability(bins: pd.DataFrame) -> None:
 
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for answers of female and of male. Each has marks with intervals for the rate of right answers at rising confidence, for light and dark skin, lines for the truth, and a dashed diagonal where confidence and rate agree."}, "figure": {"name": "fig-reliability", "caption": "Rate of right answers by confidence, for faces with light and with dark skin: marks with 95 % intervals from the transects, lines from the truth. On the dashed line a model is as often right as it is sure; below it is too sure. Bins of few images are left out."}}
+# Computed by reliability_of (above) with faceaudit.effects.risks.score_interval.
 draw_reliability(reliable)
 
 # %% [markdown]
@@ -825,6 +832,7 @@ def draw_thresholds(table: pd.DataFrame) -> None:
 
 
 # %% mystnb={"image": {"alt": "Three rows of panels, one per model, and two columns, for dark minus light skin and long minus short hair. In each, curves with bands for women and men show the change in error rate over thresholds from low to high, with dashed lines for the truth."}, "figure": {"name": "fig-thresholds", "caption": "Effect on the error rate at every threshold of decision, for women and for men, with a band that holds for the whole figure; dashed, the truth. The dotted line marks one half. A low threshold calls more faces male."}}
+# Computed by at_thresholds (above) and faceaudit.effects.verdicts.max_t_intervals.
 draw_thresholds(everywhere)
 
 # %% [markdown]
@@ -1042,6 +1050,7 @@ def draw_flips(table: pd.DataFrame) -> None:
 
 
 # %% mystnb={"image": {"alt": "Four panels, one per model. Each has four rows, the cells of perceived gender and hair length, with a bar to the right for the share of pairs that darker skin turns wrong, a bar to the left for the share that it turns right, intervals, a diamond for the difference, and short lines for the true shares."}, "figure": {"name": "fig-flips", "caption": "Darker skin: share of pairs harmed (right) and helped (left) with 95 % intervals, their difference (diamond), and the true shares (black lines). The null control errs by chance and has no true ones."}}
+# Computed by sides (above) with faceaudit.effects.risks.score_interval.
 draw_flips(turned.loc["skin_colour"])
 
 # %% [markdown]
@@ -1110,6 +1119,7 @@ male = audit.iloc[places][f"score_{model}"]
 titles = [f"{p:.2f}\n{'right' if ok else 'wrong'}" for p, ok in zip(male, right, strict=True)]
 
 # %% mystnb={"image": {"alt": "Two rows of six faces. Each column is one person at the low level of the attribute above and at its high level below; the model's probability of male and whether its answer is right stand above each picture. In the three columns on the left the answer gets worse from top to bottom, in the three on the right it gets better."}, "figure": {"name": "fig-turned", "caption": "Pairs of one cell whose difference may be zero on the first half of the transects: the three that lose most by the high level, then the three that gain most. Low level above, high level below. Above each picture: the probability of male, and whether the answer is right."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 8).
 figure = figures.gallery(large, 2 * SHOWN, titles, schema.LEVEL_NAMES[attribute])
 figure.set_size_inches(NARROW, 2.8)
 
@@ -1146,6 +1156,8 @@ true = pd.concat({"null": 0 * true[TRAINED[0]]} | {m: true[m] for m in TRAINED},
 crossed = beside_truth(together(found, np.tile(one_error, len(MODELS))), true)
 
 # %% mystnb={"image": {"alt": "Ten rows with a mark for each of three models: the interactions of skin with hair, skin with gender and hair with gender, on average and at each level of the third attribute, and that of all three. Each mark has an interval, and a white diamond beside it for the truth."}, "figure": {"name": "fig-interactions", "caption": "Interaction contrasts of the error rate: how much one effect differs between the levels of the other attribute. Found, with intervals that hold together for all models, and true, with 95 % intervals."}}
+# Computed by faceaudit.effects.contrasts.contrast_values and
+# faceaudit.effects.verdicts.max_t_intervals.
 draw_beside_truth(crossed, "difference of two effects (points)")
 
 # %% [markdown]

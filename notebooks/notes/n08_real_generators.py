@@ -279,18 +279,19 @@ base = generator.sample(4, seed + 1).cpu()
 cells = transects.grid(base, on_grid.normals, on_grid.intercepts, dual[:2], LEVELS)
 pictures = generator.synthesize(torch.from_numpy(cells.reshape(-1, network.w_dim)).float())
 
+# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
+# Computed by faceaudit.latents.transects.grid.
+names = [
+    f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
+]
+gallery = figures.gallery(pictures.cpu(), 9, names)
+
 # %% tags=["remove-cell"]
 reached = planes.decision_values(cells)
 asked = np.stack(np.meshgrid(*LEVELS, indexing="ij"), -1)
 assert np.abs(reached[..., :2] - asked).max() < 1e-9
 assert np.ptp(reached[..., 2].reshape(len(base), -1), axis=1).max() < 1e-9
 assert np.allclose(dual @ planes.normals.T, np.eye(3), atol=1e-9)
-
-# %% tags=["sheet"] mystnb={"image": {"alt": "Four rows of nine abstract patterns. Along a row the pattern stays recognisable while it gets brighter from one group of three to the next, and redder inside each group."}, "figure": {"name": "fig-contact-sheet", "caption": "A contact sheet: four transects in brightness (dark, middle, bright) and, within each, red (little, middle, much). The attributes are measured on the pixels; the weights are random."}}
-names = [
-    f"{b}\n{r} red" for b in ("dark", "middle", "bright") for r in ("little", "middle", "much")
-]
-gallery = figures.gallery(pictures.cpu(), 9, names)
 
 # %% [markdown]
 # Exact decision values are only a start. We measure the images again at both ends of a walk, along the normals and along the dual basis, as in
@@ -352,6 +353,7 @@ left = {name: [outside(row, x) for x in lengths] for row, name in enumerate(plan
 left = pd.DataFrame(left, lengths)
 
 # %% mystnb={"image": {"alt": "Three rising curves, one per measured attribute: the share of walks that leave the sampled range, by the length of the step to either side in standard deviations. They stay low for short steps and rise to all walks for long ones."}, "figure": {"name": "fig-outside", "caption": "Share of walks of which an end lies outside of the sampled codes, by the length of the step in standard deviations of the decision value. Walks begin at sampled codes."}}
+# Computed by outside (above) with faceaudit.latents.directions.out_of_range.
 figure, axis = plt.subplots(figsize=(4.8, 4))
 for (name, share), style in zip(left.items(), ("-", "--", ":"), strict=True):
     axis.plot(lengths, 100 * share, style, color=figures.BLUE, linewidth=2, label=name)
@@ -474,11 +476,9 @@ both = ours.merge(before, on=KEYS, suffixes=("", "_before")).merge(
     truth[[*KEYS, "effect"]], on=KEYS
 )
 
-# %% tags=["remove-cell"]
-assert len(both) == len(ours)
-assert np.array_equal(pixels, images)
-
 # %% mystnb={"image": {"alt": "Eight rows, the effects of skin colour and of hair length on the error rate in the cells of the other attributes, each with an estimate, its interval and a diamond for the truth around a line at zero."}, "figure": {"name": "fig-image-set", "caption": "Effects on the celeba-like model's error rate, estimated from a folder of files and a table, with 95 % intervals and n pairs; diamonds: the truth by intervention."}}
+# Computed by faceaudit.effects.matched.all_matched_effects; the truth by
+# faceworld.scorecard.truth.true_effects (chapter 11).
 cell = both[(both["scope"] == "cell") & (both["attribute"] != "gender")]
 shown = cell.replace({"skin_colour": "skin", "hair_length": "hair"}).set_index(
     ["attribute", "cell"]
@@ -488,6 +488,10 @@ points = (100 * shown[["estimate", "low", "high"]]).assign(n=shown["n"])
 axis = figures.forest(points, 100 * shown["effect"], "change of the error rate (points)")
 text = axis.set_title(f"{inside.sum()} of {len(inside)} intervals hold the truth", pad=30)
 axis.figure.set_size_inches(4.8, 5.4)
+
+# %% tags=["remove-cell"]
+assert len(both) == len(ours)
+assert np.array_equal(pixels, images)
 
 # %% tags=["remove-input"]
 claim(

@@ -70,6 +70,7 @@ NARROW = 4.8  # inches, so that a phone shows the words of a figure
 # planted bias, and the null control that errs at random.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of bars, above for the model with a planted bias and below for the null control: error rates of light- and dark-skinned faces, for women at the left and men at the right, with intervals and the number of portraits under each bar."}, "figure": {"name": "fig-gallery-strata", "caption": "After the transects paper, Fig. 1: error rates of the two controls by perceived gender and skin colour on the PPB-like test set, with 95 % Wilson intervals. The paper shows no such controls."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors (chapter 1).
 strata = stage.load("01_observational_audit", "strata.parquet")
 figure, axes = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for axis, name in zip(axes, ("plantskin", "null"), strict=True):
@@ -111,6 +112,7 @@ def violins(frame: pd.DataFrame, value: str, by: str, hue: str, ax) -> None:
 
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Split violins of perceived hair length by perceived gender. Among women the half for light skin is centred on long hair and the half for dark skin on short hair; among men both halves are short."}, "figure": {"name": "fig-trap-hair", "caption": "After the transects paper, Fig. 12: perceived hair length by perceived gender and skin colour in the PPB-like test set. Zero is very short, one is very long; lines are quartiles."}}
+# Computed by faceaudit.annotations.schema.scores (chapter 1).
 portraits = stage.load("01_observational_audit", "ppb.parquet")
 violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4.2)).gca())
 
@@ -121,6 +123,7 @@ violins(portraits, "hair_length", "group", "skin", plt.figure(figsize=(NARROW, 4
 # the answers of the CelebA-like model. The same face gets these answers from the FairFace-like one.
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Four rows and four columns of one woman's face. Hair grows from left to right, skin darkens from top to bottom. Above each face stands the probability of male that the FairFace-like model gives."}, "figure": {"name": "fig-gallery-synopsis", "caption": "After the transects paper, Fig. 2: one face at four hair lengths (columns) and four skin colours (rows). Above each, the answer of the FairFace-like model: its probability of male."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 2).
 asked = stage.load("02_face_world", "synopsis.parquet")["fairface-like"]
 pictures = stage.load("02_face_world", "figures/synopsis.npy")
 _ = figures.gallery(pictures, 4, [f"male: {p:.2f}" for p in asked], ["light", "", "", "dark"])
@@ -182,6 +185,7 @@ claim(
 # matrix. Their Fig. 5 shows single faces, and {numref}`fig-raw-and-dual` shows ours.
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A matrix of moved against measured attributes along the dual basis, with numbers: ones on the diagonal, small numbers elsewhere, and larger ones in the columns of hair colour and earrings."}, "figure": {"name": "fig-gallery-leakage", "caption": "True change of every attribute (columns) per unit of intended change (rows) along the dual basis, mean over held-out faces. Hair colour and earrings are not among the paper's questions."}}
+# Computed by faceaudit.latents.orthogonalization.leakage (chapter 4).
 ratios = stage.load("04_orthogonalization", "leakage.parquet").query("basis == 'dual'")
 order = {"index": ratios["moved"].unique(), "columns": ratios["measured"].unique()}
 _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**order))
@@ -197,6 +201,7 @@ _ = figures.heatmap(ratios.pivot_table("ratio", "moved", "measured").reindex(**o
 # cells of a column the same intended skin.
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "A five by five grid of one person. From top to bottom hair grows, from left to right the skin darkens, and the face stays otherwise recognisable."}, "figure": {"name": "fig-two-dimensional", "caption": "A two-dimensional transect: hair length grows downwards, skin colour darkens to the right, in decision values. After Fig. 4 of the transects paper, which has five steps on each axis too."}}
+# Computed by faceaudit.latents.transects.grid (chapter 5).
 square = stage.load("05_transect_generation", "square.npy")
 ends = stage.load("05_transect_generation", "square.json")
 at = product(ends["hair_length"], ends["skin_colour"])
@@ -319,22 +324,22 @@ pd.DataFrame({name.replace("_", " "): vars(cue) for name, cue in crowd.CUES.item
 # for its raters, and the way from a tenth of the scale to nine tenths.
 
 # %% tags=["remove-cell"]
-
-
-# %% tags=["remove-cell"]
 walked = stage.load("05_transect_generation", "lines.parquet")
 lines = stage.load("05_transect_generation", "lines.npy")[:, :, ::4, ::4]
 nine = stage.load("06_annotation_ingestion", "lines_answers.parquet")
+
+# %% tags=["remove-cell"]
 curves, chosen, CURVES = {}, {}, ("hair_length", "gender", "skin_colour")
 for name in CURVES:
     rows = np.flatnonzero(walked["attribute"] == name)
     value = walked["decision value"].iloc[rows].set_axis([f"line-{row:02}" for row in rows])
-    counted, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
-    chosen[name] = counted.reindex(value.index, columns=levels, fill_value=0)
+    tally, levels = pd.crosstab(nine["image_id"], nine[name]), range(len(ATTRIBUTES[name]))
+    chosen[name] = tally.reindex(value.index, columns=levels, fill_value=0)
     mean = chosen[name] @ levels / (9 * levels[-1])
     curves[name] = sm.GLM(mean, sm.add_constant(value), family=sm.families.Binomial()).fit()
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Three strips of thirteen rendered faces, along which hair grows longer, the face looks more masculine, and skin becomes darker. Under each face a column of cells counts how many of nine annotators chose each level. The counts rise from left to right, most of them on a few neighbouring levels, and a curve runs through them."}, "figure": {"name": "fig-consistency", "caption": "Thirteen images of a one-dimensional transect each, and how many of nine annotators chose each level. The curve is a logistic fit to the mean scores. After Fig. 7 of the transects paper, which has as many images and annotators."}}
+# Computed by faceworld.crowd.annotate (chapter 6) and statsmodels.api.GLM (above).
 fig, axes = plt.subplots(6, 1, figsize=(figures.WIDTH, 7.6), height_ratios=[1, 2.3] * 3)
 for top, bottom, name in zip(axes[::2], axes[1::2], CURVES, strict=True):
     rows = np.flatnonzero(walked["attribute"] == name)
@@ -361,6 +366,7 @@ pd.DataFrame({"middle": middle, "from a tenth to nine tenths": width}).round(2)
 # that one can hope for.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Eight horizontal box plots, one per attribute, of the standard deviation of the answers to one image. A diamond on each row marks the distance between two neighbouring levels; most boxes lie around or to the left of it."}, "figure": {"name": "fig-spread", "caption": "Spread of the answers to one image, by attribute: median, quartiles, and whiskers to the most extreme image within one and a half box lengths. Diamonds mark one step of the scale. As in Fig. 8, top left, of the transects paper, which prints no numbers."}}
+# Computed by faceaudit.annotations.schema.standard_deviation (chapter 6).
 spread = stage.load("06_annotation_ingestion", "spread.parquet")
 steps = [1 / (len(ATTRIBUTES[name]) - 1) for name in spread]
 places, (_, ax) = range(len(steps)), plt.subplots(figsize=(NARROW, 4.4))
@@ -391,6 +397,7 @@ _ = ax.set_title(title, fontsize=12)
 # was intended and the mean score that raters gave, from zero (female) to one (male).
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "The eight rendered faces of one transect in two rows of four, those intended as female above, those intended as male below. Above each face stands the intended gender and the mean score of perceived gender that raters gave it."}, "figure": {"name": "fig-one-transect-seen", "caption": "The first transect: intended gender, and the mean perceived score from zero (female) to one (male). After Fig. 9b of the transects paper."}}
+# Computed by faceaudit.annotations.schema.scores (chapter 6).
 index = stage.load("05_transect_generation", "fitted_index.parquet").set_index("image_id")
 images = stage.load("05_transect_generation", "fitted_images.npy")
 one = index.join(stage.load("06_annotation_ingestion", "scores.parquet")).reset_index()
@@ -406,6 +413,7 @@ _ = figures.gallery(images[one.index], 4, titles)
 # second figure orders random faces by their mean score, and samples the right half of the ranking more densely.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two overlaid outlines of histograms of the mean fakeness score, for random faces and for transects. Both lie mostly at the left end, on the side of real, and a dotted vertical line marks the level likely fake."}, "figure": {"name": "fig-fakeness", "caption": "Mean fakeness score of random faces and of the transects' images, as shares of each set. The dotted line is the level \"likely fake\". As in Fig. 8, top right, of the transects paper."}}
+# Computed by faceaudit.annotations.schema.scores (chapter 6).
 random_faces = stage.load("06_annotation_ingestion", "fakeness_random.parquet")["fakeness"]
 of_transects = stage.load("06_annotation_ingestion", "scores.parquet")["fakeness"]
 fig, ax = plt.subplots(figsize=(NARROW, 3.6))
@@ -424,6 +432,7 @@ _ = ax.set_title(
 )
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Twelve rendered faces in two rows, ordered by mean fakeness score, which is printed above each. The first look clean; the last show ripples, blotches and warped outlines."}, "figure": {"name": "fig-fakeness-faces", "caption": "Random faces from the lowest to the highest mean fakeness score, printed above each. As in Fig. 8, bottom, of the transects paper."}}
+# Computed by faceaudit.annotations.schema.scores (chapter 6).
 picked = stage.load("06_annotation_ingestion", "fakeness_of_faces.parquet")["fakeness"]
 portraits = stage.load("06_annotation_ingestion", "fakeness_faces.npy")
 _ = figures.gallery(portraits, 6, titles=[f"{score:.2f}" for score in picked])
@@ -452,6 +461,7 @@ seen_in = seen_in.sort_values("seen as", kind="stable")
 seen_in["population"] = pd.Categorical(seen_in["population"], [*SETS.values(), *grids])
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels, one per attribute, each with five split violins: three drawn populations, all transects and the kept ones, women on the left half and men on the right. In the populations hair length differs strongly between the halves."}, "figure": {"name": "fig-populations", "caption": "Perceived attributes by data set (with its number of faces) and perceived gender. Lines are quartiles, and all violins have the same width. \"All\" and \"kept\" are the transects' adults before and after pruning. As in Fig. 11 of the transects paper, which prints no numbers."}}
+# Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
 fig, grid = plt.subplots(6, 1, figsize=(NARROW, 10), sharex=True)
 compared = ("hair_length", "skin_colour", "age", "smiling", "facial_hair", "makeup")
 for panel, name in zip(grid.flat, compared, strict=True):
@@ -475,6 +485,7 @@ lines = [
 Markdown("Mean scores of women and men differ by:\n\n" + "\n".join(lines))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels, perceived women above and men below, each with five split violins of hair length: light skin on the left half and dark skin on the right. Among women of the ppb set the dark half lies far lower than the light one."}, "figure": {"name": "fig-hair-skin", "caption": "Perceived hair length by data set and skin colour, women above, men below. Lines are quartiles. As in Fig. 12 of the transects paper, which prints no numbers."}}
+# Computed by faceaudit.annotations.schema.scores (chapters 6 and 7).
 fig, grid = plt.subplots(2, 1, figsize=(NARROW, 6.4), sharey=True)
 for panel, gender in zip(grid, ("female", "male"), strict=True):
     rows = seen_in[seen_in["seen as"] == gender]
@@ -571,7 +582,7 @@ Markdown(
 
 # %% tags=["hide-cell"]
 answers = stage.load("08_stratified_errors", "audit.parquet")
-counted = stage.load("08_stratified_errors", "results.json")
+stratified_results = stage.load("08_stratified_errors", "results.json")
 answers["item"] = np.arange(len(answers))
 for name, score in {
     "perceived_gender": "gender",
@@ -607,12 +618,15 @@ def draw_matched(attribute: str) -> None:
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: light skin on the horizontal axis, dark skin on the vertical, one point per model, perceived gender and hair length, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-skin", "caption": "Groups of transect images that differ in skin colour only, with Wilson 95 % intervals. The dashed line marks equal error rates. After Figure 14 of the paper, which prints no numbers."}}
+# Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("skin")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: short hair on the horizontal axis, long hair on the vertical, one point per model, perceived gender and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-hair", "caption": "Groups of transect images that differ in hair length only, with Wilson 95 % intervals. A point below the line is a group that errs less with long hair. After Figure 14 of the paper."}}
+# Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("hair")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Scatter of error rates: faces perceived as female on the horizontal axis, as male on the vertical, one point per model, hair length and skin colour, with confidence intervals both ways and a dashed line of equal errors."}, "figure": {"name": "fig-matched-gender", "caption": "Groups of transect images that differ in perceived gender only, with Wilson 95 % intervals. A point below the line is a pair in which women are misread more often. After Figure 14 of the paper."}}
+# Computed by faceaudit.effects.error_rates.matched_groups.
 draw_matched("perceived_gender")
 
 # %% [markdown]
@@ -660,7 +674,7 @@ aged = aged.assign(age_group=error_rates.age_group(aged["age"]))
 
 def by_age(model: str) -> None:
     """Errors by age and perceived gender at two thresholds (transects, Fig 16)."""
-    own = counted["tuned_threshold_overall"][model]
+    own = stratified_results["tuned_threshold_overall"][model]
     _, axes = plt.subplots(2, 1, figsize=(NARROW, 7), sharey=True)
     for ax, threshold in zip(axes, (0.5, own), strict=True):
         answer = aged[f"score_{model}"] > threshold
@@ -674,9 +688,11 @@ def by_age(model: str) -> None:
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two bar charts of the celeba-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-celeba", "caption": "Errors of the CelebA-like model by perceived age and gender, at the plain threshold (above) and at the one with the least overall error on held-out faces (below); Wilson intervals. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper, whose second threshold is 0.8."}}
+# Computed by by_age (above) with faceaudit.effects.error_rates.stratified_errors.
 by_age("celeba-like")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two bar charts of the fairface-like model's error rates by age group, women beside men, with confidence intervals and counts: above at a threshold of one half, below at the threshold tuned on held-out faces. Very small groups are pale, groups without images are marked as empty."}, "figure": {"name": "fig-age-fairface", "caption": "The same for the FairFace-like model. Groups of fewer than ten images are pale, and the axis may cut them off. After Figure 16 of the paper, whose second threshold is 0.8."}}
+# Computed by by_age (above) with faceaudit.effects.error_rates.stratified_errors.
 by_age("fairface-like")
 
 # %% [markdown]
@@ -687,6 +703,8 @@ by_age("fairface-like")
 # warning about the raters, so the lines below count them.
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Rendered faces that the celeba-like model gets most wrong, each titled with how it was read, the model's score and the raters' mean score: men read as female, then women read as male."}, "figure": {"name": "fig-worst-celeba", "caption": "The worst errors of the CelebA-like model in both directions, with its score and the raters' mean score. After Figure 17 of the paper."}}
+# Computed by faceworld.networks.classifiers.predict (chapter 8) and
+# faceaudit.annotations.schema.scores (chapter 6).
 score = "score_celeba-like"
 rows = answers[answers["kept"] & (answers["error_celeba-like"] == 1)]
 rows = rows.assign(gap=(rows[score] - rows["gender"]).abs())
@@ -718,6 +736,8 @@ Markdown("\n".join(lines))
 # those of the null control are pure chance. Their coefficients of skin should look different.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots for the plantskin and the null control: the seventeen coefficients of the paper's regression with bars of one standard deviation around a vertical line at zero."}, "figure": {"name": "fig-paper-logit-controls", "caption": "The paper's regression for the positive control (plantskin) and for the null control, with bars of plus and minus one bootstrap standard deviation (images resampled). As in Figure 15 of the paper, which has no controls and prints no numbers."}}
+# Computed by faceaudit.effects.regression.regression_draws (chapter 9) and
+# faceaudit.effects.regression.summarize_draws (chapter 9).
 logit = stage.load("09_logistic_ate", "paper_logit.parquet").set_index(["model", "level"])
 size = logit["estimate"].abs().loc[["celeba-like", "fairface-like"]].groupby("level").mean()
 order = size.sort_values(ascending=False).index
@@ -740,6 +760,7 @@ for ax, model in zip(axes, ("plantskin", "null"), strict=True):
 # perceived gender in all models, and those of hair in the two controls.
 
 # %% tags=["sheet", "remove-input"] mystnb={"image": {"alt": "Six panels with four cells each: the effect of perceived gender on the errors of four models, and the effect of hair length on those of the two control models, with intervals around a line at zero. Each panel has its own scale."}, "figure": {"name": "fig-cells-others", "caption": "Found effects on made faces, after Figure 15 of the paper on transects, which has log odds ratios for everybody: effects of perceived gender in four models and of hair length in the two controls, in each cell, with Tango's 95 % intervals. Panels have scales of their own."}}
+# Computed by faceaudit.effects.matched.all_matched_effects (chapter 10).
 cells = stage.load("10_matched_pairs", "matched.parquet")
 cells = cells[(cells["scope"] == "cell") & (cells["arm"] == "C crowd")]
 panel = [("gender", name) for name in ("celeba-like", "fairface-like", "plantskin", "null")]
@@ -896,6 +917,7 @@ pictures = stage.load("14_verification_measures", "faces.npy")
 networks = stage.load("14_verification_measures", "recognisers.parquet")
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Six faces of one seed in two rows: above with background, neck and shoulders, below the same heads on white."}, "figure": {"name": "fig-white", "caption": "The prototypes of one seed before and after all but the head is made white (the paper's figure 8)."}}
+# Computed by faceworld.people.neutral (chapter 14).
 first = slice(0, len(GROUPS) * 17, 17)
 size = pictures.shape[-1]
 before = facerender.render(made[first], 2 * size).image.cpu()
@@ -903,6 +925,7 @@ after = render_heads(made[first], 2 * size).image.cpu()
 _ = figures.gallery([*before, *after], len(GROUPS), LABELS, ["before", "after"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Four rows of ten faces of one seed, five in each of two groups. Every row begins, in each group, with the prototype, and goes on with four poses, four lights, four expressions or four ages."}, "figure": {"name": "fig-variants-groups", "caption": "The images of one seed in two of its six groups, AF (left half) and WM (right half), after the paper's figure 2. In every row a half begins with the prototype; its four variants follow."}}
+# Computed by faceaudit.verification.prototypes.variants (chapter 14).
 block = pictures[: 6 * 17].reshape(6, 17, *pictures.shape[1:])
 halves = [[group, [0, *range(k, k + 4)]] for k in (1, 5, 9, 13) for group in (0, 5)]
 rows = np.concatenate([block[group][columns] for group, columns in halves])
@@ -989,6 +1012,7 @@ def draw_perceived(frame: pd.DataFrame) -> None:
 
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of perceived age by age step, perceived expression by expression step and perceived gender by group. If people see what was meant, scores rise from step to step, and from groups meant as female to those meant as male."}, "figure": {"name": "fig-perceived", "caption": "Do people see what was meant (the paper's figure 3)? Perceived score by step or group; black lines are medians."}}
+# Computed by faceworld.prototypes.crowd_scores (chapter 14).
 whole = perceived.rename(columns={"group": "shown"}).drop(columns="attribute")
 seen = [whole.melt("shown", ["gender"], "attribute", "score")]
 for name, column in {"expression": "smiling", "age": "age"}.items():
@@ -997,9 +1021,11 @@ for name, column in {"expression": "smiling", "age": "age"}.items():
 _ = draw_perceived(pd.concat(seen))
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Histograms of perceived skin colour and of fakeness of all images in six groups."}, "figure": {"name": "fig-perceived-groups", "caption": "Perceived skin colour and fakeness by group (the paper's figure 9); black lines are medians."}}
+# Computed by faceworld.prototypes.crowd_scores (chapter 14).
 _ = draw_perceived(whole.melt("shown", ["skin_colour", "fakeness"], "attribute", "score"))
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "A row of the faces that were rated most fake."}, "figure": {"name": "fig-uncanny", "caption": "The images with the highest rated fakeness, one of each prototype (the paper's figure 18); from the paper's limit upwards they are left out."}}
+# Computed by faceworld.prototypes.crowd_scores (chapter 14).
 worst = perceived.sort_values("fakeness").drop_duplicates("prototype", keep="last")
 worst = worst["fakeness"].nlargest(6)
 _ = figures.gallery(pictures[worst.index], 6, [f"{value:.2f}" for value in worst])
@@ -1131,14 +1157,17 @@ def draw_ratings(frame: pd.DataFrame, attributes: list[str]) -> None:
 
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Consensus of raters by pose step and group in two panels: for pairs of one seed, near same, and of two seeds, near different."}, "figure": {"name": "fig-ratings-pose", "caption": "What raters say of pairs that differ in pose (the paper's figure 4): median of HCIC, and the range from its 15th to its 85th percentile. Step zero is the prototype."}}
+# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 LIMIT = 0.3  # the paper's
 rated = judged_pairs.assign(rating=judged_pairs["hcic"])
 draw_ratings(rated, ["pose"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Consensus of raters by step and group, a row each for light, expression and age, a column each for pairs of one seed and of two seeds."}, "figure": {"name": "fig-ratings", "caption": "The same for the other attributes (the paper's figure 14)."}}
+# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 draw_ratings(rated, ["light", "expression", "age"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Spread of nine ratings of a pair by attribute, medians with ranges."}, "figure": {"name": "fig-pair-spread", "caption": "Standard deviation of the nine ratings of a pair, as a share of the scale: medians, and ranges from the 15th to the 85th percentile of pairs; the line is the median that the paper found (figure 13)."}}
+# Computed by std of numpy, of the ratings of a pair (chapter 14).
 spread = judged_pairs.groupby("attribute", sort=False)["spread"]
 middle = pd.DataFrame({name: spread.quantile(share) for name, share in RANGE.items()})
 middle["n"] = spread.size()
@@ -1147,6 +1176,7 @@ ax.axvline(0.3, color=figures.BLACK, linestyle="--")
 _ = ax.set_title(f"median {judged_pairs['spread'].median():.2f}, the paper's 0.30", size=12)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Pairs of pictures of one prototype, a row each for pose, light, expression and age; from left to right raters found the pairs more and more different."}, "figure": {"name": "fig-fooled", "caption": "Pairs of one prototype by HCIC (the paper's figure 17): in each row the lowest, the middle and the highest of an attribute."}}
+# Computed by faceaudit.verification.prototypes.hcic (chapter 14).
 intended = judged_pairs[judged_pairs["kind"] == "positive"].sort_values("hcic")
 sorted_pairs = [intended[intended["attribute"] == name] for name in verification.VARIED_ATTRIBUTES]
 places = np.linspace(0, 1, 3)
@@ -1175,6 +1205,7 @@ def seen_by(name: str) -> pd.DataFrame:
 LINES, OTHERS = networks["threshold"], ["light", "expression", "age"]
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by pose step and group in three panels: pairs of one seed, of two seeds, and of two seeds and two groups."}, "figure": {"name": "fig-similarity-pose", "caption": "Similarity by pose, first ArcFace network (the paper's figure 5): median, and the range from the 15th to the 85th percentile of pairs; the dashed line is its threshold, the dotted one that of the paper, step zero the prototype."}}
+# Computed by faceaudit.verification.curves.similarity (chapter 14).
 FIXED = 0.6  # of similarity, the paper's
 figure = draw_pairs(seen_by("arcface-a"), ["pose"], "similarity", LINES["arcface-a"])
 for ax in figure.axes:
@@ -1196,14 +1227,17 @@ at = pd.DataFrame(at).T.rename(columns={"fnmr": "FNMR", "fmr": "FMR"})
 at.style.format("{:.1%}").format("{:.4f}", subset=["threshold"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the first ArcFace network: a row each for light, expression and age, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-a", "caption": "Similarity by the other attributes, first ArcFace network (the paper's figure 10)."}}
+# Computed by faceaudit.verification.curves.similarity (chapter 14).
 _ = draw_pairs(seen_by("arcface-a"), OTHERS, "similarity", LINES["arcface-a"])
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the second ArcFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-arcface-b", "caption": "Similarity by all attributes, second ArcFace network (the paper's figure 11)."}}
+# Computed by faceaudit.verification.curves.similarity (chapter 14).
 _ = draw_pairs(
     seen_by("arcface-b"), verification.VARIED_ATTRIBUTES, "similarity", LINES["arcface-b"]
 )
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by step and group for the SphereFace network: a row for each of the four attributes, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-sphereface", "caption": "Similarity by all attributes, SphereFace network (the paper's figure 12)."}}
+# Computed by faceaudit.verification.curves.similarity (chapter 14).
 _ = draw_pairs(
     seen_by("sphereface"), verification.VARIED_ATTRIBUTES, "similarity", LINES["sphereface"]
 )
@@ -1225,6 +1259,7 @@ where = pd.concat(where, names=["attribute", "step"]).fillna(0).astype(int)
 where.rename_axis(columns="perceived").rename(columns=dict(enumerate(PARTS)))
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Similarity by perceived expression and perceived age, in five parts of the scale, and group for the first ArcFace network: a row for each of the two, a column each for the three kinds of pair."}, "figure": {"name": "fig-similarity-perceived", "caption": "Similarity by perceived expression and age of the second picture, first ArcFace network (supplement E of the paper)."}}
+# Computed by faceaudit.verification.curves.similarity (chapter 14).
 parts = []
 for name, column in SCORE.items():
     rows = seen_by("arcface-a")
@@ -1275,6 +1310,7 @@ def draw_step_effects(table: pd.DataFrame) -> None:
 
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Effect of each step of pose, light, expression and age on the similarity, by group, with intervals."}, "figure": {"name": "fig-steps-groups", "caption": "Effect of a step on similarity by group, against the next step towards the prototype (section 4.1.1 of the paper); first recogniser, 95 % intervals over seeds."}}
+# Computed by faceaudit.verification.prototypes.step_effects (chapter 14).
 draw_step_effects(stage.load("14_verification_measures", "steps.parquet"))
 
 # %% [markdown]
@@ -1398,12 +1434,18 @@ def draw_limit(limit: float) -> None:
 
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels, a row per attribute and a column per recogniser, with false non-match rate against false match rate for six groups; bands around each line."}, "figure": {"name": "fig-curves", "caption": "Error curves by attribute and recogniser (the paper's figure 6), with bands. Triangles are the fixed threshold; those that point left have too few false matches to count."}}
+# Computed by by_attribute (chapter 15) with faceaudit.verification.bootstrap.vertex_bootstrap and
+# faceaudit.verification.curves.fixed_threshold.
 draw_limit(0.3)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, lenient limit of consensus."}, "figure": {"name": "fig-curves-lenient", "caption": "The same with more lenient consensus (the paper's figure 15)."}}
+# Computed by by_attribute (chapter 15) with faceaudit.verification.bootstrap.vertex_bootstrap and
+# faceaudit.verification.curves.fixed_threshold.
 draw_limit(0.4)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Sixteen panels with error curves for six groups, a row per attribute and a column per recogniser, strict limit of consensus."}, "figure": {"name": "fig-curves-strict", "caption": "The same with stricter consensus (the paper's figure 16)."}}
+# Computed by by_attribute (chapter 15) with faceaudit.verification.bootstrap.vertex_bootstrap and
+# faceaudit.verification.curves.fixed_threshold.
 draw_limit(0.2)
 
 # %% [markdown]
@@ -1428,12 +1470,15 @@ def draw_rates(strict: bool) -> None:
 
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a fixed false match rate, with intervals; rates that cannot be estimated are named."}, "figure": {"name": "fig-rates", "caption": "FNMR where each group's FMR is held at one in a hundred; intervals from the bootstrap of seeds."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap (chapter 15).
 draw_rates(strict=False)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "False non-match rate of six groups and four recognisers at a false match rate ten times lower, with wider intervals, or named as not estimable."}, "figure": {"name": "fig-rates-strict", "caption": "The same at one in a thousand, where the negatives of a group suffice."}}
+# Computed by faceaudit.verification.bootstrap.vertex_bootstrap (chapter 15).
 draw_rates(strict=True)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Differences in false non-match rate, each group at its own threshold, of five groups to European male faces for four recognisers, with intervals and a band of tolerance."}, "figure": {"name": "fig-gaps-held", "caption": "Differences in FNMR to European-looking men, each group at its own threshold for one FMR; tolerance shaded. Thin lines are 95 % intervals, which decide on *exceeds*; thick lines are intervals of ninety per cent, which decide on *within*."}}
+# Computed by faceaudit.verification.bootstrap.disparities (chapter 15).
 gaps = stage.load("15_verification_curves", "gaps.parquet")
 tolerance = 100 * stage.load("audit_plan", "plan.json")["tolerance"]
 own = gaps[gaps["measure"] == "FNMR at FMR"]

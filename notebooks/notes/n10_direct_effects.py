@@ -28,7 +28,7 @@
 # :alt: Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided.
 #
 # Words that the rule of chapter 11 gives in simulated audits, by the true share of skin in the counted gap. Gap and
-# effect scatter as in this run. How often is a firm word wrong?
+# effect scatter as in this run. How often is a firm word wrong? Drawn under [](#firm-and-wrong).
 # ```
 
 # %% [markdown]
@@ -291,6 +291,7 @@ leaks = error_sources.parameter_changes(fitted_faces, population)
 leaked = leaks[leaks["group"] != error_sources.MOVED_BY_DESIGN]
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, one per axis of the transects, each with the eight other parameters that move most along it, in standard deviations, with short confidence intervals around a line at zero, sorted by size."}, "figure": {"name": "fig-leaks", "caption": "Leakage of the main arm: mean change of every other parameter from the low to the high level of an axis, in standard deviations of sampled faces (95 % intervals, transects are the units). The eight largest of each axis. After Figure 19 of the paper on transects."}}
+# Computed by faceworld.scorecard.error_sources.parameter_changes.
 MOST = 8  # rows of a panel
 figure, axes = plt.subplots(3, 1, figsize=(4.8, 1.2 + 0.78 * MOST), sharex=True)
 look = figures.LOOKS["estimate"]
@@ -357,6 +358,7 @@ parts["clear"] = parts["change"].abs() > margin
 parts["excess"] = parts["change"] ** 2 - parts["se"] ** 2  # the square without its noise
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for other base faces, realised doses and leakage. Each has twelve rows, the cells of the effects of skin colour, hair length and gender, with the contribution of that part to the estimates of three models and its confidence interval around a line at zero."}, "figure": {"name": "fig-direction-parts", "caption": "Contribution of fitted directions to each estimate, by part: other base faces, realised doses and leakage. 95 % intervals with sampled faces as units."}}
+# Computed by step_errors (chapter 11).
 short = parts["attribute"].map({"skin_colour": "skin", "hair_length": "hair"}).fillna("gender")
 shown = parts.assign(effect=short + ": " + parts["cell"])
 contribution = "contribution to the estimate (points)"
@@ -417,7 +419,7 @@ ARMS = dict(iter(arms.groupby("arm", sort=False)))
 BIASES = {"the paper's": ("papers", "papers, doses"), "main arm": ("B fitted", "A3 doses")}
 
 
-def moved(found: str, held: str, model: str) -> np.ndarray:
+def error_changes(found: str, held: str, model: str) -> np.ndarray:
     """Errors of one arm minus those of another, by transect and level."""
     both = [ARMS[arm][f"error_{model}"].to_numpy(float) for arm in (found, held)]
     return truth.as_grid(both[0] - both[1])
@@ -425,7 +427,7 @@ def moved(found: str, held: str, model: str) -> np.ndarray:
 
 # %%
 bias = {
-    (name, model): error_sources.typical_size(moved(*both, model), seed)
+    (name, model): error_sources.typical_size(error_changes(*both, model), seed)
     for name, both in BIASES.items()
     for model in TRAINED
 }
@@ -753,6 +755,7 @@ verdict.replace(READ.format(*[np.nan] * 3), "not estimable").fillna("—")
 # known truth, can tell.
 
 # %% [markdown]
+# (firm-and-wrong)=
 # ## How often is the verdict firm and wrong?
 #
 # Chapter 11 gave one word for each model, by a rule. Here the rule judges simulated audits whose true share
@@ -843,7 +846,8 @@ wrong_words = {name: firm_and_wrong(said) for name, said in simulated.items()}
 table = pd.DataFrame({**words, **wrong_words})
 table.style.format("{:.1%}").format_index("{:.0%}", level=1)
 
-# %% tags=["remove-cell"] mystnb={"image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The first figure of this note."}}
+# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The figure at the top of this page."}}
+# Computed by simulated_words (above) with faceaudit.effects.reweighting.share_of_gap.
 COLOURS = dict(zip(words, (figures.BLUE, figures.SKY, figures.VERMILION, "#DDDDDD"), strict=True))
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.4), sharex=True, sharey=True)
 for ax, model in zip(axes, AUDITED, strict=True):

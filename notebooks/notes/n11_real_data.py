@@ -103,6 +103,7 @@ parameters, person, group = drawn_people
 heads = invented.store_heads(parameters, SIZE, stage.path("heads.npy"), device)
 
 # %% tags=["sheet", "hide-input"] mystnb={"image": {"alt": "Two rows of six drawn heads on white. Each column is one invented person in two pictures, which differ in pose, light and expression."}, "figure": {"name": "fig-stand-ins", "caption": "Drawn heads stand in for photographs: six invented people, each in two pictures."}}
+# Computed by faceworld.people.identity_set.
 first_of_group = np.arange(len(invented.GROUPS)) * PEOPLE * PICTURES
 both = np.concatenate([first_of_group, first_of_group + 1])
 larger = invented.render_heads(parameters[both], 3 * SIZE).image.cpu()
@@ -613,6 +614,7 @@ write_html(report, stage.path("portraits.html"))
 Markdown(report.answer.replace("\n", "\n\n"))
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95 % intervals and the number of portraits. Grey: the tolerance. The differences are associations."}}
+# Computed by faceaudit.designs.portraits.Portraits.analyse.
 gaps = pd.DataFrame([gap.model_dump() for gap in report.gaps])
 gaps = gaps[gaps["family"].isin([plans.GAPS, plans.GAPS_BY_CELL])]
 gaps.index = gaps["group"] + " minus " + gaps["reference"] + ", " + gaps["cell"]
@@ -670,6 +672,7 @@ report_of_pairs = build_report(compared, tables, plan_of_pairs, plan_of_pairs)
 Markdown(report_of_pairs.answer.replace("\n", "\n\n"))
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the audit file; 95 % intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
+# Computed by faceaudit.designs.pairs.Pairs.analyse.
 rates = tables["rates"].set_index("group").rename(lambda name: name.replace("_", " "))
 figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 3.6), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):

@@ -42,9 +42,9 @@ from faceaudit.effects.verdicts import Z
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.transects import base_latents, index
 from faceworld import crowd, populations
-from faceworld import raters as observers
 from faceworld.interventions import counterfactuals
 from faceworld.known_truth import KnownTruthGenerator
+from faceworld.raters import loose_hair
 from faceworld.scorecard import truth
 
 KINDS = ("null", "skin", "cancelling by gender", "one cell", "hair only", "stowaway")
@@ -162,7 +162,7 @@ class Seal:
             stage="league",
         )
         faces = world.parameters(torch.from_numpy(codes))
-        return faces[observers.loose_hair(faces)][:n]
+        return faces[loose_hair(faces)][:n]
 
     def transects(self, purpose: str, n: int, raters: int, first: int = 0) -> pd.DataFrame:
         """Transects as a team gets them.

@@ -346,7 +346,7 @@ class Trained:
 
         for epoch in range(len(rows), training.epochs):
             rows.append(train_epoch(network, optimizer, data, task, training, epoch, seen, keep))
-            seen = []
+            seen.clear()  # the list that `keep` writes, not a new one
             if unseen is not None:
                 rows[-1] |= cls(network, training, pd.DataFrame(rows)).report(task, *unseen)
             keep()

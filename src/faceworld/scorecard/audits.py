@@ -236,11 +236,15 @@ def pooled_audits(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame
     table = matched_audits(audits, attributes)
     parts = []
     for axis, attribute in enumerate(attributes):
+        # `_cells` stacks the rows of an attribute cell by cell, the held levels in the order of
+        # `itertools.product`, and has all audits of a cell below each other, in their order.
         rows = table[table["attribute"] == attribute]
         by_cell = rows[["estimate", "low", "high"]].to_numpy().reshape(-1, len(audits), 3)
-        estimate, low, high = np.moveaxis(by_cell, (0, 1, 2), (2, 1, 0))
-        differences = np.diff(np.moveaxis(audits, axis + 2, -1))
-        differences = differences.reshape(*audits.shape[:2], -1)
+        estimate = by_cell[:, :, 0].T  # (audits, cells), as are low and high
+        low = by_cell[:, :, 1].T
+        high = by_cell[:, :, 2].T
+        # (audits, n, cells): the axes that are left are the held levels, in the same order.
+        differences = np.diff(audits, axis=axis + 2).reshape(*audits.shape[:2], -1)
         covariance = cell_covariance(differences, (high - low) / (2 * Z))
         pooled, se, between = partial_pooling(estimate, covariance)
         columns = normal_interval(pooled, se)

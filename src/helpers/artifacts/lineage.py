@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import yaml
 
@@ -399,9 +399,18 @@ def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
 
 
 @cache
-def _yaml(path: Path, _: State) -> dict:
+def _yaml(path: Path, _: State) -> Mapping[str, object]:
+    """What a profile's file says: names and values, which all callers share and none can change.
+
+    Args:
+        path: of the file.
+        _: its state, so that a file that has changed is read again. With `()` it is read once.
+
+    Raises:
+        InputError: the file is no YAML of names.
+    """
     try:
-        return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+        values = dict(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, TypeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise InputError(
@@ -410,3 +419,4 @@ def _yaml(path: Path, _: State) -> dict:
             found=reason,
             expected="YAML of names",
         ) from None
+    return MappingProxyType(values)
