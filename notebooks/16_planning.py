@@ -831,6 +831,7 @@ def as_record(table: pd.DataFrame) -> dict:
 # %% tags=["remove-cell"]
 _ = stage.finish(
     {
+        "difference": PLANNED.difference,
         "transects_needed": needed,
         "transects_needed_in_family": for_family,
         "plan": plan.sha256,

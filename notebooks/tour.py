@@ -31,7 +31,6 @@ from IPython.display import Markdown
 
 import facerender
 import faceworld
-from faceaudit import effects
 from faceaudit.effects.verdicts import Z
 from faceaudit.utils.formatting import with_minus
 from helpers import artifacts, figures
@@ -276,9 +275,6 @@ claim(
 
 # %% tags=["remove-cell"]
 plan = artifacts.load("audit_plan", "plan.json", profile)
-small = effects.Design(difference=0.02, base_rate=0.05, within=0.05)  # as chapter 16 plans
-unpruned_need = planned["transects_needed"]["refined"]["nothing pruned"]
-assert unpruned_need == effects.transects_needed(small, plan["level"], plan["power"])
 
 # %% tags=["remove-input"]
 needed = planned["transects_needed"]["refined"]
@@ -288,7 +284,7 @@ claim(
     "experiment needs {pruned:,} transects, about 9/4 times as many.",
     holds=needed["two thirds kept"] > 2 * needed["nothing pruned"],
     title="Dropping a third of the images doubles the price",
-    effect=100 * small.difference,
+    effect=100 * planned["difference"],
     power=plan["power"],
     all=needed["nothing pruned"],
     pruned=needed["two thirds kept"],

@@ -204,7 +204,6 @@ def stale_after_an_edit_of(module: str) -> set[str]:
                 "18_audit_your_model",
                 "n02_when_transects_fail",
                 "n11_real_data",
-                "tour",
             },
         ),
     ],
