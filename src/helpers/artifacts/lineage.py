@@ -25,6 +25,7 @@ from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 import yaml
 
@@ -399,7 +400,7 @@ def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
 
 
 @cache
-def _yaml(path: Path, _: State) -> Mapping[str, object]:
+def _yaml(path: Path, _: State) -> Mapping[str, Any]:
     """What a profile's file says: names and values, which all callers share and none can change.
 
     Args:
