@@ -386,7 +386,7 @@ def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
     values = _yaml(path, state(path))
     laptop = _yaml(PROFILES / "laptop.yml", ())
     for field in {**laptop, **values}:
-        value = values.get(field)
+        value: Any = values.get(field)
         kind = type(laptop.get(field))
         if type(value) is not kind or (kind is int and value < 1):
             expected = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
