@@ -25,6 +25,7 @@ from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
+from typing import Any
 
 import yaml
 
@@ -385,7 +386,7 @@ def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
     values = _yaml(path, state(path))
     laptop = _yaml(PROFILES / "laptop.yml", ())
     for field in {**laptop, **values}:
-        value = values.get(field)
+        value: Any = values.get(field)
         kind = type(laptop.get(field))
         if type(value) is not kind or (kind is int and value < 1):
             expected = {int: "a whole number of at least 1", str: "text"}.get(kind, "no such name")
@@ -399,7 +400,7 @@ def load_profile(name: str, folder: Path = PROFILES) -> SimpleNamespace:
 
 
 @cache
-def _yaml(path: Path, _: State) -> Mapping[str, object]:
+def _yaml(path: Path, _: State) -> Mapping[str, Any]:
     """What a profile's file says: names and values, which all callers share and none can change.
 
     Args:
