@@ -406,9 +406,9 @@ question(
 # ### The gate
 #
 # A build server needs an exit code, the number that a program ends with. Zero: the model may pass. One: a comparison is beyond the tolerance, the
-# plan was not kept, or the report has a *doubt*, such as an axis that people did not see move. Two: something is
-# undecided, if you ask for this with `--fail-on inconclusive`. Three: there is no sound report. By default,
-# *undecided* passes, so a very small audit passes everything.
+# plan was not kept, or the report has a *doubt*, such as an axis that people did not see move. Two: too little is
+# known. No average is decided, or there are fewer faces or answers than the *policy* of the audit file asks for.
+# Three: there is no sound report. A single cell may stay *undecided*, unless you ask for `--fail-on inconclusive`.
 
 # %%
 code, lines = gate(stage.folder / "report.json")
@@ -995,9 +995,9 @@ pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units",
 # :class: dropdown
 # ```
 # Raise the tolerance before the plan is written. Then the report lists no departure, and only its tolerance shows the
-# trick. Or take few faces: everything is undecided, which passes by default. The limits say so, and
-# `--fail-on inconclusive` closes this way. A third way is to delete the plan. Its new date, after the answers, gives that
-# away.
+# trick. Or take few faces and set `faces: 2` in the file's `policy`. The averages must still be decided, but single
+# cells stay open: the first box has the number of faces, and `--fail-on inconclusive` closes this way. A third way is to
+# delete the plan. Its new date, after the answers, gives that away.
 
 # %% tags=["solution"]
 wide = make_plan(spec.model_copy(update={"design": lenient}))

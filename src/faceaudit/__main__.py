@@ -11,10 +11,12 @@ exit codes, of gate:
   0  passed: the last line says how many comparisons are undecided
   1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
      there is a doubt that the audit file does not accept; a line for each
-  2  with --fail-on inconclusive: none of this, but some comparisons are undecided or not
-     estimable; a line for each
-  3  could not run: a file is missing or has a fault; so ends `run` as well, where an endpoint gives
-     no answers or the disk is full, and the same command goes on from there
+  2  none of this, but too little is known: no average over all faces is decided, or there are
+     fewer faces, answers or rows of use than the policy asks for; with --fail-on inconclusive
+     also where any comparison is undecided or not estimable. --fail-on exceeds does without this
+  3  could not run: a file is missing or has a fault, or the parts of a report contradict each
+     other; so ends `run` as well, where an endpoint gives no answers or the disk is full, and the
+     same command goes on from there
 """
 
 import argparse
@@ -43,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         )
     run_command.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
     gate_command.add_argument("report", help="a report.json")
-    gate_command.add_argument("--fail-on", choices=STATES, default="exceeds", help="see exit codes")
+    gate_command.add_argument("--fail-on", choices=STATES, help="see exit codes")
     gate_command.add_argument("--allow-departures", action="store_true", help="pass, and say so")
     return command_line
 

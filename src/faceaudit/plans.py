@@ -83,7 +83,16 @@ THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
 
 # --- what of an audit file is in its plan
 
-COPIED_KEYS = {"name", "kind", "question", "axes", "placebos", "annotated", "accept"}
+COPIED_KEYS = {
+    "name",
+    "kind",
+    "question",
+    "axes",
+    "placebos",
+    "annotated",
+    "accept",
+    "policy",
+}
 """Keys of the audit file that the plan holds as they are."""
 COMPARED_PARTS = {"model", "people", "columns"}
 """Parts of the audit file that the plan holds for comparison with later runs, as `said`."""
@@ -186,6 +195,7 @@ def make_plan(
         plan["little"] = LITTLE_EXPLAINED
         plan["most"] = MOST_EXPLAINED
         plan["covariates"] = specification.covariates
+        plan["ignore"] = specification.ignore
         plan["transects"] = bool(specification.transects)
     else:
         plan["threshold"] = model.score_threshold
@@ -260,6 +270,7 @@ def departures(
     """
     sentences = list(_changes(_decisions(plan), _decisions(now)))
     sentences.extend(_changes(plan.get("said"), now.get("said")))
+    sentences.extend(_accepted_afterwards(plan, now))
     sentences.extend(_changed_inputs(plan.get("inputs", {}), now.get("inputs", {})))
     for family, names_of_comparisons in comparisons.items():
         planned = plan["families"].get(family, [])
@@ -288,6 +299,13 @@ def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iter
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml")):
             yield f"{name}: the file is not the one that the plan was made with"
+
+
+def _accepted_afterwards(plan: Plan, now: Plan) -> Iterator[str]:
+    """A sentence for each doubt that the first plan did not accept."""
+    for name in now.get("accept", []):
+        if name not in plan.get("accept", []):
+            yield f"accept: the doubt {name!r} was accepted after the plan was made"
 
 
 def _changes(before: object, after: object, place: str = "") -> Iterator[str]:

@@ -7,6 +7,7 @@ again; the report goes to another one (`Folders`).
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -40,9 +41,14 @@ from faceaudit.utils.files import alone, write_text
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.faces import MakeImages
 
-REPORT_FILES = ("report.json", "report.html", "model_card.md", "images.csv")
+REPORT_FILES = ("report.json", "report.html", "model_card.md")
+"""Files that say what an audit found."""
+IMAGES_FILE = "images.csv"
+"""Name of the table of matched images and their errors, beside the report."""
 FINISHED = "reported"
 """Name of the file in an audit's folder that marks that a run ended."""
+NAME_LINE = r"""^name:\s*["']?(?P<name>[a-z0-9][a-z0-9-]*)"""
+"""The line of an audit file that names the audit."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Errors of the system: a full disk, a quota that is used up, a file larger than may be."""
 
@@ -224,7 +230,14 @@ def run_audit(
         OSError: the disk is full; what was finished stays, and another run goes on from there.
         PeopleNeeded: people have to answer first; the sentence says what was written for them.
     """
-    specification = _specification(audit)
+    if isinstance(audit, Specification):
+        specification = audit
+    else:
+        path = Path(audit)
+        specification = read_to_run(path, folders.report if folders else None)
+    folders = folders or Folders.beside(specification)
+    _refuse_to_overwrite(specification, folders.report)
+    _remove_report(folders.report)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
         raise InputError(
             f"{specification.path}: model.kind is table, but no table is given; name one under "
@@ -232,7 +245,6 @@ def run_audit(
             field="images",
             expected="a table, or a model of kind onnx, python or http",
         )
-    folders = folders or Folders.beside(specification)
     artifacts = folders.artifacts
     with (
         explain_full_disk("images, tasks and answers", artifacts),
@@ -240,9 +252,9 @@ def run_audit(
     ):
         opened = open_audit(specification)
         plan, now = _write_plan(opened, say, folders)
-        # A gate would take the report of an earlier run for one of this.
-        for name in REPORT_FILES:
-            (folders.report / name).unlink(missing_ok=True)
+        # Another process may have written its report while this one waited.
+        _remove_report(folders.report)
+        (folders.report / IMAGES_FILE).unlink(missing_ok=True)
         try:
             report, sheet = _build_report(opened, plan, now, say, device, folders, pictures)
         except ValueError:
@@ -253,11 +265,59 @@ def run_audit(
             raise
         (artifacts / FINISHED).touch()
         with explain_full_disk("the report", folders.report):
-            write_report(report, folders.report / "report.json")
             write_card(report, folders.report / "model_card.md")
             page = write_html(report, folders.report / "report.html", sheet)
+            # Last, since a gate takes it for the end of the run.
+            write_report(report, folders.report / "report.json")
         say(f"report: {page}")
     return report
+
+
+def read_to_run(
+    path: Path, report_folder: Path | None = None, parent: Path | None = None
+) -> Specification:
+    """Read an audit file that is about to run.
+
+    Args:
+        path: of the file.
+        report_folder: of the report; None: the folder with the audit's name in `parent`.
+        parent: of the folders of reports, by default the folder of the file.
+
+    Raises:
+        InputError: the file cannot be read. The report of an earlier run is gone by then, since a
+            gate would take it for one of this run.
+    """
+    try:
+        return read_specification(path)
+    except InputError:
+        _remove_report(report_folder or (parent or path.parent) / _name_of_audit(path))
+        raise
+
+
+def _refuse_to_overwrite(specification: Specification, folder: Path) -> None:
+    """Raise InputError where the report's table of images has the place of an input."""
+    table = folder / IMAGES_FILE
+    for path in _input_files(specification):
+        if table.is_file() and path.is_file() and table.samefile(path):
+            raise InputError(
+                f"{path}: the report has a file of this name in the same folder; give another "
+                "folder to --out, or rename the table",
+                field=str(path),
+                expected="another folder of the report",
+            )
+
+
+def _name_of_audit(path: Path) -> str:
+    """The name in an audit file that may have a fault; without one, that of the file."""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    line = re.search(NAME_LINE, text, re.MULTILINE)
+    return line["name"] if line else path.stem
+
+
+def _remove_report(folder: Path) -> None:
+    """Remove the report of an earlier run."""
+    for name in REPORT_FILES:
+        (folder / name).unlink(missing_ok=True)
 
 
 def _build_report(
@@ -292,7 +352,7 @@ def _build_report(
         images = with_level_names(data.frame, specification.axes)
         text = images.to_csv(index=False, lineterminator="\n")
         with explain_full_disk("the table of images", folders.report):
-            write_text(folders.report / "images.csv", text)
+            write_text(folders.report / IMAGES_FILE, text)
     if specification.target is not None and opened.target is not None:
         tables["target"] = transport_to_target(
             data.frame, opened.target, specification.target, specification.axes

@@ -53,11 +53,16 @@ STAGE = "audit"
 # --- the commands
 
 
+def reports_folder() -> Path:
+    """Where the reports of this checkout's audits are, in folders of their names."""
+    return ROOT / "build" / "audits"
+
+
 def folders_of(specification: Specification) -> Folders:
     """Where an audit of this checkout leaves its files."""
     name = specification.name
     return Folders(
-        report=ROOT / "build" / "audits" / name,
+        report=reports_folder() / name,
         artifacts=artifacts_folder() / "audits" / name,
     )
 
@@ -81,7 +86,7 @@ def run_audit(
 
     Files go to folders of this checkout, if no others are given.
     """
-    specification = read_specification(path)
+    specification = run.read_to_run(Path(path), folders.report if folders else None, reports_folder())
     make_examples(specification)
     return run.run_audit(
         specification,

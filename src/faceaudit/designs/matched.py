@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from faceaudit.models.answers import Notify
 from faceaudit.models.asking import ask, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
+from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
 from faceaudit.verdicts import judge, settle_together
@@ -236,8 +237,28 @@ class MatchedImages:
         # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
+        parts["coverage"] = coverage_rows(self._covered(plan["axes"]), plan["policy"])
         one_class = self.frame["label"].nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)
+
+    def _covered(self, axes: Mapping[str, Sequence[str]]) -> Covered:
+        """Faces with an error of 0 or 1 at every combination of levels, of all faces."""
+        frame = self.frame
+        combinations_of_levels = list(product((0, 1), repeat=len(axes)))
+        levels = frame[[f"{axis}_level" for axis in axes]].to_numpy()
+        # The number of a combination in the list, with the last axis running fastest.
+        combination = levels @ (1 << np.arange(len(axes))[::-1])
+        known = frame["error"].notna()
+        faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
+        faces = faces.reindex(range(len(combinations_of_levels)), fill_value=0)
+        names = [
+            ", ".join(axes[axis][level] for axis, level in zip(axes, combination, strict=True))
+            for combination in combinations_of_levels
+        ]
+        smallest = names[int(faces.idxmin())]
+        fewest = int(faces.min())
+        unanswered = 1 - fewest / frame["unit"].nunique()
+        return Covered("faces", smallest, fewest, smallest, unanswered)
 
 
 # --- the population that is named in the file

@@ -23,6 +23,7 @@ from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.plans import Plan
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
+from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_pairs
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
@@ -259,7 +260,29 @@ class Pairs:
             parts["enrolment"] = rows_of("enrolment", tables["enrolment"])
             differences = tables[plans.ENROLMENT] if failures else None
             parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differences, plan)
+        parts["coverage"] = coverage_rows(self._covered(), plan["policy"])
         return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
+
+    def _covered(self) -> Covered:
+        """People in every group; of a recogniser that was asked, images without an embedding."""
+        frame = self.frame
+        people = pd.concat(
+            [
+                frame[["group", side]].set_axis(["group", "identity"], axis=1)
+                for side in ("first", "second")
+            ]
+        )
+        identities = people.groupby("group")["identity"].nunique()
+        unanswered = pd.Series(0.0, index=identities.index)
+        if self.images is not None:
+            unanswered = 1 - self.images.groupby("group")["enrolled"].mean()
+        return Covered(
+            unit="people",
+            smallest=str(identities.idxmin()),
+            fewest=int(identities.min()),
+            emptiest=str(unanswered.idxmax()),
+            unanswered=float(unanswered.max()),
+        )
 
 
 # --- what is refused

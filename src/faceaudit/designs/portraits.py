@@ -25,6 +25,7 @@ from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
+from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable
@@ -109,7 +110,7 @@ class Portraits:
             ... })
             >>> data = Portraits.from_table(table, audit)
             >>> data.frame["error"].tolist(), data.left_out.values.tolist()
-            ([0.0, 1.0, nan], [['skin', '?', 1]])
+            ([0.0, 1.0, nan], [['skin', '?', 1, False]])
         """
         rows = Rows.read(table)
         columns = specification.columns
@@ -135,7 +136,7 @@ class Portraits:
             cells = rows.frame[name] if numbers is None else numbers
             unusable[name] = cells.isna()
         unusable_column = _first_unusable_column(pd.DataFrame(unusable))
-        left_out = _count_cells(rows, unusable_column)
+        left_out = _count_cells(rows, unusable_column, specification.ignore)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
         usable = rows.frame.index
 
@@ -275,7 +276,27 @@ class Portraits:
         for name in ("rates", "adjusted", "carried"):
             parts[name] = rows_of(name, tables.get(name))
         parts["left_out"] = rows_of("left_out", self.left_out)
+        parts["coverage"] = coverage_rows(self._covered(list(plan["axes"])), plan["policy"])
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
+
+    def _covered(self, axes: list[str]) -> Covered:
+        """People and answers in every combination of levels, and rows that are left out."""
+        frame = self.frame
+        answered = frame["error"].notna()
+        strata = frame.groupby(axes, observed=False)
+        people = frame[answered].groupby(axes, observed=False)["identity"].nunique()
+        unanswered = 1 - answered.groupby([frame[axis] for axis in axes], observed=False).mean()
+        # A combination that no portrait has is named as the one with the fewest people.
+        unanswered = unanswered[strata.size() > 0]
+        unexpected = self.left_out.loc[~self.left_out["on_purpose"].astype(bool), "count"].sum()
+        return Covered(
+            unit="people",
+            smallest=_stratum_name(people.idxmin()),
+            fewest=int(people.min()),
+            emptiest=_stratum_name(unanswered.idxmax()),
+            unanswered=float(unanswered.max()),
+            left_out=float(unexpected / (len(frame) + unexpected)),
+        )
 
 
 # --- reading
@@ -286,11 +307,24 @@ def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
     return unusable.idxmax(axis=1)[unusable.any(axis=1)]
 
 
-def _count_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
-    """How often a value makes a row unusable: column, value and count."""
+def _count_cells(
+    rows: Rows, column_of_row: pd.Series, ignored: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """How often a value makes a row unusable: column, value, count and on_purpose.
+
+    Args:
+        rows: of the table.
+        column_of_row: row → the first column whose value makes it unusable.
+        ignored: column → values that the audit file leaves out on purpose.
+    """
     cells = [rows.cell(row, column) for row, column in column_of_row.items()]
     table = pd.DataFrame({"column": column_of_row, "value": cells})
-    return table.astype(str).value_counts().reset_index()
+    counts = table.astype(str).value_counts().reset_index()
+    counts["on_purpose"] = [
+        value in ignored.get(column, ())
+        for column, value in zip(counts["column"], counts["value"], strict=True)
+    ]
+    return counts
 
 
 def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:
@@ -299,7 +333,8 @@ def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) 
     if people >= 2:
         return
     reasons = ""
-    for column, value, count in left_out.to_numpy()[:3].tolist():
+    counts = left_out[["column", "value", "count"]]
+    for column, value, count in counts.to_numpy()[:3].tolist():
         reasons += f"; {column} is {value!r} in {count} rows"
     raise InputError(
         f"{source}: portraits of {people} people are left, two or more were expected{reasons}",
@@ -385,7 +420,7 @@ def _error_rates_by_stratum(
     table = error_rates.stratified_errors(with_error, axis_columns)
     table = table.rename(columns={"n": "answered"})
     table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
-    table.index = [", ".join(np.atleast_1d(levels)) for levels in table.index]
+    table.index = [_stratum_name(levels) for levels in table.index]
     if with_error["identity"].duplicated().any():
         # Of the sample carried over to itself: rates with identities as units. The first row is
         # the rate of all portraits.
@@ -395,6 +430,11 @@ def _error_rates_by_stratum(
         rates = rates[rates["kind"] == "rate"].set_index("group")[["low", "high"]]
         table = table.join(rates.add_prefix("cluster_"))
     return table.rename_axis("group").reset_index()
+
+
+def _stratum_name(levels: object) -> str:
+    """The levels of a stratum in words: one level, or a tuple of those of several axes."""
+    return ", ".join(np.atleast_1d(levels))
 
 
 def _adjusted_differences(

@@ -129,6 +129,7 @@ def _rises(ends: tuple[float, float]) -> bool:
 
 
 OpenFraction = Annotated[float, Field(gt=0, lt=1)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number between 0 and 1, without the ends."""
 NonEmptyText = Annotated[str, Field(min_length=1)]
 UniqueNames = Annotated[list[str], requirement(_all_different, "every name once")]
@@ -561,6 +562,17 @@ class DesignSettings(FilePart):
     impostors: int = Field(default=10_000, ge=1)
     # Highest HCIC of people's ratings at which a pair is of one person.
     consensus: OpenFraction = 0.3
+
+
+class CoveragePolicy(FilePart):
+    """What must be there before a model may pass, whatever the verdicts say."""
+
+    # Least number of matched faces, or of people, in a cell of the axes or in a group.
+    faces: int = Field(default=30, ge=2)
+    # Largest share of the images that have no answer or no label.
+    unanswered: Fraction = 0.2
+    # Largest share of a table's rows that are left out for a value that was not expected.
+    left_out: Fraction = 0.05
 
 
 class TargetPopulation(FilePart):

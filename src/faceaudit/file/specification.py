@@ -49,6 +49,7 @@ KEYS_OF_EVERY_ROUTE = (
     "model",
     "design",
     "accept",
+    "policy",
     "design.tolerance",
     "design.seed",
 )
@@ -89,6 +90,7 @@ KEYS_OF_ROUTE = {
         "axes",
         "classes",
         "covariates",
+        "ignore",
         "images",
         "transects",
         "columns.image",
@@ -149,6 +151,9 @@ class Specification(parts.FilePart):
         reference: of a verification, the group that the others are compared with.
         target: a named population that the error rates are carried over to.
         accept: doubts of `faceaudit.checks` that do not make the gate fail.
+        policy: what must be there before the model may pass: faces, answers, rows of use.
+        ignore: of portraits, column → values whose rows are left out on purpose, and so do not
+            count against the policy.
 
     Example:
         >>> design = {"tolerance": 0.05}
@@ -178,6 +183,8 @@ class Specification(parts.FilePart):
     model: parts.ModelSettings = TableOfScores()
     design: parts.DesignSettings
     accept: list[parts.DoubtName] = Field(default=[])
+    policy: parts.CoveragePolicy = parts.CoveragePolicy()
+    ignore: dict[str, list[str]] = Field(default={})
     _path: Path = PrivateAttr(default=Path("audit.yml"))
 
     @field_validator("axes", "placebos", mode="before")
@@ -249,6 +256,15 @@ class Specification(parts.FilePart):
         for name in self.target.by if self.target else []:
             require(name in self.axes, "target.by", repr(name), "one of the axes")
 
+    def _check_ignored_values(self) -> None:
+        """Raise InputError where `ignore` names no column of levels, labels or covariates."""
+        columns = [*self.axes, *self.covariates, self.columns.label]
+        for column, values in self.ignore.items():
+            require(column in columns, "ignore", repr(column), f"one of {', '.join(columns)}")
+            for value in values:
+                is_level = value in self.axes.get(column, ())
+                require(not is_level, f"ignore.{column}", f"the level {value!r}", "other values")
+
     def _check_one_source_of_answers(self) -> None:
         """Raise InputError where scores, decisions, errors or a model are given together."""
         columns = {"score", "decision", "error"} & self.columns.model_fields_set
@@ -273,6 +289,7 @@ class Specification(parts.FilePart):
             "a name twice",
             f"names that differ from each other and from {', '.join(PORTRAIT_COLUMNS)}",
         )
+        self._check_ignored_values()
 
     def _check_people(self) -> None:
         """Raise InputError where these people cannot answer what the audit needs."""

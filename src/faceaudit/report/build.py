@@ -95,7 +95,7 @@ def build_report(
         question=now["question"],
         tolerance=now["tolerance"],
         level=now["level"],
-        **_answer(parts, now["tolerance"]),
+        **answer_of(parts, now["tolerance"]),
         **parts,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         doubts=[
@@ -190,7 +190,7 @@ def rows_with_sentences(name: str, table: pd.DataFrame | None, plan: Plan) -> li
     rows = rows_of(name, table)
     for row in rows:
         family_size = int(table["together"].iloc[0]) if "together" in table else len(table)
-        row.sentence = _comparison_sentence(row, name, plan, family_size)
+        row.sentence = comparison_sentence(row, name, plan, family_size)
     return rows
 
 
@@ -213,8 +213,15 @@ class Finding:
     family_size: int
 
 
-def _comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int) -> str:
-    """The sentence of a comparison in a part of the report."""
+def comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int) -> str:
+    """The sentence of a comparison.
+
+    Args:
+        row: with its numbers and its verdict.
+        part: of the report that has the row, a field of `Report`.
+        plan: its tolerance counts, and its kind of generator, if it has one.
+        family_size: how many comparisons are adjusted together.
+    """
     if isinstance(row, Effect):
         macro = "effect"
         of_answers = part == NO_ANSWER_PART
@@ -290,10 +297,15 @@ class Summary:
     predicted: list[str]
 
 
-def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
+def answer_of(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     """The verdict of all families that are judged, and the lines that say it.
 
-    "exceeds" if any does, "within" if all are, else "inconclusive".
+    Args:
+        parts: of the report, by their names in `Report`.
+        tolerance: of the audit.
+
+    Returns:
+        verdict: "exceeds" if any comparison does, "within" if all are, else "inconclusive"; answer.
     """
     rows = [row for name in JUDGED_PARTS for row in parts.get(name, [])]
     counts = Counter(row.verdict for row in rows)
@@ -304,7 +316,7 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
         verdict = WITHIN
     else:
         verdict = INCONCLUSIVE
-    averages = _averages(parts)
+    averages = facts.averages(parts)
     largest = facts.largest(beyond)
     summary = Summary(
         verdict=verdict,
@@ -321,15 +333,6 @@ def _answer(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
     )
     lines = words.render_sentences("answer", summary)
     return {"verdict": verdict, "answer": "\n".join(lines)}
-
-
-def _averages(parts: Mapping[str, Any]) -> list[Effect] | list[Gap]:
-    """The comparisons of errors over all faces or portraits; of one axis, its only cell is that."""
-    if parts.get("averages"):
-        return parts["averages"]
-    if parts.get("effects"):
-        return [row for row in parts["effects"] if not row.held]
-    return [row for row in parts.get("gaps", []) if not row.held and row.family == plans.GAPS]
 
 
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:

@@ -91,6 +91,22 @@ def interval_of(row: Comparison) -> Interval | None:
     return Interval(row.low, row.high)
 
 
+def averages(parts: Mapping[str, Any]) -> list[Effect] | list[Gap]:
+    """The comparisons of errors over all faces or portraits; of one axis, its only cell is that.
+
+    Args:
+        parts: of a report, by their names in `Report`.
+
+    Returns:
+        The comparisons; none of a verification, which has no averages.
+    """
+    if parts.get("averages"):
+        return parts["averages"]
+    if parts.get("effects"):
+        return [row for row in parts["effects"] if not row.held]
+    return [row for row in parts.get("gaps", []) if not row.held and row.family == plans.GAPS]
+
+
 def is_comparable(row: Comparison) -> bool:
     """Whether a comparison has an estimate with an interval."""
     return row.estimate is not None and interval_of(row) is not None

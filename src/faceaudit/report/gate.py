@@ -6,6 +6,7 @@ from pathlib import Path
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE
 from faceaudit.report import facts
+from faceaudit.report.consistency import contradictions
 from faceaudit.report.schema import Report, read_report
 
 # Exit codes of the gate.
@@ -14,26 +15,29 @@ FAILED = 1
 UNDECIDED = 2
 BROKEN = 3  # A run or a report is missing or damaged.
 STATES = (EXCEEDS, INCONCLUSIVE)
-"""Verdicts on which a gate may be told to fail."""
+"""Verdicts on which alone a gate may be told to fail."""
+UNDECIDED_VERDICTS = (INCONCLUSIVE, NOT_ESTIMABLE)
 
 
 def gate(
-    report: Report | str | Path, fail_on: str = "exceeds", allow_departures: bool = False
+    report: Report | str | Path, fail_on: str | None = None, allow_departures: bool = False
 ) -> tuple[int, list[str]]:
     """Whether a model may pass: a report in, an exit code out.
 
     Args:
         report: the report, or the path of its `report.json`.
-        fail_on: "exceeds": fail where a comparison is beyond the tolerance; "inconclusive": where
-            one is, or is not known to be within.
+        fail_on: by default the gate asks for a decision: at least one average over all faces must
+            be decided, and the coverage must be that of the audit file's policy. "inconclusive":
+            every comparison must be decided as well. "exceeds": only a comparison beyond the
+            tolerance stands in the way, however little is known.
         allow_departures: whether a model may pass though the plan was not kept.
 
     Returns:
         The exit code, and a line for each thing that stands in the way, or that the model passed.
         0: passed; 1: a comparison of any judged family is beyond the tolerance, the analysis
-        departed from the plan, or there is a doubt that the audit file does not accept; 2: with
-        "inconclusive", none of this, but some comparisons are undecided or not estimable; 3: the
-        report is missing or damaged.
+        departed from the plan, or there is a doubt that the audit file does not accept; 2: none of
+        this, but too little is known; 3: the report is missing or damaged, or its parts contradict
+        each other.
 
     Raises:
         ValueError: another word in `fail_on`.
@@ -43,7 +47,7 @@ def gate(
         >>> gate("nowhere/report.json")
         (3, ['nowhere/report.json: no such report'])
     """
-    if fail_on not in STATES:
+    if fail_on is not None and fail_on not in STATES:
         raise ValueError(f"fail-on is {fail_on!r}, one of {', '.join(STATES)} was expected")
     try:
         report = report if isinstance(report, Report) else read_report(report)
@@ -51,19 +55,38 @@ def gate(
         return BROKEN, [str(error)]
     if not report.judged:
         return BROKEN, [f"{report.name}: the report has no comparison to judge"]
-    fails_on_undecided = fail_on == INCONCLUSIVE
+    contradicted = contradictions(report)
+    if contradicted:
+        return BROKEN, [f"{report.name}: {line}" for line in contradicted]
     beyond = facts.with_verdict(report.judged, EXCEEDS)
-    undecided = [row for row in report.judged if row.verdict in (INCONCLUSIVE, NOT_ESTIMABLE)]
+    unknown = [] if fail_on == EXCEEDS else _too_little_known(report, fail_on == INCONCLUSIVE)
     lines = [f"{row.verdict}: {row.sentence}" for row in beyond]
-    if fails_on_undecided:
-        lines += [f"{row.verdict}: {row.sentence}" for row in undecided]
+    lines += unknown
     lines += warnings_of(report, allow_departures)
     departed = bool(report.plan.departures) and not allow_departures
     if beyond or departed or not all(doubt.accepted for doubt in report.doubts):
         return FAILED, lines
-    if fails_on_undecided and undecided:
+    if unknown:
         return UNDECIDED, lines
     return PASSED, [*lines, _passed(report)]
+
+
+def _too_little_known(report: Report, every_comparison: bool) -> list[str]:
+    """A line for each thing that is not known well enough.
+
+    Args:
+        report: that is judged.
+        every_comparison: whether all comparisons must be decided; else one average is enough.
+    """
+    lines = [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
+    # A recogniser is compared between groups, and over all of them there is nothing to compare.
+    averages = facts.averages(dict(report)) or report.disparities
+    if every_comparison:
+        undecided = [row for row in report.judged if row.verdict in UNDECIDED_VERDICTS]
+        lines += [f"{row.verdict}: {row.sentence}" for row in undecided]
+    elif all(row.verdict in UNDECIDED_VERDICTS for row in averages):
+        lines += [f"{row.verdict}: {row.sentence}" for row in averages]
+    return lines
 
 
 def _passed(report: Report) -> str:

@@ -180,6 +180,8 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "audited_on": facts.day(report.made),
         "planned_on": facts.day(report.plan.made),
         "is_in_doubt": any(not doubt.accepted for doubt in report.doubts),
+        "uncovered": [row for row in report.coverage if not row.met],
+        "covered": [row for row in report.coverage if row.met],
         "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
         "several_departures": len(departures) > 1,
         "first_departures": departures[:DEPARTURES_AT_TOP],

@@ -213,11 +213,33 @@ class Predicted(Part):
 
 
 class LeftOut(Part):
-    """Rows of a table of portraits that cannot be used, by a value that was not expected."""
+    """Rows of a table of portraits that are left out, by the value that made them so.
+
+    Attributes:
+        on_purpose: whether the audit file names the value under `ignore`.
+    """
 
     column: str
     value: str
     count: int
+    on_purpose: bool
+
+
+class Coverage(Part):
+    """A demand of the policy on what must be there before the model may pass.
+
+    Attributes:
+        demand: key of the audit file's policy.
+        found, limit: what is there and what is asked for: of faces a number, else a share.
+        met: whether it is enough.
+        sentence: the same in words.
+    """
+
+    demand: Literal["faces", "unanswered", "left_out"]
+    found: Number
+    limit: float
+    met: bool
+    sentence: str
 
 
 class Leak(Part):
@@ -364,6 +386,7 @@ class Report(Part):
         name, kind, question, made: of the audit; made is a time in UTC.
         verdict, answer: of all families that are judged.
         doubts: what makes the report hard to believe.
+        coverage: whether enough is there for the model to pass, a row for each demand.
         tolerance, level, threshold: decisions.
         data: counts: images, units, no_answer, no_label, error_rate, and so on.
         effects: by cell.
@@ -388,7 +411,7 @@ class Report(Part):
         True
     """
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["2.1"] = "2.1"
     name: str
     kind: Literal["classification", "verification", "portraits"]
     question: str
@@ -396,6 +419,7 @@ class Report(Part):
     verdict: Verdict
     answer: str
     doubts: list[Doubt] = []
+    coverage: list[Coverage]
     tolerance: float
     level: float
     threshold: float

@@ -6,24 +6,42 @@ import pytest
 from pretended_audits import pretend
 
 import faceaudit
+from faceaudit.report.build import answer_of, comparison_sentence
 from faceaudit.report.gate import gate
 from faceaudit.report.page import card, page
-from faceaudit.report.schema import Disparity, read_report, write_report
+from faceaudit.report.schema import Coverage, Disparity, read_report, write_report
 from faceworld.audit import main
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
+NUMBERS = {
+    "exceeds": {"estimate": 0.3, "low": 0.2, "high": 0.4, "p_beyond_holm": 0.001},
+    "within": {"estimate": 0.0, "low": -0.01, "high": 0.01, "p_beyond_holm": 1.0},
+    "inconclusive": {"estimate": 0.04, "low": -0.1, "high": 0.2, "p_beyond_holm": 0.6},
+    "not estimable": {"estimate": None, "low": None, "high": None, "p_beyond_holm": None},
+}
+"""Verdict → numbers of a comparison that it follows from."""
+ENOUGH = Coverage(demand="faces", found=40, limit=30, met=True, sentence="There are enough faces.")
+TOO_FEW = ENOUGH.model_copy(update={"met": False, "sentence": "There are too few faces."})
 
 
 def with_verdicts(report, verdicts, family="effects"):
     """The report with nothing judged but some comparisons of one family."""
-    row = report.effects[0]
-    if family in FAMILIES[3:]:
+    row = report.effects[0].model_copy(update={"held": {}, "reason": "no face"})
+    of_recogniser = family in FAMILIES[3:]
+    if of_recogniser:
         told = {"measure": "FTE", "group": "b", "reference": "a", "rate": 0.1}
         told |= {"reference_rate": 0.1, "identities": 9}
         row = Disparity(**row.model_dump(include={*Disparity.model_fields}), **told)
-    rows = [row.model_copy(update={"verdict": verdict}) for verdict in verdicts]
-    kind = "verification" if family in FAMILIES[3:] else "classification"
-    return report.model_copy(update={name: [] for name in FAMILIES} | {family: rows, "kind": kind})
+    plan = {"tolerance": report.tolerance}
+    rows = []
+    for verdict in verdicts:
+        judged = row.model_copy(update={"verdict": verdict, **NUMBERS[verdict]})
+        sentence = comparison_sentence(judged, family, plan, len(verdicts))
+        rows.append(judged.model_copy(update={"sentence": sentence}))
+    parts = {name: [] for name in FAMILIES} | {family: rows}
+    kind = "verification" if of_recogniser else "classification"
+    changed = report.model_copy(update={**parts, "kind": kind, "coverage": [ENOUGH]})
+    return changed.model_copy(update=answer_of(dict(changed), report.tolerance))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -47,6 +65,50 @@ def test_codes_and_a_line_for_each_comparison_of_any_family(
     path = write_report(changed, tmp_path / "report.json")
     assert main(["gate", str(path), "--fail-on", fail_on]) == code
     assert capsys.readouterr().out.splitlines() == told
+
+
+@pytest.mark.parametrize("family", ["averages", "effects", "disparities"])
+def test_by_default_a_gate_asks_for_a_decided_average_and_for_coverage(report, tmp_path, family):
+    """Two faces with +87.5 points passed (G4)."""
+    decided = with_verdicts(report, ["within", "inconclusive"], family)
+    undecided = with_verdicts(report, ["inconclusive", "not estimable"], family)
+    assert gate(decided) == (0, ["passed (1 of 2 undecided)"])
+    assert gate(undecided) == (2, [f"{row.verdict}: {row.sentence}" for row in undecided.judged])
+    assert gate(undecided, "exceeds")[0] == 0, "this must be asked for"
+    few = decided.model_copy(update={"coverage": [ENOUGH, TOO_FEW]})
+    assert gate(few) == gate(few, None) == (2, ["coverage: There are too few faces."])
+    assert main(["gate", str(write_report(few, tmp_path / "report.json"))]) == 2
+    assert gate(few, "exceeds")[0] == 0
+    assert gate(few, "inconclusive")[1][0] == "coverage: There are too few faces."
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"verdict": "within"}, "the verdict of the audit is 'within', its rows give 'exceeds'"),
+        ({"answer": "All is well."}, "the answer does not say what the rows have"),
+        ({"tolerance": 0.5}, "does not follow from its row"),
+    ],
+)
+def test_a_gate_refuses_a_report_whose_parts_contradict_each_other(report, changes, line):
+    """An edited report passed (G9)."""
+    changed = with_verdicts(report, ["exceeds", "within"], "averages")
+    assert gate(changed)[0] == 1
+    code, lines = gate(changed.model_copy(update=changes))
+    assert code == 3 and any(line in told for told in lines)
+
+
+def test_a_gate_refuses_an_edited_row_sentence_and_plan(report):
+    changed = with_verdicts(report, ["exceeds", "within"], "averages")
+    row = changed.averages[0].model_copy(update={"verdict": "within"})
+    edited = changed.model_copy(update={"averages": [row], "verdict": "within"})
+    assert "the verdict 'within' does not follow" in gate(edited)[1][0]
+    row = changed.averages[0].model_copy(update={"sentence": "All is well."})
+    edited = changed.model_copy(update={"averages": [row, changed.averages[1]]})
+    assert "the sentence does not say what its row has: All is well." in gate(edited)[1][0]
+    content = {**changed.plan.content, "level": 0.5}
+    plan = changed.plan.model_copy(update={"content": content})
+    assert "its hash is another one" in gate(changed.model_copy(update={"plan": plan}))[1][0]
 
 
 def test_a_planted_average_closes_the_gate_and_leads_the_headline():

@@ -1,0 +1,66 @@
+"""Whether the parts of a report agree: a gate trusts no verdict that its own rows contradict.
+
+All that follows from the rows is derived from them once more: verdicts from adjusted p-values,
+sentences from numbers, the answer from the rows that are judged, and the hash of the plan.
+"""
+
+from collections.abc import Iterator
+
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from faceaudit.report import facts
+from faceaudit.report.build import answer_of, comparison_sentence
+from faceaudit.report.schema import JUDGED_PARTS, Comparison, Report
+from faceaudit.utils.files import hash_of_content
+
+
+def contradictions(report: Report) -> list[str]:
+    """What in a report contradicts another part of it.
+
+    Args:
+        report: of any kind of audit.
+
+    Returns:
+        A sentence for each contradiction; none for a report as it was written.
+    """
+    return list(_contradictions(report))
+
+
+def _contradictions(report: Report) -> Iterator[str]:
+    judged = len(report.judged)
+    # What sentences take from the audit file, as it was at the run.
+    plan = {"tolerance": report.tolerance, "generator": {"kind": report.data.get("made_by")}}
+    for part in JUDGED_PARTS:
+        for row in getattr(report, part):
+            if not _follows(row, report):
+                yield f"the verdict {row.verdict!r} does not follow from its row: {row.sentence}"
+            elif row.sentence != comparison_sentence(row, part, plan, judged):
+                yield f"the sentence does not say what its row has: {row.sentence}"
+    derived = answer_of(dict(report), report.tolerance)
+    if report.verdict != derived["verdict"]:
+        yield (
+            f"the verdict of the audit is {report.verdict!r}, its rows give {derived['verdict']!r}"
+        )
+    elif report.answer != derived["answer"]:
+        yield "the answer does not say what the rows have"
+    if report.plan.kept == bool(report.plan.departures):
+        yield "plan.kept does not agree with the list of departures"
+    if report.plan.sha256 != hash_of_content(report.plan.content):
+        yield "the plan was changed after it was made: its hash is another one"
+    moved = report.tolerance != report.plan.content["tolerance"]
+    if moved and not report.plan.departures:
+        yield "the tolerance is not the planned one, and no departure says so"
+
+
+def _follows(row: Comparison, report: Report) -> bool:
+    """Whether the verdict of a comparison is one that its numbers allow."""
+    p = row.p_beyond_holm
+    if p is None or row.estimate is None:
+        return row.verdict == NOT_ESTIMABLE
+    if p < report.level:
+        return row.verdict == EXCEEDS and abs(row.estimate) > report.tolerance
+    if row.verdict == WITHIN:
+        return abs(row.estimate) <= report.tolerance
+    # An interval inside of the tolerance is "within"; a wider one can be either.
+    interval = facts.interval_of(row)
+    is_inside = interval is not None and interval.is_inside(report.tolerance)
+    return row.verdict == INCONCLUSIVE and not is_inside

@@ -1,0 +1,64 @@
+"""What must be there before a model may pass: faces in every cell, answers, and rows of use.
+
+A verdict "within" on two faces, or on the images that were left after the hard ones were taken out,
+says little. The audit file has the demands (`policy`), and the plan keeps them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faceaudit import words
+from faceaudit.report.schema import Coverage
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What an audit has of what its policy asks for.
+
+    Attributes:
+        unit: what is counted: "faces" or "people".
+        smallest: name of the cell or group with the fewest of them.
+        fewest: how many that are.
+        emptiest: name of the cell or group with the largest share of images without use.
+        unanswered: that share: images that are absent, or have no answer or no label.
+        left_out: share of a table's rows that are left out for a value that was not expected.
+    """
+
+    unit: str
+    smallest: str
+    fewest: int
+    emptiest: str
+    unanswered: float
+    left_out: float = 0.0
+
+
+def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]:
+    """Hold what is there against a policy.
+
+    Args:
+        covered: what is there.
+        policy: as of `faceaudit.file.parts.CoveragePolicy`, by its keys.
+
+    Returns:
+        A row for each demand of the policy.
+
+    Example:
+        >>> covered = Covered("faces", "dark, women", 12, "dark, men", 0.05)
+        >>> rows = coverage_rows(covered, {"faces": 30, "unanswered": 0.2, "left_out": 0.05})
+        >>> [(row.demand, row.met) for row in rows]
+        [('faces', False), ('unanswered', True), ('left_out', True)]
+    """
+    rows = []
+    for demand, met in (
+        ("faces", covered.fewest >= policy["faces"]),
+        ("unanswered", covered.unanswered <= policy["unanswered"]),
+        ("left_out", covered.left_out <= policy["left_out"]),
+    ):
+        limit = policy[demand]
+        (sentence,) = words.render_sentences(f"coverage_{demand}", covered, limit)
+        found = covered.fewest if demand == "faces" else getattr(covered, demand)
+        rows.append(
+            Coverage(demand=demand, found=found, limit=limit, met=bool(met), sentence=sentence)
+        )
+    return rows
