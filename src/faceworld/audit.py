@@ -86,7 +86,9 @@ def run_audit(
 
     Files go to folders of this checkout, if no others are given.
     """
-    specification = run.read_to_run(Path(path), folders.report if folders else None, reports_folder())
+    specification = run.read_to_run(
+        Path(path), folders.report if folders else None, reports_folder()
+    )
     make_examples(specification)
     return run.run_audit(
         specification,

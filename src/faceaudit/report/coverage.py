@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faceaudit import words
-from faceaudit.report.schema import Coverage
+from faceaudit.report.schema import Coverage, Demand
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,20 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
         >>> [(row.demand, row.met) for row in rows]
         [('faces', False), ('unanswered', True), ('left_out', True)]
     """
-    rows = []
-    for demand, met in (
-        ("faces", covered.fewest >= policy["faces"]),
-        ("unanswered", covered.unanswered <= policy["unanswered"]),
-        ("left_out", covered.left_out <= policy["left_out"]),
-    ):
-        limit = policy[demand]
-        (sentence,) = words.render_sentences(f"coverage_{demand}", covered, limit)
-        found = covered.fewest if demand == "faces" else getattr(covered, demand)
-        rows.append(
-            Coverage(demand=demand, found=found, limit=limit, met=bool(met), sentence=sentence)
-        )
-    return rows
+    return [
+        _row("faces", covered.fewest, policy["faces"], covered.fewest >= policy["faces"], covered),
+        _row_of_share("unanswered", covered.unanswered, policy, covered),
+        _row_of_share("left_out", covered.left_out, policy, covered),
+    ]
+
+
+def _row_of_share(
+    demand: Demand, share: float, policy: Mapping[str, Any], covered: Covered
+) -> Coverage:
+    """A row about a share that may be at most the policy's."""
+    return _row(demand, share, policy[demand], share <= policy[demand], covered)
+
+
+def _row(demand: Demand, found: float, limit: float, met: bool, covered: Covered) -> Coverage:
+    (sentence,) = words.render_sentences(f"coverage_{demand}", covered, limit)
+    return Coverage(demand=demand, found=found, limit=limit, met=met, sentence=sentence)

@@ -23,6 +23,8 @@ def finite(value: Any) -> Any:
 
 
 Verdict = Literal["exceeds", "within", "inconclusive", "not estimable"]
+Demand = Literal["faces", "unanswered", "left_out"]
+"""Keys of `faceaudit.file.parts.CoveragePolicy`."""
 CarriedKind = Literal["rate", "difference"]
 ShareWord = Literal["little", "partly", "most", "undecided"]
 Counts = dict[str, float | int | str | None]
@@ -235,7 +237,7 @@ class Coverage(Part):
         sentence: the same in words.
     """
 
-    demand: Literal["faces", "unanswered", "left_out"]
+    demand: Demand
     found: Number
     limit: float
     met: bool
