@@ -174,7 +174,7 @@ PAPER := build/$(PROFILE)/paper
 pdf: reproduce  ## print the whole book without code, build/PROFILE/book.pdf (needs Chromium)
 	PYTHONPATH=tools $(PYTHON) -m sphinx -Q -b singlehtml -D exclude_patterns=api/* -D html_css_files=../paper.css \
 	  build/$(PROFILE)/source $(PAPER)
-	CHROMIUM="$(CHROMIUM)" $(PYTHON) -m helpers.printing $(PAPER)/index.html build/$(PROFILE)/book.pdf
+	CHROMIUM="$(CHROMIUM)" $(PYTHON) -m helpers.pdf $(PAPER)/index.html build/$(PROFILE)/book.pdf
 
 serve: reproduce  ## read the book at http://127.0.0.1:8000
 	$(PYTHON) -m http.server --bind 127.0.0.1 --directory build/$(PROFILE)/html 8000

@@ -45,7 +45,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from PIL import Image
 
 from course import lab, quiz
-from helpers import artifacts, printing
+from helpers import artifacts, pdf
 from helpers.artifacts import lineage
 
 COURSE = lineage.ROOT / "course"
@@ -379,8 +379,8 @@ def print_handouts(folder: Path) -> None:
         title = f"<title>Handout {source.stem}</title><style>{look}</style>"
         text = f'<!doctype html><html lang="en"><meta charset="utf-8">{title}{text}'
         page.write_text(text, encoding="utf-8")
-        if shutil.which(printing.CHROMIUM):  # else the page is there, and any browser prints it
-            printing.print_page(page, page.with_suffix(".pdf"))
+        if shutil.which(pdf.CHROMIUM):  # else the page is there, and any browser prints it
+            pdf.print_page(page, page.with_suffix(".pdf"))
 
 
 def pack(folder: Path, archive: Path) -> None:

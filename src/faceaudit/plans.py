@@ -18,7 +18,7 @@ from typing import Any
 from scipy.optimize import brentq
 
 from faceaudit import effects
-from faceaudit.file.parts import AnnotationTool, PythonGenerator, StyleNetwork
+from faceaudit.file.parts import AnnotationTool, DirectionSettings
 from faceaudit.file.specification import VERIFICATION_OF_IMAGES, Specification
 from faceaudit.utils import files
 from faceaudit.utils.errors import InputError
@@ -378,7 +378,7 @@ def _count_answers(specification: Specification, units: int, images: int) -> dic
     questions = len(specification.rated_attributes)
     questions_of_samples = len(specification.rated_attributes_of_samples)
     answers = {}
-    if isinstance(generator, StyleNetwork | PythonGenerator) and not generator.hyperplanes:
+    if isinstance(generator, DirectionSettings) and not generator.hyperplanes:
         answers["sampled images"] = generator.samples * questions_of_samples * people.raters
     if calibration:
         neutral_faces = math.ceil(SPARE * units) + units

@@ -13,7 +13,8 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from faceaudit import effects, plans
-from faceaudit.effects.verdicts import beyond_by_interval, score_p, settled
+from faceaudit.effects.paired_proportions import score_p
+from faceaudit.effects.verdicts import beyond_by_interval, settled
 from faceaudit.plans import Plan
 
 

@@ -21,7 +21,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 import book
 from course import editions, lab, quiz
-from helpers import printing
+from helpers import pdf
 from helpers.artifacts import lineage, pages
 
 LABS = editions.labs()
@@ -42,7 +42,7 @@ def course(tmp_path_factory) -> Path:
     """The built course."""
     folder = tmp_path_factory.mktemp("course") / "built"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(printing, "CHROMIUM", browser.PROGRAM or "")
+        patch.setattr(pdf, "CHROMIUM", browser.PROGRAM or "")
         editions.build(folder)
     return folder
 

@@ -102,7 +102,7 @@ def test_a_page_is_printed(homeless, unshared, tmp_path):
     page.parent.mkdir()
     page.write_text("<!doctype html><title>Page</title><p>Text")
     pdf = page.with_suffix(".pdf")
-    command = [*unshared, sys.executable, "-m", "helpers.printing", str(page), str(pdf)]
+    command = [*unshared, sys.executable, "-m", "helpers.pdf", str(page), str(pdf)]
     subprocess.run(command, env=homeless | {"CHROMIUM": browser.PROGRAM}, check=True)
     assert pdf.read_bytes().startswith(b"%PDF")
 

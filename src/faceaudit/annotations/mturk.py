@@ -21,6 +21,7 @@ import pandas as pd
 
 from faceaudit.annotations.ingest import TRUTH_TEXTS, Ingest, RawAnswers, validate
 from faceaudit.annotations.schema import ATTRIBUTES, KnownImages, Paths, Rename
+from faceaudit.utils.errors import missing_in_header
 from faceaudit.utils.tables import read_table, wrong_format
 
 MTURK_BATCH = "an MTurk batch results CSV"
@@ -126,7 +127,7 @@ def add_batch(export: RawAnswers, path: Path, image_key: str = "image_url") -> N
     batch = read_table(path, MTURK_BATCH, _NEEDED_COLUMNS, _COLUMNS_TO_READ)
     answer_columns = [name for name in batch if name.startswith("Answer.")]
     if not answer_columns:
-        raise wrong_format(path, "row 1", MTURK_BATCH, "no column Answer.*")
+        raise wrong_format(path, "row 1", MTURK_BATCH, missing_in_header("Answer.*"))
     visits_before = len(export.visits["file"])
     export.begin(path)
     status = batch["AssignmentStatus"].map(_status).astype("object")

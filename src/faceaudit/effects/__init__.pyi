@@ -1,9 +1,9 @@
 from .clustered_logit import firth_log_odds_ratios as firth_log_odds_ratios
 from .matched import all_matched_effects as all_matched_effects
 from .matched import matched_effects as matched_effects
-from .matched import mcnemar as mcnemar
-from .matched import paired_interval as paired_interval
 from .matched import pruning_bounds as pruning_bounds
+from .paired_proportions import mcnemar as mcnemar
+from .paired_proportions import paired_interval as paired_interval
 from .planning import Design as Design
 from .planning import power as power
 from .planning import rogan_gladen as rogan_gladen

@@ -1,4 +1,8 @@
-"""Names of levels, contrasts and cells, the same in every table and figure of effects."""
+"""The cell of an effect in words, and its estimate in points, the same in every table and figure.
+
+The names of levels are `faceaudit.annotations.schema.LEVEL_NAMES`. How the name of an attribute is
+written says `faceaudit.utils.formatting.spaced`, or `helpers.figures.charts.spaced` in figures.
+"""
 
 from collections.abc import Mapping
 

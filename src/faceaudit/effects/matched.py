@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import sqrt
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
-from scipy.optimize import brentq
-from scipy.special import bdtr, bdtrc, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
+from faceaudit.effects.paired_proportions import mcnemar, paired_interval
 from faceaudit.effects.pruning import complete_transects
 from faceaudit.effects.risks import code_cells, code_levels, collapse, complete_rows, rows_by_code
 from faceaudit.effects.verdicts import holm, mde, verdict
@@ -245,74 +243,6 @@ def _design_effect(
     if not binary and clustered < 1e-12:
         return n / transects
     return clustered / single
-
-
-def mcnemar(worse: ArrayLike, better: ArrayLike) -> np.ndarray | float:
-    """Two-sided mid-p of McNemar's test, from the numbers of discordant pairs of either kind.
-
-    Twice the chance that a fair coin splits the discordant pairs as unevenly, of which the split
-    that occurred counts half (Fagerland, Lydersen & Laake, BMC Medical Research Methodology 13
-    (2013) 91). The exact test counts it in full: it rejects far less often than its level allows,
-    and with few discordant pairs often contradicts the score interval of `paired_interval`. The
-    mid-p rejects only what the interval rejects, and at the level of .05 all of it but a few
-    borderline splits, as 4 to 0 and 15 to 6.
-
-    Args:
-        worse, better: pairs (...) with an error on one side only, whole numbers.
-
-    Returns:
-        p (...): 1 where both kinds are as many, where the paper subtracts half of that chance.
-
-    Example:
-        >>> from faceaudit import effects
-        >>> effects.mcnemar([6, 7, 0], [0, 1, 0]).round(3).tolist()
-        [0.016, 0.039, 1.0]
-    """
-    rarer, commoner = np.sort(np.asarray([worse, better], dtype=np.int64), axis=0)
-    n = rarer + commoner
-    return bdtr(rarer, n, 0.5) + bdtrc(commoner, n, 0.5)
-
-
-def paired_interval(worse: float, better: float, n: float, quantile: float) -> tuple[float, float]:
-    """Score interval of the difference (worse - better) / n of two paired proportions.
-
-    Tango, Statistics in Medicine 17 (1998) 891-908: the differences that a score test with the
-    restricted maximum-likelihood variance does not reject. The width is positive even where no
-    pair is discordant, where Wald's is zero.
-
-    Args:
-        worse, better: discordant pairs of either kind; fractions are effective sample sizes.
-        n: all pairs.
-        quantile: of the normal or Student distribution.
-
-    Returns:
-        Lower and upper end.
-
-    Example:
-        >>> from faceaudit import effects
-        >>> low, high = effects.paired_interval(0, 0, 100, 1.96)
-        >>> round(low, 3), round(high, 3)
-        (-0.037, 0.037)
-    """
-    upper = _score_limit(worse, better, n, quantile)
-    return -_score_limit(better, worse, n, quantile), upper
-
-
-def _score_limit(worse: float, better: float, n: float, quantile: float) -> float:
-    estimate = (worse - better) / n
-
-    def excess(delta: float) -> float:
-        linear = (2 * n - worse + better) * delta - worse - better
-        root = sqrt(max(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
-        only_better = (root - linear) / (4 * n)
-        variance = n * (2 * only_better + delta * (1 - delta))
-        return (worse - better - n * delta) ** 2 - quantile**2 * variance
-
-    # The estimate itself is a second root where no pair is discordant.
-    start = estimate + 1e-9 * (1 - estimate)
-    if start >= 1 or excess(1.0) <= 0:
-        return 1.0
-    return brentq(excess, start, 1.0, xtol=1e-12)
 
 
 PRUNING_ARMS = ("all", "pruned", "complete transects", "worst case")

@@ -38,7 +38,7 @@ from scipy.stats import binom, multivariate_normal, norm
 from scipy.stats import t as student
 from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 
-from faceaudit.effects.matched import mcnemar
+from faceaudit.effects.paired_proportions import mcnemar
 from faceaudit.utils.arguments import check_range, check_whole
 from faceaudit.utils.errors import InputError
 

@@ -398,32 +398,6 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
     return np.where(root.success, root.x / (1 - root.x), np.nan)[()]
 
 
-def score_p(
-    worse: ArrayLike, better: ArrayLike, n: ArrayLike, delta: np.ndarray | float
-) -> np.ndarray:
-    """Two-sided p of Tango's score test that a difference of paired proportions is `delta`.
-
-    The test that `faceaudit.effects.paired_interval` inverts (Tango, Statistics in Medicine 17
-    (1998) 891-908): the interval ends where p is one minus its level.
-
-    Args:
-        worse, better: discordant pairs of either kind (...).
-        n: all pairs.
-        delta: the difference under the hypothesis, strictly between -1 and 1.
-
-    Returns:
-        p (...).
-    """
-    worse, better, n = (np.asarray(count, dtype=np.float64) for count in (worse, better, n))
-    linear = (2 * n - worse + better) * delta - worse - better
-    root = np.sqrt(np.maximum(linear**2 + 8 * n * better * delta * (1 - delta), 0.0))
-    variance = n * ((root - linear) / (2 * n) + delta * (1 - delta))
-    distance = np.abs(worse - better - n * delta)
-    limit = np.where(distance > 0, np.inf, 0.0)
-    statistic = np.divide(distance, np.sqrt(variance), out=limit, where=variance > 0)
-    return 2 * stdtr(np.inf, -statistic)
-
-
 def beyond_by_interval(
     table: pd.DataFrame, tolerance: float, df: ArrayLike, level: float = 0.05
 ) -> np.ndarray:

@@ -261,7 +261,10 @@ def _images_of_generator(
     }
     labelled = whole_labels.add_to(index, specification)
     return LabelledImages(
-        labelled, images, f"a generator, {source.kind}", report_arguments=report_arguments
+        labelled,
+        images,
+        f"a generator, {specification.generator.kind}",
+        report_arguments=report_arguments,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from faceaudit.file.parts import PythonGenerator, StyleNetwork
+from faceaudit.file.parts import DirectionSettings, PythonGenerator, StyleNetwork
 from faceaudit.file.specification import Specification
 from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator
@@ -41,14 +41,14 @@ def generator_of(specification: Specification, device: str = "cpu") -> Generator
         InputError: the file of weights is none, or the object of Python is no generator.
     """
     settings = generator_settings(specification)
-    return OPENERS[settings.kind](settings, specification, device)
+    return OPENERS[specification.generator.kind](settings, specification, device)
 
 
-def generator_settings(specification: Specification) -> StyleNetwork | PythonGenerator:
+def generator_settings(specification: Specification) -> DirectionSettings:
     """The part `generator` of an audit file whose generator is opened here."""
     settings = specification.generator
     # Audits of other images do not come here: `faces.make_labelled_images` parts them.
-    assert isinstance(settings, StyleNetwork | PythonGenerator)
+    assert isinstance(settings, DirectionSettings)
     return settings
 
 

@@ -1,4 +1,8 @@
-"""What people are asked about images: their tasks, and whether their answers are there."""
+"""What people are asked about images: their tasks, and whether their answers are there.
+
+The words of questions and answers are those of `faceaudit.annotations.schema`, and the words that
+say what to do with the tasks stand in `faceaudit/templates/sentences.j2`.
+"""
 
 import os
 from pathlib import Path

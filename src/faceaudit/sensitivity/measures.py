@@ -13,7 +13,7 @@ from scipy.stats import norm
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
-from faceaudit.effects.matched import paired_interval
+from faceaudit.effects.paired_proportions import paired_interval
 from faceaudit.effects.resampling import as_resamples, draw_weights
 from faceaudit.utils.arguments import as_probabilities, check_range, require_same_shape
 

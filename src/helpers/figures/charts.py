@@ -35,6 +35,10 @@ GREY = "#777777"  # not of theirs, for marks that are not to stand out
 
 WIDTH = 7.0
 """Inches: the width of the text column; at this width no text is smaller than 10 points."""
+REFERENCE_LINE_WIDTH = 1
+"""Points: lines at a value to compare with, such as no effect, equal rates or the truth."""
+INTERVAL_LINE_WIDTH = 1.2
+"""Points: intervals in panels, and the lines that join them."""
 EVEN = 0.179
 """The relative luminance on which black and white have the same contrast (WCAG 2, 1.4.3)."""
 LETTER = 6.2
@@ -195,7 +199,7 @@ def forest(
     """
     ax = ax or plt.figure(figsize=(WIDTH, 1.4 + 0.42 * len(table))).gca()
     y = np.arange(len(table))[::-1]
-    ax.axvline(0, color=BLACK, linewidth=1)
+    ax.axvline(0, color=BLACK, linewidth=REFERENCE_LINE_WIDTH)
     ax.errorbar(
         table["estimate"],
         y,

@@ -18,11 +18,19 @@ from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike
 
 from helpers.figures import charts
-from helpers.figures.charts import BLACK, GREY, WIDTH, Look, look
+from helpers.figures.charts import (
+    BLACK,
+    GREY,
+    INTERVAL_LINE_WIDTH,
+    REFERENCE_LINE_WIDTH,
+    WIDTH,
+    Look,
+    look,
+)
 
-DASHED = {"color": BLACK, "linewidth": 1, "linestyle": "--"}
+DASHED = {"color": BLACK, "linewidth": REFERENCE_LINE_WIDTH, "linestyle": "--"}
 """The line of a value to compare with."""
-ZERO = {"color": GREY, "linewidth": 1, "linestyle": ":"}
+ZERO = {"color": GREY, "linewidth": REFERENCE_LINE_WIDTH, "linestyle": ":"}
 """The line of no effect."""
 REASON_TEXT = {"fontsize": 10, "color": "#555555", "style": "italic"}
 """The text in the place of a mark that is missing; `GREY` is too pale for text."""
@@ -121,7 +129,7 @@ def matched_scatter(pairs: pd.DataFrame) -> Axes:
     """
     ax = plt.figure(figsize=(WIDTH, 6)).gca()
     top = 1.05 * pairs[["high_first", "high_second"]].max(axis=None)
-    ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=1)
+    ax.plot([0, top], [0, top], color=GREY, linestyle="--", linewidth=REFERENCE_LINE_WIDTH)
     for position, (group, n, other) in enumerate(pairs[["n_first", "n_second"]].itertuples()):
         row = pairs.iloc[[position]]
         style = {"linestyle": "none", "markersize": 8, "elinewidth": 1}
@@ -192,7 +200,8 @@ def intervals(
             truth = part.groupby(rows, sort=False)["truth"].first().reindex(names)
             charts.diamonds(ax, 100 * truth, np.arange(len(truth)))
             if np.ptp(truth) == 0:
-                ax.axvline(100 * truth.iloc[0], color=charts.VERMILION, linewidth=1, zorder=0)
+                truth_line = {"color": charts.VERMILION, "linewidth": REFERENCE_LINE_WIDTH}
+                ax.axvline(100 * truth.iloc[0], zorder=0, **truth_line)
         if "reason" in part:
             for _, row in part[part["estimate"].isna()].iterrows():
                 ax.text(
@@ -219,7 +228,7 @@ def lying(
     ax: Axes, y: ArrayLike, table: pd.DataFrame, group_look: Look, label: str, **options
 ) -> Container:
     """Horizontal intervals at heights `y`, in points; options are those of `Axes.errorbar`."""
-    style = {"linestyle": "none", "markersize": 5.5, "elinewidth": 1.2}
+    style = {"linestyle": "none", "markersize": 5.5, "elinewidth": INTERVAL_LINE_WIDTH}
     xerr = 100 * charts.whiskers(table, "estimate")
     options = group_look.mark | style | options
     return ax.errorbar(100 * table["estimate"], y, xerr=xerr, label=label, **options)
@@ -229,7 +238,7 @@ def upright(
     ax: Axes, x: ArrayLike, table: pd.DataFrame, group_look: Look, label: str, **options
 ) -> None:
     """Vertical intervals at places `x`, in points, joined by a line; options as of `lying`."""
-    style = {"capsize": 3, "linewidth": 1.2}
+    style = {"capsize": 3, "linewidth": INTERVAL_LINE_WIDTH}
     yerr = 100 * charts.whiskers(table, "estimate")
     options = group_look.mark | style | options
     ax.errorbar(x, 100 * table["estimate"], yerr=yerr, label=label, **options)

@@ -1,6 +1,5 @@
 """Matched effects and pruning bounds against McNemar, enumeration and simulation."""
 
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -8,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
 from scipy.stats import binom, norm, ttest_1samp
 from scipy.stats import t as student
 from simulated import AXES, transect_frame
@@ -18,67 +16,12 @@ from faceaudit.effects import (
     all_matched_effects,
     holm,
     matched_effects,
-    mcnemar,
     paired_interval,
     pruning_bounds,
 )
 from faceaudit.effects.matched import _bounded_interval, _pair_bounds
 from faceaudit.effects.pruning import complete_transects
 from faceworld.scorecard import truth
-
-# --- intervals of paired proportions
-
-
-def test_tango_limits_are_where_the_score_test_turns():
-    worse = 12
-    better = 2
-    n = 50
-    z = norm.ppf(0.975)
-
-    def score(delta):
-        def loss(risk):  # of the restricted likelihood, as a function of P(better)
-            cells = np.array([risk + delta, risk, 1 - 2 * risk - delta])
-            return -np.array([worse, better, n - worse - better]) @ np.log(cells)
-
-        bounds = max(0, -delta) + 1e-9, (1 - delta) / 2 - 1e-9
-        risk = minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-12}).x
-        return (worse - better - n * delta) / np.sqrt(n * (2 * risk + delta - delta**2))
-
-    low, high = paired_interval(worse, better, n, z)
-    assert score(low) == pytest.approx(z, abs=1e-4)
-    assert score(high) == pytest.approx(-z, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("worse", "better"),
-    [(0.01, 0), (0.005, 0.005), (0.02, 0), (0.02, 0.01), (0.05, 0.05), (0.1, 0), (0.08, 0.02)],
-)
-def test_coverage_at_400_pairs_is_exact_enough(worse, better):
-    """The exact coverage, summed over all tables: at least 93 % with 1 to 10 % discordant."""
-    n = 400
-    z = norm.ppf(0.975)
-    limits = cache(lambda b, c: paired_interval(b, c, n, z))
-    covered = 0.0
-    for b in range(int(binom.ppf(1e-6, n, worse)), int(binom.ppf(1 - 1e-6, n, worse)) + 1):
-        rest = n - b, better / (1 - worse)
-        for c in range(int(binom.ppf(1e-6, *rest)), int(binom.ppf(1 - 1e-6, *rest)) + 1):
-            low, high = limits(b, c)
-            if low <= worse - better <= high:
-                covered += binom.pmf(b, n, worse) * binom.pmf(c, *rest)
-    assert 0.93 <= covered <= 0.97
-
-
-# --- McNemar's test
-
-
-def test_mid_p_counts_the_observed_split_half():
-    for n in (1, 2, 9, 30):
-        split = np.arange(n + 1)
-        chance = binom.pmf(split, n, 0.5)
-        lower = np.cumsum(chance) - chance / 2
-        upper = np.cumsum(chance[::-1])[::-1] - chance / 2
-        np.testing.assert_allclose(mcnemar(split, n - split), 2 * np.minimum(lower, upper))
-
 
 # --- matched effects
 

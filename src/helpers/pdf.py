@@ -1,4 +1,4 @@
-"""PDF files of pages, by Chromium: `python -m helpers.printing page.html page.pdf`."""
+"""PDF files of pages, by Chromium: `python -m helpers.pdf page.html page.pdf`."""
 
 import os
 import subprocess
