@@ -368,7 +368,7 @@ Markdown(
 # %%
 sets = {"all images": dict.fromkeys(axes, frame), "kept images": dict.fromkeys(axes, kept)}
 sets["complete pairs"] = {
-    axis: pruning.complete_pairs(kept, level, [other for other in levels if other != level])
+    axis: pruning.complete_pairs(frame, kept, level, [other for other in levels if other != level])
     for axis, level in zip(axes, levels, strict=True)
 }
 

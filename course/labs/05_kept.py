@@ -192,7 +192,8 @@ def gap(rows: pd.DataFrame, model: str) -> float:
 
 # %%
 stay = images[images["kept"]]
-whole = pruning.complete_pairs(stay, "skin_colour_level", ["hair_length_level", "gender_level"])
+others = ["hair_length_level", "gender_level"]
+whole = pruning.complete_pairs(images, stay, "skin_colour_level", others)
 print(f"{len(images)} images, {len(stay)} of them kept, {len(whole)} of these in complete pairs")
 
 # %% tags=["solution"]

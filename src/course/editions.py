@@ -330,7 +330,8 @@ def build(out: Path = OUT) -> Path:
         shutil.copy2(Path(lab.__file__).with_name(name), package)
     # It is no secret: packed, the last hint is not read by chance.
     (package / "checks.bin").write_bytes(zlib.compress(json.dumps(checks).encode()))
-    for name in lineage.hashes([*files]):  # what labs import, so that students install no package
+    # What labs import, so that students install no package.
+    for name in lineage.hashes_of_files([*files]):
         copy_code(lineage.ROOT / name, out / "student")
     for folder in {parent for path in files for parent in path.parents}:
         if lineage.SOURCE in folder.parents:  # a package, which exports what its stub says

@@ -72,7 +72,7 @@ def write_pair_export(answers: pd.DataFrame, path: str | Path, pairs: pd.DataFra
         label: {"first": f"images/{a:05d}.png", "second": f"images/{b:05d}.png", "pair_id": label}
         for label, (a, b) in zip(pairs.index.map(str), images, strict=True)
     }
-    write_export(answers, path, "pair", "first", PAIR_SCALES, data)
+    write_export(answers, path, item="pair", to_name="first", scales=PAIR_SCALES, data=data)
 
 
 # --- visible differences

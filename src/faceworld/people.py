@@ -275,8 +275,8 @@ def render_heads(parameters: Tensor, size: int) -> facerender.Rendering:
         Images with white backgrounds, masks and landmarks.
     """
     rendering = facerender.render(parameters, size)
-    white = 1 - (1 - rendering.image) * rendering.head_mask[:, None]
-    return replace(rendering, image=white)
+    image = 1 - (1 - rendering.image) * rendering.head_mask[:, None]
+    return replace(rendering, image=image)
 
 
 def store_heads(parameters: Tensor, size: int, path: Path, device: str) -> np.ndarray:

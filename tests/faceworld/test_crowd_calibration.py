@@ -20,7 +20,7 @@ from faceaudit.annotations import ATTRIBUTES
 from faceaudit.annotations.agreement import (
     icc,
     krippendorff_alpha,
-    mean_deviation,
+    mean_sd,
     squared_distance,
 )
 from faceaudit.utils import seeding
@@ -147,6 +147,6 @@ def test_the_simulated_crowd_disagrees_like_the_real_one(attribute):
     simulated = from_ratings(answers[attribute].to_numpy().reshape(-1, raters), attribute)
     # Real raters answered fewer questions about gender at random than about other attributes, the
     # simulated ones as many: the spread of gender comes out an eighth too high.
-    assert mean_deviation(simulated) == pytest.approx(mean_deviation(real), rel=0.15, abs=0.0)
+    assert mean_sd(simulated) == pytest.approx(mean_sd(real), rel=0.15, abs=0.0)
     assert krippendorff_alpha(simulated) == pytest.approx(krippendorff_alpha(real), abs=0.03)
     assert icc(simulated) == pytest.approx(icc(real), abs=0.03)

@@ -41,11 +41,11 @@ def agreement_table(
     Returns:
         Index attribute; columns `images`, `raters` (mean number of answers per image), and the
         value, `<name>_low` and `<name>_high` (95 % percentile interval) of each of `sd` (mean
-        standard deviation of an image's answers, in units of the range), `alpha` (Krippendorff
-        2011) and `icc`, ICC(1,k) of Shrout and Fleiss (1979); and `reason`, why some of them cannot
-        be estimated (NaN), else empty: agreement takes two answers to an image, two such images,
-        and answers that are not all equal; the spread `sd` no more than the first, and `icc` images
-        whose mean answers differ.
+        standard deviation of an image's answers, as a share of the scale's range), `alpha`
+        (Krippendorff 2011) and `icc`, ICC(1,k) of Shrout and Fleiss (1979); and `reason`, why some
+        of them cannot be estimated (NaN), else empty: agreement takes two answers to an image, two
+        such images, and answers that are not all equal; the spread `sd` no more than the first, and
+        `icc` images whose mean answers differ.
 
     Example:
         >>> import numpy as np
@@ -81,7 +81,7 @@ def _agreement_row(
         resamples = rng.multinomial(images, frequency / images, size=n_boot)
         weights = np.vstack([frequency, resamples]).astype(float)
         # A row for the images, and one for each resample of them.
-        statistics = {"sd": mean_deviation(patterns, weights)}
+        statistics = {"sd": mean_sd(patterns, weights)}
         if not reason:
             statistics["alpha"] = krippendorff_alpha(patterns, weights, metric)
             statistics["icc"] = icc(patterns, weights)
@@ -113,8 +113,8 @@ def why_unknown(counts: np.ndarray) -> str:
     return ""
 
 
-def mean_deviation(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Mean over images of the standard deviation of an image's answers, in ranges of the scale.
+def mean_sd(counts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """Mean over images of the SD of an image's answers, as a share of the scale's range.
 
     Images with fewer than two answers do not count.
 

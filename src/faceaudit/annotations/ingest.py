@@ -105,6 +105,7 @@ _EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _NO_VALUE = {"", "nan", "null", "none", "true", "false", "na", "n/a", "#n/a", "<na>", "undefined"}
 """How a missing value looks when a program has turned it into text."""
 _ZONES = {
+    "UTC": 0,
     "GMT": 0,
     "EDT": -4,
     "EST": -5,
@@ -116,6 +117,13 @@ _ZONES = {
     "PST": -8,
 }
 """Time zones as MTurk prints them → hours from UTC."""
+_ZONE = re.compile(rf" ({'|'.join(_ZONES)}) ", re.IGNORECASE)
+_ZONE_BEFORE_OFFSET = re.compile(r" (?:UTC|GMT)(?=[+-])")
+"""In GMT+05:30, where the offset says all."""
+_SHORTEST_TIME = len("2025-10-09T07:30")
+"""Characters of a time of an answer at least: a day or a year alone is none."""
+_ANSWER_YEARS = (1990, 2099)
+"""First and last year of an answer: programs write the year 1, 1970 or 9999 where there is none."""
 MOST_SECONDS = 24 * 60 * 60
 """Longest time of an answer; a page that stays open overnight stays below a day."""
 TRUTH_TEXTS = {"true": True, "t": True, "false": False, "f": False}
@@ -407,18 +415,22 @@ def identity(text: str) -> str | None:
 def times(values: Sequence) -> pd.Series:
     """Texts like 2025-10-09T07:30:20Z or Thu Oct 09 07:30:20 PDT 2025 as timestamps in UTC.
 
-    Missing for all that is no time of an answer: programs write the year 1 or 1970 for none.
+    Missing for all that is no time of an answer.
     """
-    texts = [text if isinstance(text, str) and len(text) > 15 else None for text in values]
-    texts = pd.Series(texts, dtype="str")
+    is_long = [isinstance(value, str) and len(value) >= _SHORTEST_TIME for value in values]
+    texts = pd.Series(values, dtype="object").where(is_long).astype("str")
     read = partial(pd.to_datetime, utc=True, errors="coerce")
     stamps = read(texts, format="ISO8601")
-    stamps = stamps.fillna(read(texts[stamps.isna()], format="%a %b %d %H:%M:%S UTC %Y"))
-    zones = {rf" {name} ": f" {hours * 100:+05d} " for name, hours in _ZONES.items()}
-    zones[r" (?:GMT|UTC)(?=[+-])"] = " "
-    unread = texts[stamps.isna() & texts.notna()].replace(zones, regex=True)
+    unread = texts[stamps.isna() & texts.notna()]
+    unread = unread.str.replace(_ZONE, _as_offset, regex=True)
+    unread = unread.str.replace(_ZONE_BEFORE_OFFSET, " ", regex=True)
     stamps = stamps.fillna(read(unread, format="%a %b %d %H:%M:%S %z %Y")).astype(UTC_TIMES)
-    return stamps.where(stamps.dt.year.between(1990, 2099))
+    return stamps.where(stamps.dt.year.between(*_ANSWER_YEARS))
+
+
+def _as_offset(zone: re.Match[str]) -> str:
+    """What `_ZONE` matches as hours and minutes from UTC: -0700 for PDT."""
+    return f" {_ZONES[zone[1].upper()] * 100:+05d} "
 
 
 _IMPOSSIBLE = -1.0
@@ -597,36 +609,73 @@ def _meanings(
     numbered: bool,
     stars: Mapping[str, int],
 ) -> pd.DataFrame:
-    """Of every kind of answer its field, and the numbers of attribute, level and reason.
+    """What every kind of answer means.
 
-    They are `_NO_NUMBER` where an answer names no attribute or level, and `_NO_PROBLEM` where
-    it has no fault of its own.
+    Args:
+        kinds: the different answers (question, level, field), see `RawAnswers.kinds`.
+        scales, rename, numbered, stars: as of `validate`.
+
+    Returns:
+        A row per kind with the columns field, the name of the question in the file; attribute, its
+        number among `scales`, and level, counted from 0, which are `_NO_NUMBER` where an answer
+        names none; and problem, the number of the reason that lies in the answer itself, or
+        `_NO_PROBLEM`.
     """
-    numbers: dict[str, set[int | None]] = {}
-    for name, answer, _ in kinds:
-        numbers.setdefault(rename.get(name, name), set()).add(_whole(answer, numbered))
+    numbers_given: dict[str, set[int | None]] = {}
+    for question, answer, _ in kinds:
+        name = rename.get(question, question)
+        numbers_given.setdefault(name, set()).add(_whole(answer, numbered))
     attributes = list(scales)
     rows = []
     for question, answer, field in kinds:
         name = rename.get(question, question)
-        attribute = attributes.index(name) if name in scales else _NO_NUMBER
-        if name is None:
-            level = "no readable answer"
-        elif name not in scales:
-            level = "unknown attribute"
-        elif isinstance(answer, Rating):
-            level = _level_of_stars(answer.stars, stars[question], len(scales[name]))
+        if name in scales:
+            attribute = attributes.index(name)
+            from_one = numbered and _counts_from_one(numbers_given[name], len(scales[name]))
+            level, reason = _level_and_reason(
+                question, answer, scales[name], numbered, from_one, stars
+            )
         else:
-            from_one = numbered and 0 not in numbers[name] and len(scales[name]) in numbers[name]
-            level = _level_of_answer(answer, scales[name], numbered, from_one)
-        if isinstance(level, str):
-            rows.append((field, attribute, _NO_NUMBER, _REASON_NUMBERS[level]))
-        else:
-            rows.append((field, attribute, level, _NO_PROBLEM))
+            attribute = _NO_NUMBER
+            level = _NO_NUMBER
+            reason = "no readable answer" if name is None else "unknown attribute"
+        problem = _NO_PROBLEM if reason is None else _REASON_NUMBERS[reason]
+        rows.append((field, attribute, level, problem))
     meanings = pd.DataFrame(rows, columns=["field", "attribute", "level", "problem"])
     whole = (meanings["level"] % 1 == 0).all()
     level_type = np.int8 if whole else np.float64
     return meanings.astype({"attribute": np.int8, "problem": np.int8, "level": level_type})
+
+
+def _counts_from_one(numbers: Collection[int | None], levels: int) -> bool:
+    """Whether the numbers that were given for a scale of some levels were counted from 1."""
+    return 0 not in numbers and levels in numbers
+
+
+def _level_and_reason(
+    question: str,
+    answer: Any,
+    labels: Sequence[str],
+    numbered: bool,
+    from_one: bool,
+    stars: Mapping[str, int],
+) -> tuple[int | float, str | None]:
+    """The level that an answer about an attribute gives, and None; or `_NO_NUMBER` and why not.
+
+    Args:
+        question: its name in the file.
+        answer: as in `RawAnswers.kinds`.
+        labels: names of the attribute's levels, from low to high.
+        numbered, from_one: as of `_level_of_answer`.
+        stars: name of a question → how many stars could be given.
+    """
+    if isinstance(answer, Rating):
+        level = _level_of_stars(answer.stars, stars[question], len(labels))
+    else:
+        level = _level_of_answer(answer, labels, numbered, from_one)
+    if isinstance(level, str):
+        return _NO_NUMBER, level
+    return level, None
 
 
 def folded(label: str) -> str:

@@ -93,16 +93,18 @@ def side_by_side(images: np.ndarray, pairs: pd.DataFrame) -> np.ndarray:
         pairs: columns `first` and `second`, row numbers of the images, (m, …).
 
     Returns:
-        uint8 (m, 3, height, 2 * width + gap), the gap white.
+        uint8 (m, 3, height, 2 * width + gap). The gap between the faces is white, a sixteenth of
+        their width, rounded down.
 
     Raises:
         ValueError: the table lacks a column.
 
     Example:
         >>> import numpy as np, pandas as pd
-        >>> from faceaudit.annotations import pair_ratings as pair_tasks
+        >>> from faceaudit.annotations import pair_ratings
         >>> faces = np.zeros((2, 3, 32, 32), np.uint8)
-        >>> pair_tasks.side_by_side(faces, pd.DataFrame({"first": [0], "second": 1})).shape
+        >>> pairs = pd.DataFrame({"first": [0], "second": [1]})
+        >>> pair_ratings.side_by_side(faces, pairs).shape
         (1, 3, 32, 66)
     """
     require_columns(pairs, ["first", "second"])
@@ -147,13 +149,13 @@ def read_pair_export(
 
     Example:
         >>> import pandas as pd, tempfile
-        >>> from faceaudit.annotations import pair_ratings as pair_tasks
+        >>> from faceaudit.annotations import pair_ratings
         >>> pairs = pd.DataFrame({"kind": ["negative"]}, index=["a"])
         >>> with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         ...     _ = file.write('[{"annotation_id": 1, "annotator": "x", "pair_id": "a",'
         ...                    ' "identity": "Not sure", "created_at": "2025-10-09T07:30:20Z"}]')
         ...     file.flush()
-        ...     pair_tasks.read_pair_export(file.name, pairs, n_raters=1).ratings.values.tolist()
+        ...     pair_ratings.read_pair_export(file.name, pairs, n_raters=1).ratings.values.tolist()
         [[2]]
     """
     check_whole("n_raters", n_raters, 1)

@@ -75,7 +75,7 @@ def read_fhibe(table: str | Path, *, images: Folder = None, version: str | None 
     for column in rows.frame.columns.drop(first_columns):
         _remove_code_numbers(rows, column)
     rows.drop_repeated("image")
-    rows.drop_without_images(["image"], images)
+    rows.drop_unusable_images(["image"], images)
     return rows.as_data_set("FHIBE", "registration, evaluation only", version, first_columns)
 
 

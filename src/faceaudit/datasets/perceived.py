@@ -69,7 +69,7 @@ def read_celeba(
     path = Path(folder, "list_attr_celeba.txt")
     rows = _attributes_of_celeba(path)
     rows.drop_repeated("image")
-    rows.drop_without_images(["image"], images)
+    rows.drop_unusable_images(["image"], images)
     files = [path]
     first_columns = ["image"]
     for column, name in CELEBA_MORE_FILES.items():
@@ -180,7 +180,7 @@ def read_fairface(
         rows.drop_unknown_labels([column], known)
     rows.frame = rows.frame.assign(service_test=rows.truth_values("service_test"))
     rows.drop_repeated("image")
-    rows.drop_without_images(["image"], images)
+    rows.drop_unusable_images(["image"], images)
     return rows.as_data_set("FairFace", "CC BY 4.0", version, ["image"])
 
 
@@ -225,5 +225,5 @@ def read_portraits(
     rows = Records.from_csv(table, "a table of portraits", columns, new_names, others=False)
     rows.drop_missing([gender, skin])
     rows.drop_repeated("image")
-    rows.drop_without_images(["image"], images)
+    rows.drop_unusable_images(["image"], images)
     return rows.as_data_set(source, terms, version, ["image"])

@@ -75,7 +75,10 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     Takes a CSV file with the columns fold, p1, p2, label, id1, id2, att1, att2, a1, a2, g1, g2, e1
     and e2, with or without ID and the similarities vgg16, resnet50, senet50 and sphereface. The
     release's pickle is refused, since opening one runs what is in it; write it as CSV beforehand.
-    A pair whose label and identities disagree is dropped, and so is an image paired with itself.
+    These pairs are dropped: without an identity, att1, att2 or a path; with a label that is no
+    truth value, a gender other than F and M, or an ethnicity other than A, B, I and W; with a fold
+    or a similarity that is no number; whose label and identities disagree; and an image paired with
+    itself.
 
     Args:
         table: the CSV file.
@@ -104,7 +107,7 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     rows.frame = rows.frame.assign(same=same[rows.frame.index].astype(int))
     similarities = [name for name in BFW_SIMILARITIES if name in rows.frame]
     rows.to_numbers(["fold", *similarities])
-    rows.drop_without_images(["first_image", "second_image"], images)
+    rows.drop_unusable_images(["first_image", "second_image"], images)
     return rows.as_data_set("BFW", "form, research", version, PAIR_COLUMNS)
 
 
@@ -159,7 +162,7 @@ def read_rfw(pairs: str | Path, *, images: Folder = None, version: str | None = 
     rows.drop(first.isna(), "neither three nor four cells", "line")
     rows.drop(rows.frame["other_kind"], "pair of the other kind than its place says", "line")
     rows.frame = rows.frame.drop(columns=["line", "other_kind"])
-    rows.drop_without_images(["first_image", "second_image"], images)
+    rows.drop_unusable_images(["first_image", "second_image"], images)
     return rows.as_data_set("RFW", "research", version, PAIR_COLUMNS)
 
 
@@ -222,7 +225,7 @@ def read_causalface(
             DroppedRows(line.reason, field, line.count, line.file, line.place, found="")
         )
     _read_names(rows, "image", prefix="")
-    rows.drop_without_images(["image"], images)
+    rows.drop_unusable_images(["image"], images)
     first_columns = ["image", "identity", *CAUSALFACE_NAME_PARTS]
     return rows.as_data_set("CausalFace", "research", version, first_columns, tables.values())
 
@@ -310,7 +313,7 @@ def read_causalface_pairs(
     rows.drop_missing(["first_image", "second_image"])
     _read_names(rows, "first_image", prefix="first_")
     _read_names(rows, "second_image", prefix="second_")
-    rows.drop_without_images(["first_image", "second_image"], images)
+    rows.drop_unusable_images(["first_image", "second_image"], images)
     same = rows.frame["first_identity"] == rows.frame["second_identity"]
     rows.frame = rows.frame.assign(same=same.astype(int))
     return rows.as_data_set("CausalFace pairs", "research", version, PAIR_COLUMNS)

@@ -204,7 +204,7 @@ class Records:
         numbers = {column: pd.to_numeric(self.frame[column]) for column in columns}
         self.frame = self.frame.assign(**numbers)
 
-    def drop_without_images(self, columns: Sequence[str], folder: Folder) -> None:
+    def drop_unusable_images(self, columns: Sequence[str], folder: Folder) -> None:
         """Drop rows that name no image, one that is not in the folder, or one image twice.
 
         Names become those on the disk, which may spell accents otherwise.

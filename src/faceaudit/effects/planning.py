@@ -148,8 +148,9 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
     """Transects for a given power by the closed formula, not rounded.
 
     S = (z_α/2 + z_β)² (ψ − Δ²) [1 + (m' − 1) ρ_d] / (m' Δ²) with m' = pairs · retention² and the
-    share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁). Once m' < 1 the bracket falls below
-    one, as if dependent pairs were an advantage.
+    share of discordant pairs ψ = p₀q₁ + p₁q₀ − 2 ρ √(p₀q₀p₁q₁), where ρ is `within` and ρ_d
+    `pair_correlation`. Once m' < 1 the bracket falls below one, as if dependent pairs were an
+    advantage.
 
     Args:
         design: with a `pair_correlation` of None taken as 0.
@@ -169,6 +170,7 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
     """
     difference, deviation = _per_transect(design)
     check_range("power", power, 0, 1, "()")
+    # Of the two-sided test, the likelier side alone, as in `printed_power`.
     return float(normal_sample_size_one_tail(difference, power, alpha / 2, deviation))
 
 

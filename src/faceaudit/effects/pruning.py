@@ -51,7 +51,7 @@ def prune(
     """
     require_columns(frame, list(rules))
     stays = np.ones(len(frame), dtype=bool)
-    report = []
+    rows = []
     for attribute, interval in rules.items():
         score = frame[attribute].astype(np.float64).round(SCORE_DIGITS)
         inside = score.between(interval.left, interval.right, interval.closed)
@@ -61,18 +61,11 @@ def prune(
         for reason, matching in reasons.items():
             newly_dropped = int((matching & stays).sum())
             stays &= ~matching
-            report.append(
-                {
-                    "attribute": attribute,
-                    "interval": str(interval),
-                    "reason": reason,
-                    "dropped": int(matching.sum()),
-                    "dropped_here": newly_dropped,
-                    "remaining": int(stays.sum()),
-                }
-            )
+            dropped = int(matching.sum())
+            remaining = int(stays.sum())
+            rows.append((attribute, str(interval), reason, dropped, newly_dropped, remaining))
     columns = ["attribute", "interval", "reason", "dropped", "dropped_here", "remaining"]
-    return frame[stays], pd.DataFrame(report, columns=columns)
+    return frame[stays], pd.DataFrame(rows, columns=columns)
 
 
 def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect") -> pd.DataFrame:
@@ -94,27 +87,33 @@ def complete_transects(frame: pd.DataFrame, size: int, transect: str = "transect
     return frame[frame.groupby(transect)[transect].transform("size") == size]
 
 
-def complete_pairs(frame: pd.DataFrame, axis: str, by: Sequence[str]) -> pd.DataFrame:
-    """The rows whose partners along `axis` are all present.
+def complete_pairs(
+    full: pd.DataFrame, pruned: pd.DataFrame, axis: str, by: Sequence[str]
+) -> pd.DataFrame:
+    """The rows that stay after pruning and whose partners along `axis` all stay too.
 
-    Partners are images of one transect with equal levels in `by`, the other axes.
+    Partners are images of one transect with equal levels in `by`, the other axes: one at every
+    level of `axis` that `full` has. Where pruning drops a level everywhere, no partners are
+    complete.
 
     Args:
-        frame: one row per image; the column transect names the transects.
+        full: one row per image; the column transect names the transects.
+        pruned: the rows of `full` that stay after pruning.
         axis: column of the levels in which partners differ.
         by: columns of the levels of the other axes.
 
     Returns:
-        The rows that stay, as they are.
+        Rows of `pruned`, as they are.
 
     Example:
-        >>> frame = pd.DataFrame({"transect": [0, 0, 1], "skin": [0, 1, 0], "hair": [0, 0, 0]})
-        >>> complete_pairs(frame, "skin", ["hair"])["transect"].tolist()
+        >>> full = pd.DataFrame({"transect": [0, 0, 1, 1], "skin": [0, 1, 0, 1], "hair": 0})
+        >>> complete_pairs(full, full.iloc[:3], "skin", ["hair"])["transect"].tolist()
         [0, 0]
     """
-    require_columns(frame, ["transect", axis, *by])
-    levels = max(2, frame[axis].nunique())
-    return frame[_levels_present(frame, axis, by, "transect") == levels]
+    require_columns(full, [axis])
+    require_columns(pruned, ["transect", axis, *by])
+    levels = full[axis].nunique()
+    return pruned[_levels_present(pruned, axis, by, "transect") == levels]
 
 
 def completeness(

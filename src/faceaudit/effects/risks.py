@@ -583,33 +583,50 @@ def _reason(cell: Cell, risks: Risks) -> str:
 def _eliminated_columns(
     cells: Sequence[Cell], total: Sequence[Risks], direct: Sequence[Risks], tolerance: float
 ) -> dict[str, np.ndarray]:
-    """Columns of `risk_differences` for total minus direct effect, with Student intervals."""
-    table = _difference_columns(cells, direct, tolerance)
+    """Columns of `risk_differences` for total minus direct effect, with Student intervals.
+
+    Args:
+        cells: C of them.
+        total: risks of every cell without the mediators, from `crude_risks`.
+        direct: the same with the mediators adjusted for, from `adjusted_risks`.
+        tolerance: for the verdict.
+
+    Returns:
+        The columns, (C,) each.
+    """
+    direct_effect = _difference_columns(cells, direct, tolerance)
+    # The degrees of freedom are those of the total effect: they follow from the numbers of images
+    # in clusters alone, those of the direct effect from its regression too.
     of_total, df = zip(*map(corrected_influence, cells, total), strict=True)
     of_direct, _ = zip(*map(corrected_influence, cells, direct), strict=True)
+    df = np.array(df)
+    # Both effects are of the same images, so their influences are subtracted before the squares.
     gaps = [np.diff(a - b, axis=1) for a, b in zip(of_total, of_direct, strict=True)]
     se = np.array([np.sqrt((gap**2).sum()) for gap in gaps])
-    df = np.array(df)
-    risk = np.array([a.risk - b.risk for a, b in zip(total, direct, strict=True)])
-    same = (table["reason"] == "") & (se == 0)
-    table["reason"] = np.where(same, "no image tells the effects apart", table["reason"])
-    se = np.where(table["reason"] == "", se, np.nan)
-    estimate = np.where(np.isnan(table["estimate"]), np.nan, risk[:, 1] - risk[:, 0])
+    equal_effects = (direct_effect["reason"] == "") & (se == 0)
+    reason = np.where(equal_effects, "no image tells the effects apart", direct_effect["reason"])
+    se = np.where(reason == "", se, np.nan)
+    eliminated = np.array([a.risk - b.risk for a, b in zip(total, direct, strict=True)])
+    difference = eliminated[:, 1] - eliminated[:, 0]
+    estimate = np.where(np.isnan(direct_effect["estimate"]), np.nan, difference)
     margin = stdtrit(df, 0.975) * se
     margin90 = stdtrit(df, 0.95) * se
     low = estimate - margin
     high = estimate + margin
     p = 2 * stdtr(df, -np.abs(estimate) / se)
-    return table | {
+    verdicts = verdict(low, high, estimate - margin90, estimate + margin90, tolerance)
+    return {
         "estimate": estimate,
         "low": low,
         "high": high,
         "p": p,
         "p_holm": holm(p),
-        "verdict": np.asarray(
-            verdict(low, high, estimate - margin90, estimate + margin90, tolerance)
-        ),
+        "n": direct_effect["n"],
+        "dropped": direct_effect["dropped"],
+        "clusters": direct_effect["clusters"],
+        "verdict": np.asarray(verdicts),
         "mde": mde(se, df=df),
+        "reason": reason,
     }
 
 

@@ -105,8 +105,9 @@ class EG3D(StyleBasedNetwork):
 
     def __init__(self, config: EG3DConfig) -> None:
         super().__init__()
+        _require_resolution(config.resolution)
         self.config = config
-        self.options = _rendering_options(config)
+        self.options = _rendering_options(config.rendering)
         self.z_dim = config.z_dim
         self.c_dim = config.c_dim
         self.w_dim = config.w_dim
@@ -116,6 +117,7 @@ class EG3D(StyleBasedNetwork):
         self.num_ws = self.backbone.num_ws
         self.decoder = Decoder(self.options["decoder_lr_mul"])
         enlarging = replace(config, conv_clamp=config.super_resolution_clamp)
+        # A container without code: the published weights are named `superresolution.block0.…`.
         self.superresolution = nn.Module()
         inputs = FEATURES
         blocks = SUPER_RESOLUTION[config.resolution]
@@ -267,21 +269,25 @@ class Decoder(nn.Module):
         return x[:, 0], torch.sigmoid(x[:, 1:]) * 1.002 - 0.001
 
 
-def _rendering_options(config: EG3DConfig) -> dict[str, Any]:
-    """Options of rendering, with defaults.
-
-    Raises:
-        InputError: a resolution or an option that this package does not support.
-    """
-    if config.resolution not in SUPER_RESOLUTION:
+def _require_resolution(resolution: int) -> None:
+    """Raise InputError for a height of images that no two last blocks are known for."""
+    if resolution not in SUPER_RESOLUTION:
         known = ", ".join(map(str, sorted(SUPER_RESOLUTION)))
         raise InputError(
-            f"resolution is {config.resolution}, one of {known} was expected",
+            f"resolution is {resolution}, one of {known} was expected",
             field="resolution",
-            found=config.resolution,
+            found=resolution,
             expected=f"one of {known}",
         )
-    options = RENDERING | {k: v for k, v in config.rendering.items() if k in RENDERING}
+
+
+def _rendering_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of rendering, with defaults; those that are not in `RENDERING` are left out.
+
+    Raises:
+        InputError: an option that this package does not support.
+    """
+    options = RENDERING | {name: value for name, value in given.items() if name in RENDERING}
     for name in ("clamp_mode", "disparity_space_sampling", "density_noise"):
         supported = RENDERING[name]
         if options[name] != supported:

@@ -120,6 +120,7 @@ def gram_schmidt(normals: ArrayLike) -> np.ndarray:
     for i in range(len(normals)):
         for j in range(len(normals)):
             if i != j:
+                # As printed, over the squared length, which is 1 here up to rounding.
                 changed[i] -= q[j] * (q[j] @ changed[i]) / (q[j] @ q[j])
     return changed
 

@@ -396,6 +396,14 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
 
     The same image is asked about once, and what the model does not see of an image is no part of
     it. What another version of the model answered is not used.
+
+    Args:
+        model: to ask.
+        images: whole images, as the model takes them.
+        folder: of the cache of answers, which other models may share.
+
+    Returns:
+        The answers, in the order of the images.
     """
     keys = [image_key(image) for image in model.cut_images(images)]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:
@@ -409,5 +417,6 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
             delay=1,
         )
         with bar:
+            # Not cut, as the model prepares images itself: only the keys are of what it sees.
             model.fill_cache(cache, images, pending, bar.update)
         return cache.answers(keys)

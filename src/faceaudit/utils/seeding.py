@@ -28,7 +28,7 @@ def rng(seed: int, stage: str, item: int = 0) -> np.random.Generator:
     Raises:
         ValueError: the item is negative or has more than 64 bits.
     """
-    _check(item)
+    _check_item(item)
     digest = blake2b(f"{int(seed)}/{stage}".encode(), digest_size=16).digest()
     key = int.from_bytes(digest, "little")
     return np.random.Generator(np.random.Philox(key=key, counter=int(item) << _ITEM_SHIFT))
@@ -46,7 +46,7 @@ def rngs(seed: int, stage: str, items: Iterable[int]) -> Iterator[np.random.Gene
     random = rng(seed, stage)
     start = random.bit_generator.state
     for item in items:
-        _check(item)
+        _check_item(item)
         start["state"]["counter"][-1] = item
         random.bit_generator.state = start
         yield random
@@ -88,7 +88,7 @@ def _rows(draw: Callable, seed: int, stage: str, items: Items, k: int) -> np.nda
     return draws
 
 
-def _check(item: int) -> None:
+def _check_item(item: int) -> None:
     """Raise ValueError unless a number of an item fits 64 bits."""
     if not 0 <= item < _N_ITEMS:
         raise ValueError(f"item must be an integer from 0 to 2**64 - 1, got {item}")

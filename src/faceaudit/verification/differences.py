@@ -12,7 +12,7 @@ rates of a few per cent the plain interval of that variance covers too rarely, f
   (1985) 213-226). An effective size is the number of independent pairs with the same variance as a
   group's pairs.
 - A few errors do not show how they cluster. The effective size is therefore computed at another
-  threshold, at which the error rate equals the middle of the interval (`settled_size`).
+  threshold, at which the error rate equals the middle of the interval (`size_at_middle`).
   Correlations of pairs are averaged over both groups, with the weight `OTHER_SHARE` for the other.
 
 The observed errors may cluster more than that, as where two look-alikes make most of them. Where
@@ -35,8 +35,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import stdtr, stdtrit
 
-SETTLING_STEPS = 8
-"""Iterations of `settled_size`, which start from one pair per identity."""
+SIZE_STEPS = 8
+"""Iterations of `size_at_middle`, which start from one pair per identity."""
 BISECTIONS = 50
 """Halvings of the range of a difference; the last is below 1e-15."""
 OBSERVED_SHARE = 0.375
@@ -277,7 +277,7 @@ def difference_score(
     rate = errors / np.array([design.total for design in designs])
     df = min(design.identities for design in designs) - 1
     quantile = stdtrit(df, (1 + level) / 2)
-    size = np.stack([settled_size(curves, rate[:, k], k, quantile) for k in (0, 1)], axis=1)
+    size = np.stack([size_at_middle(curves, rate[:, k], k, quantile) for k in (0, 1)], axis=1)
     middle = interval_middle(rate, size, quantile).mean(axis=1)
     residuals = [curve.residuals(curve.nearest(middle)) for curve in curves]
     variances = [a.variance(b) for a, b in zip(designs, residuals, strict=True)]
@@ -290,7 +290,7 @@ def difference_score(
     return DifferenceScore(rate, size, correlation.clip(-1, 1), np.maximum(robust, 0), df)
 
 
-def settled_size(
+def size_at_middle(
     curves: tuple[ErrorCurve, ErrorCurve], rate: np.ndarray, group: int, quantile: float
 ) -> np.ndarray:
     """Effective number of the pairs of one of two groups, (R,).
@@ -299,10 +299,17 @@ def settled_size(
     the interval of `rate` (R,): about the rate with two more errors and two more successes (Agresti
     & Coull, American Statistician 52 (1998) 119-126). The middle depends on the size, and the size
     on the middle: the iteration starts from one pair per identity.
+
+    Args:
+        curves: of both groups.
+        rate: observed error rate of the group in every repetition, (R,).
+        group: which of the two, 0 or 1.
+        quantile: Student's, of the interval.
     """
     size = np.full(len(rate), float(curves[group].design.identities))
-    for _ in range(SETTLING_STEPS):
+    for _ in range(SIZE_STEPS):
         middle = interval_middle(rate, size, quantile)
+        # The geometric mean with the size before damps swings between two thresholds.
         size = np.sqrt(size * effective_sizes(curves, middle)[group])
     return size
 

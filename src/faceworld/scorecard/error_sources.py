@@ -69,7 +69,7 @@ def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
     95 % of the time.
 
     Args:
-        ladder: rows of `compare`.
+        ladder: rows of `compare_with_truth`.
 
     Returns:
         cells, the number of rows; contained, the share that contain the truth; expected, the share
@@ -97,22 +97,29 @@ def interval_coverage(ladder: pd.DataFrame) -> pd.Series:
 def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFrame:
     """Change of an estimate by each step away from the ideal, and whether the last one misses.
 
-    The contributions of the steps add up to the difference between the last arm's estimate and the
-    truth. They can cancel, so no step by itself is the cause of a miss.
+    The first step's contribution is the estimate of its arm minus the truth, that of every other
+    step the estimate of its arm minus that of the arm before. They add up to the difference between
+    the last arm's estimate and the truth. They can cancel, so no step by itself is the cause of a
+    miss.
 
     Args:
-        ladder: rows of `compare`, named by `faceworld.scorecard.truth.name_cells`; only full cells
-            are used.
+        ladder: rows of `compare_with_truth`, named by `faceworld.scorecard.truth.name_cells`; only
+            full cells are used.
         steps: arm → name of the step that leads to it, from the ideal arm to the last.
 
     Returns:
         Index model, attribute, cell; columns truth, estimate (of the last arm), one per step with
         its contribution, and missed (the last arm's interval excludes the truth).
+
+    Raises:
+        ValueError: two rows of one arm and effect.
     """
     arms = list(steps)
     values = ["estimate", "contained", "truth"]
     cells = ladder[ladder["scope"] == "cell"]
-    wide = cells.pivot_table(values, ["model", "attribute", "cell"], "arm", "first", sort=False)
+    keys = ["model", "attribute", "cell", "arm"]
+    # Of two rows of one effect, pivot_table would take one and say so nowhere.
+    wide = cells.set_index(keys)[values].unstack("arm", sort=False)  # noqa: PD010
     estimate = wide["estimate"][arms]
     truth = wide["truth"][arms[0]]
     table = estimate.diff(axis=1)
@@ -120,6 +127,7 @@ def contributions(ladder: pd.DataFrame, steps: Mapping[str, str]) -> pd.DataFram
     table = table.rename(columns=steps).rename_axis(columns=None)
     table.insert(0, "truth", truth)
     table.insert(1, "estimate", estimate[arms[-1]])
+    # Where the last arm lacks an effect, `contained` is NaN, which `~` would not take: no miss.
     return table.assign(missed=wide["contained"][arms[-1]].eq(False))
 
 

@@ -29,5 +29,6 @@ def made_by(source: Path, packages: Iterable[str] = ("torch", "numpy")) -> str:
     keeping = lineage.PACKAGE / "artifacts"
     modules = [path for path in (source, PINS_FILE, *needed.modules) if path.parent != keeping]
     exports = {stub: names for stub, names in needed.exports.items() if stub.parent != keeping}
-    code = lineage.hashes(modules, drawing=False) | lineage.hashes_of_names(exports, drawing=False)
+    code = lineage.hashes_of_files(modules, drawing=False)
+    code |= lineage.hashes_of_names(exports, drawing=False)
     return hash_of_hashes(code | {name: manifests.versions()[name] for name in packages})

@@ -19,7 +19,7 @@ import ast
 import os
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import resolve_name
@@ -144,25 +144,42 @@ def sources(stage: str, drawing: bool = True) -> dict[str, str]:
     """
     source = source_of(stage)
     needed = dependencies(source)
-    return hashes([source, *needed.modules], drawing) | hashes_of_names(needed.exports, drawing)
+    code = hashes_of_files([source, *needed.modules], drawing)
+    return code | hashes_of_names(needed.exports, drawing)
 
 
-def hashes(modules: list[Path], drawing: bool = True) -> dict[str, str]:
-    """As `sources`, of the given modules and of the data files that share a module's name.
+def hashes_of_files(paths: Sequence[Path], drawing: bool = True) -> dict[str, str]:
+    """SHA-256 of files, and of those beside them with the same stem, such as a module's data.
 
-    Modules need not be this repository's: a user may render with their own.
+    The files need not be this repository's: a user may render with modules of their own.
+
+    Args:
+        paths: of the files. Beside them, stubs and what is made from a source do not count.
+        drawing: with the files that only draw (`figure…`), and those beside them.
+
+    Returns:
+        Path relative to the repository → hash, in the order of the paths.
     """
     stems: dict[Path, set[str]] = {}
-    for path in modules:
+    for path in paths:
         if drawing or not _only_draws(path):
             stems.setdefault(path.parent, set()).add(path.stem)
     files = (
         folder / name
-        for folder, named in stems.items()
+        for folder, stems_here in stems.items()
         for name in os.listdir(folder)
-        if name.partition(".")[0] in named and "." in name and not name.endswith(_NOT_CONTENT)
+        if _is_content_of(name, stems_here)
     )
     return {os.path.relpath(path, ROOT): file_hash(path) for path in sorted(files)}
+
+
+def _is_content_of(name: str, stems: set[str]) -> bool:
+    """Whether a file has one of the stems and an ending, and is no copy or stub of another.
+
+    The stem ends at the first dot: `known_truth.links.csv` belongs to `known_truth.py`.
+    """
+    stem, dot, _ = name.partition(".")
+    return stem in stems and dot == "." and not name.endswith(_NOT_CONTENT)
 
 
 def hashes_of_names(exports: Mapping[Path, dict[str, str]], drawing: bool = True) -> dict[str, str]:

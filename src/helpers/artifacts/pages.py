@@ -25,7 +25,7 @@ def executed_notebook(page: str, profile: str) -> Path:
 
 def page_basis(page: str, profile: str) -> dict[str, Any]:
     """What a page is made from at this moment: hashes of its code, and the profile's values."""
-    code = lineage.sources(page) | lineage.hashes(
+    code = lineage.sources(page) | lineage.hashes_of_files(
         [*EXECUTOR, *named_files(lineage.source_of(page))]
     )
     return {"code": code, "parameters": vars(lineage.load_profile(profile))}

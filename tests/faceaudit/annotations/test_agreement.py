@@ -9,7 +9,7 @@ from statsmodels.stats.anova import anova_lm
 
 from faceaudit.annotations import ATTRIBUTES, agreement_table, count_tensor, standard_deviation
 from faceaudit.annotations import scores as scores_of
-from faceaudit.annotations.agreement import icc, krippendorff_alpha, mean_deviation
+from faceaudit.annotations.agreement import icc, krippendorff_alpha, mean_sd
 
 # Krippendorff (2011), section C: 4 observers, 12 units, levels 1 ... 5, 0 = missing.
 TEXTBOOK = np.array(
@@ -61,7 +61,7 @@ def test_the_table_holds_the_values_and_intervals_of_a_loop(ratings):
     assert row["raters"] == 6
     rng = np.random.default_rng(0)
     resamples = [counts[rng.integers(60, size=60)] for _ in range(1500)]
-    for name, statistic in {"sd": mean_deviation, "alpha": krippendorff_alpha, "icc": icc}.items():
+    for name, statistic in {"sd": mean_sd, "alpha": krippendorff_alpha, "icc": icc}.items():
         assert row[name] == pytest.approx(statistic(counts), abs=1e-12)
         values = [statistic(resample)[0] for resample in resamples]
         low, high = np.quantile(values, [0.025, 0.975])

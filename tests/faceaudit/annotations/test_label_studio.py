@@ -17,6 +17,7 @@ from faceaudit.annotations import (
     standard_deviation,
     write_label_studio,
 )
+from faceaudit.annotations.label_studio import write_export
 from faceaudit.annotations.schema import hash_annotator
 from faceworld import crowd
 
@@ -395,6 +396,44 @@ def test_a_server_has_no_account_for_who_answers(tmp_path, perceived):
         visit["completed_by"] = 1  # as a server exports them again: who imported did it all
     after = read_label_studio(write(tmp_path, json.dumps(tasks), "crowd.json")).frame
     pd.testing.assert_frame_equal(after, before)
+
+
+def test_an_attribute_may_have_any_name(tmp_path, perceived):
+    """Among others one that is no name of Python's, such as a column with a blank."""
+    answers = crowd.annotate(perceived[:5], 3, seed=1, stage="test")
+    path = tmp_path / "crowd.json"
+    scales = {"hair length": ATTRIBUTES["hair_length"]}
+    about = {"item": "image", "to_name": "img", "data": {name: {} for name in perceived.index}}
+    write_export(
+        answers.rename(columns={"hair_length": "hair length"}), path, scales=scales, **about
+    )
+    tasks = json.loads(path.read_text(encoding="utf-8"))
+    results = [
+        result for task in tasks for visit in task["annotations"] for result in visit["result"]
+    ]
+    sent = answers.loc[answers["status"] != "cancelled", "hair_length"]
+    levels = [ATTRIBUTES["hair_length"][level] for level in sent]
+    assert {result["from_name"] for result in results} == {"hair length"}
+    assert sorted(result["value"]["choices"][0] for result in results) == sorted(levels)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda answers: answers.drop(columns=list(ATTRIBUTES)),
+            "no column of answers, .*'gender'",
+        ),
+        (lambda answers: answers.drop(columns="rater"), r"no column \['rater'\]"),
+        (lambda answers: answers.drop(columns="image_id"), r"no column \['image_id'\]"),
+        (lambda answers: answers.assign(image_id=None), "'image_id', row 0 is None, an id was"),
+    ],
+)
+def test_a_table_without_answers_is_not_written(tmp_path, perceived, change, words):
+    answers = crowd.annotate(perceived[:5], 3, seed=1, stage="test")
+    with pytest.raises(ValueError, match=words):
+        write_label_studio(change(answers), tmp_path / "crowd.json")
+    assert not (tmp_path / "crowd.json").exists()
 
 
 def test_attributes_are_asked_one_at_a_time_and_read_together(tmp_path):

@@ -67,7 +67,16 @@ def test_missing_scores_are_dropped_and_counted_apart():
 def test_complete_transects_and_pairs(transects):
     kept = transects.drop(index=0)  # transect 0, cell (0, 0, 0)
     assert set(complete_transects(kept, 8)["transect"]) == {1, 2, 3, 4}
-    pairs = complete_pairs(kept, "skin_level", ["hair_level", "gender_level"])
+    pairs = complete_pairs(transects, kept, "skin_level", ["hair_level", "gender_level"])
     partner = (0, 1, 0, 0)
     assert len(pairs) == len(transects) - 2
     assert partner not in set(pairs.itertuples(index=False, name=None))
+
+
+def test_a_level_that_is_pruned_away_everywhere_leaves_no_pair_complete():
+    """Two levels of three are no complete pair, though no third one is left to be missed."""
+    rows = [(transect, skin, 0) for transect in range(2) for skin in range(3)]
+    full = pd.DataFrame(rows, columns=["transect", "skin_level", "hair_level"])
+    pruned = full[full["skin_level"] < 2]
+    assert len(complete_pairs(full, full, "skin_level", ["hair_level"])) == len(full)
+    assert complete_pairs(full, pruned, "skin_level", ["hair_level"]).empty
