@@ -126,7 +126,7 @@ def test_few_faces_and_few_answers_do_not_pass(audit):
     assert audit(pretended_table(2, 0.0, seed=1), policy={"faces": 2})[1] == 2, "none is decided"
     table = pretended_table(80, 0.0, seed=1)
     table.loc[8:, "score"] = None
-    _, passed, lines = audit(table, name="silent")
+    audit(table, name="silent")
     path = str(audit.folder / "silent" / "report.json")
     assert main(["gate", path]) == 2
     sentences = [row.sentence for row in read_report(path).coverage if not row.met]

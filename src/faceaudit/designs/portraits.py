@@ -8,7 +8,7 @@ its effects are carried over to the portraits' mix, and held against the differe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -432,9 +432,9 @@ def _error_rates_by_stratum(
     return table.rename_axis("group").reset_index()
 
 
-def _stratum_name(levels: object) -> str:
+def _stratum_name(levels: Hashable) -> str:
     """The levels of a stratum in words: one level, or a tuple of those of several axes."""
-    return ", ".join(np.atleast_1d(levels))
+    return ", ".join(levels) if isinstance(levels, tuple) else str(levels)
 
 
 def _adjusted_differences(
