@@ -189,7 +189,7 @@ dark, light = (of_women.xs(skin, level="skin") for skin in ("dark", "light"))
 ratio = dark["rate"] / light["rate"]
 gap = dark["rate"] - light["rate"]
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two rows of six portraits of women, light skin above and dark skin below, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.effects.error_rates.stratified_errors.
 place = np.arange(len(frame))
 rows = [place[(frame["group"] == "female") & (frame["skin"] == s)][:6] for s in ("light", "dark")]

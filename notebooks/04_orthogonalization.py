@@ -218,7 +218,7 @@ adult = ends["age"].to_numpy().reshape(-1, 2).min(axis=1) > 0.4
 bare = ends["makeup"].to_numpy().reshape(-1, 2).max(axis=1) < 0.5
 chosen = few[[np.where(adult & bare, low_high[:, 0] - low_high[:, 1], 0).argmax()]]
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four rows of five faces of the same person, which the page shows at its top."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by facerender.parameters.to_frame; the vectors by
 # faceaudit.latents.orthogonalization.dual_basis.
 kinds = {"raw": normals, "dual": dual}

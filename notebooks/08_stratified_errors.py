@@ -306,6 +306,7 @@ Markdown(with_minus("Errors on short-haired women among the portraits:\n\n" + "\
 # train the eye: one panel has a bias that we planted, and one has none.
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Six panels of horizontal intervals: three models in rows, portraits on the left and transects on the right. Each panel has four groups by perceived gender and hair length, with one mark for light and one for dark skin."}, "figure": {"name": "fig-disaggregated-others", "caption": "Error rates of the three other models in the same strata, with Wilson intervals. Left: PPB-like portraits. Right: transects. The numbers of images are those of the table of counts. After Figure 13 of the paper."}}
+# Computed by faceaudit.effects.error_rates.stratified_errors.
 long = strata[strata["model"] != "fairface-like"].rename(columns={"rate": "estimate"})
 long = long.assign(group=long["perceived_gender"].astype(str) + ", " + long["hair"].astype(str))
 long["panel"] = long["model"] + ",\n" + long["data"]

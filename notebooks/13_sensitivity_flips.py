@@ -659,7 +659,7 @@ title = (
     f"By hand: {', '.join(sorted_by_hand[:2])},\n{', '.join(sorted_by_hand[2:])}"
 )
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "One row per attribute with two estimates and their 95 % intervals: a filled dot for the audit, an open diamond for the change by hand."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.sensitivity.measures.mean_changes; the diamonds by
 # faceworld.scorecard.flips.KnownTruth.changes_by_hand.
 places = np.arange(len(order))

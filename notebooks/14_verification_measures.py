@@ -732,7 +732,7 @@ def draw_kind(ax, values: pd.Series, of_one: bool) -> None:
     ax.set_title(f"{which}: {said} (n = {len(values):,})", loc="left")
 
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four pairs of made faces with their similarities, and two histograms of similarity with the threshold."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.verification.curves.similarity.
 figure = plt.figure(figsize=(4.8, 7.6))
 upper, lower = figure.subfigures(2, 1, height_ratios=[3.3, 4.3])

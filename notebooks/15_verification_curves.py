@@ -200,7 +200,7 @@ shares = {
     rate: f"{100 * at_door[rate].min():.1f} to {100 * at_door[rate].max():.1f} %" for rate in KINDS
 }
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two panels with intervals for six groups: share of genuine pairs rejected and share of pairs of two people accepted by the first recogniser at one threshold."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.verification.bootstrap.vertex_bootstrap.
 table = as_panels(at_door, at_door["group"].map(NAMED))
 figure = panels.intervals(table, "row", "row", "panel", across=1)

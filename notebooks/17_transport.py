@@ -50,7 +50,7 @@ n_raters = 5
 # :alt: Four rows, one per model. Each has three marks with intervals for the error rate of women with dark skin minus that of women with light skin: in the transects' own mix, predicted for the portraits, and observed in the portraits. The observed mark lies to the right of the two others for the trained models.
 #
 # The gap between dark- and light-skinned women in the PPB-like portraits: on the transects as they are, predicted by
-# reweighting the transects, and observed; 95 % intervals, n images.
+# reweighting the transects, and observed; 95 % intervals, n images.
 # Drawn under [](#reweight-the-strata).
 # ```
 
@@ -157,7 +157,7 @@ parliament = {
 }
 
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four rows, one per model, with three marks each for the gap of women: in the transects' own mix, predicted for the portraits, and observed in them."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.effects.reweighting.transport.
 def draw_gap(carried: dict[str, pd.DataFrame]) -> None:
     """The skin gap of women from each source, a row per model, with direct labels."""

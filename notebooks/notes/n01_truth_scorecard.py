@@ -341,7 +341,7 @@ def middle(estimates: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return pd.DataFrame(known).reset_index()
 
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Four cells of perceived gender and hair length for the plantskin control. In each, the mean and range over all audits of the estimated effect of dark skin, for three estimators, beside a diamond for the truth. The main-effects logit has one sign in all cells."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by middle (above), of what the estimators give: faceworld.scorecard.audits.logit_audits
 # and faceworld.scorecard.audits.matched_audits.
 ranges = middle(shown.assign(cell=shown["cell"].str.replace(": ", ":\n")), ["cell", "estimator"])
@@ -685,7 +685,8 @@ observed["truth"] = observed["model"].map(skin_effect)
 observed = flag(observed.assign(cell="women: skin", attribute="skin_colour", asked="part"))
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one per model. In each, seven rows of estimators with the mean and range over audits of the estimated effect of dark skin among women, and a diamond and line at the truth. The adjustments move the estimates, by different amounts in different models."}, "figure": {"name": "fig-score-found", "caption": "Estimates of the effect of dark skin on women's errors in found portraits: mean and range over all audits (without the most extreme fortieth on either side). Diamonds and lines mark the truth by intervention."}}
-# Computed by faceworld.scorecard.audits.observational_audits.
+# Computed by faceaudit.effects.risks.risk_differences, through adjusted and paper (above), in
+# faceworld.scorecard.audits.observational_audits.
 ranges = middle(observed, ["model", "estimator"]).assign(mark="estimates: mean, middle 95 %")
 figure = panels.intervals(ranges, "estimator", "mark", "model", SKIN, across=1)
 raw = observed[observed["estimator"] == "raw difference"].groupby("model")
@@ -772,7 +773,8 @@ confounded = observe(found, TRAINED[:2], by_share, repetitions=n_audits // 2)
 confounded["truth"] = confounded["model"].map(skin_effect)
 
 # %% mystnb={"image": {"alt": "Two panels, for the celeba-like and the fairface-like model. The estimated effect of dark skin among women, adjusted for hair, against the share of hair labels that are swapped: mean and range over audits, with a dashed line at the truth."}, "figure": {"name": "fig-score-swapped", "caption": "Observational estimates adjusted for hair labels of which a share was swapped: mean and range over audits. The dashed line is the truth; at one half the labels are independent of hair."}}
-# Computed by faceworld.scorecard.audits.observational_audits.
+# Computed by faceaudit.effects.risks.risk_differences, through adjusted (above), in
+# faceworld.scorecard.audits.observational_audits.
 path = middle(confounded, ["model", "estimator"])
 path["swapped"] = 100 * path["estimator"].astype(float)
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.6), sharex=True, sharey=True)

@@ -605,7 +605,7 @@ spoiled = {
 }
 spoiled = {name: 100 * one.to_numpy()[[0, -1]] for name, one in spoiled.items()}
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Five rows, one per condition: raw normals, one rater, raters who look at hair, hidden earrings, few transects. A line joins the largest departure in points while the condition is kept, an open dot, to the one when it fails, a filled dot."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by moved_by (above), of what other sections compute with
 # faceworld.scorecard.audits.differences_from_reference, faceaudit.effects.matched.matched_effects
 # and faceworld.scorecard.audits.matched_audits.

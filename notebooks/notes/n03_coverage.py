@@ -60,7 +60,7 @@ AXES = ["skin_colour", "hair_length", "gender"]
 #
 # How often nominal 95 % intervals hold the truth in simulated audits, if images or transects are resampled, for
 # attributes that differ within transects (filled) and attributes of the face (open). Grey is the acceptable range.
-# Which unit would you resample? Drawn under [](#images-or-transects).
+# Which unit would you resample? Drawn under “[Images or transects?](#images-or-transects)”
 # ```
 
 # %% [markdown]
@@ -136,7 +136,7 @@ def draw_coverage(ax: plt.Axes, rows: pd.DataFrame, by: str) -> None:
     panels.name_rows(ax, named)
 
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Six rows, for images and for transects as units at three strengths of their tie. Filled marks are manipulated attributes, open ones attributes of the face, with intervals. A grey band marks acceptable coverage."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by coverage in benchmarks/coverage_study.py; faceworld.scorecard.audits.coverage_study
 # reads its record.
 two = study[study["estimator"].isin(["image bootstrap", "transect bootstrap"])]

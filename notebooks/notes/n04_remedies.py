@@ -667,7 +667,7 @@ twice = differs(perceived(samples[:n_codes], "rest, again"))
 noticed = {name: mean_changes(differs(after) - twice) for name, after in seen_after.items()}
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "A matrix with a row per attribute vector and a column per perceived attribute. A coloured cell is the share of codes for which raters see a difference, beyond the share for which they see one where there is none. Cells that cannot be told from zero are empty."}, "figure": {"name": "fig-flips-noticed", "caption": "Share of codes for which raters see any difference in an attribute (columns) after a unit step along a vector (rows), less the share in samples that they see twice. Cells whose 95 % interval over codes includes zero are left empty. After the binary form of Equation 4."}}
-# Computed by faceaudit.sensitivity.measures.mean_changes.
+# Computed by differs (above) and faceaudit.sensitivity.measures.mean_changes.
 draw_matrix(noticed)
 
 # %% tags=["remove-input"]

@@ -228,7 +228,7 @@ def draw_networks(ax) -> None:
     ax.set_title(f"{title}\n\n\n", loc="left")
 
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two panels with a row per error rate and composition: every trained network with the mean and its interval, and two bars for the error of one audit and the spread between trainings."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by faceaudit.verification.composition.composition_effects and
 # faceaudit.verification.composition.training_effects (chapter 15).
 figure, (upper, lower) = plt.subplots(2, 1, figsize=(4.8, 7.2), height_ratios=[3, 2])

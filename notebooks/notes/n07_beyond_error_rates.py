@@ -270,7 +270,7 @@ def first_transect(axis: str) -> torch.Tensor:
     return torch.cat([set_to, people[axis].cpu()])[steps]
 
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two rows of four drawn faces. In the upper row one face gets darker skin from left to right, and its hair may darken too; in the lower row the same face gets longer hair."}, "figure": {"caption": "The figure at the top of this page."}}
 portraits = facerender.render(
     torch.cat([first_transect(axis) for axis in MOVED]), figure_size
 ).image

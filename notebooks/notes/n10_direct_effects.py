@@ -28,7 +28,7 @@
 # :alt: Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided.
 #
 # Words that the rule of chapter 11 gives in simulated audits, by the true share of skin in the counted gap. Gap and
-# effect scatter as in this run. How often is a firm word wrong? Drawn under [](#firm-and-wrong).
+# effect scatter as in this run. How often is a firm word wrong? Drawn with [the simulated audits](#firm-and-wrong).
 # ```
 
 # %% [markdown]
@@ -846,7 +846,7 @@ wrong_words = {name: firm_and_wrong(said) for name, said in simulated.items()}
 table = pd.DataFrame({**words, **wrong_words})
 table.style.format("{:.1%}").format_index("{:.0%}", level=1)
 
-# %% tags=["hide-cell"] mystnb={"image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The figure at the top of this page."}}
+# %% tags=["hide-cell"] mystnb={"code_prompt_show": "Show how the figure at the top of the page is drawn", "image": {"alt": "Two panels, one per audited model, with nine stacked bars each, for true shares from none to more than all of the gap. Colours show how often the rule says misplaced blame, partly right, the blame is right, or undecided."}, "figure": {"caption": "The figure at the top of this page."}}
 # Computed by simulated_words (above) with faceaudit.effects.reweighting.share_of_gap.
 COLOURS = dict(zip(words, (figures.BLUE, figures.SKY, figures.VERMILION, "#DDDDDD"), strict=True))
 figure, axes = plt.subplots(2, 1, figsize=(4.8, 5.4), sharex=True, sharey=True)
