@@ -231,7 +231,8 @@ Markdown(
 
 # %% [markdown]
 # Often the family costs less. Holm's procedure divides the level by fewer tests as soon as it finds some effects. Verdicts against
-# the tolerance are free of the family: each speaks of one cell.
+# the tolerance are free of the family: each speaks of one cell. But power is the chance to see that an effect is not zero. To call it
+# *beyond the tolerance* takes a larger effect or more transects, and the plan of an audit counts these ([](18_audit_your_model)).
 
 # %% [markdown]
 # ### Does the formula keep its promise?

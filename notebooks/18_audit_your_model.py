@@ -253,16 +253,16 @@ plan = keep_plan(make_plan(spec, inputs=[spec.path]), stage.folder / "plan.json"
 sizes = plan["sizes"]
 
 # %% tags=["remove-input"]
-detectable = sizes["detectable"]
-found = "no change at all" if detectable is None else f"changes from {100 * detectable:.0f} points"
 families = [len(one) for name, one in plan["families"].items() if name.startswith("effects")]
 of_silence = len(plan["families"].get("effects on having no answer", []))
 count = sum(families)
+at_zero, *_, at_twice = sizes["chances"]
 Markdown(
     f"This plan has {sizes['units']} faces, {sizes['images']:,} images and {count} comparisons: "
-    f"{count - of_silence} of error rates, and {of_silence} of missing answers. In a cell it finds {found} with a power of {plan['power']:.0%}, if the model errs "
-    f"on {sizes['expected error']:.0%} of images. It finds an effect as large as the tolerance of "
-    f"{100 * plan['tolerance']:g} points with a power of {sizes['power at the tolerance']:.0%}."
+    f"{count - of_silence} of error rates, and {of_silence} of missing answers. If the model errs on {sizes['expected error']:.0%} of images, a cell without an effect is "
+    f"called within the tolerance of {100 * plan['tolerance']:g} points with a chance of {at_zero['within']:.0%}, and a cell "
+    f"with an effect of twice the tolerance is called beyond it with a chance of {at_twice['beyond']:.0%}. "
+    f"For {plan['power']:.0%} each, it takes {sizes['needed']:,} faces."
 )
 
 # %% [markdown]
@@ -951,7 +951,7 @@ sentence
 # ```{exercise} A smaller audit (10 minutes, easy)
 # :label: exercise-smaller-audit
 # Halve the number of faces in `audits/example.yml` and write the plan with `make audit-plan`. What can the
-# design still find? Then leave `transects` out, so that the plan chooses the number.
+# design still call beyond the tolerance? Then leave `transects` out, so that the plan chooses the number.
 #
 # **Check:** write the plan of the unchanged file first. With half of the faces you have half of its images.
 # ```
@@ -960,8 +960,9 @@ sentence
 # ```{solution-start} exercise-smaller-audit
 # :class: dropdown
 # ```
-# `make_plan` computes the sizes. The detectable change grows by about the square root of two. A plan that chooses
-# its own number takes many more faces, because a small tolerance is expensive.
+# `make_plan` computes the sizes. The distance from the tolerance to the detectable change grows by about the square root of two. A plan that chooses
+# its own number takes many more faces, because a small tolerance is expensive: an effect of zero is to be called
+# within it, and one of twice the tolerance beyond it.
 
 
 # %% tags=["solution"]

@@ -1,14 +1,16 @@
 """The plan of an audit, written before any model is asked, and what departed from it afterwards.
 
-The plan holds the tolerance, the level, every family of comparisons by name, the sizes and what
-they can detect, with a date and a hash. A later run of the same audit keeps the first plan. It does
-what the file says by then, and the report lists whatever of that departs from the plan.
+The plan holds the tolerance, the level, every family of comparisons by name, the sizes and which
+verdicts these can be expected to lead to, with a date and a hash. A later run of the same audit
+keeps the first plan. It does what the file says by then, and the report lists whatever of that
+departs from the plan.
 """
 
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from itertools import combinations, product
@@ -29,6 +31,13 @@ LEVEL = 0.05
 """Family-wise error over all comparisons that are judged, and of each control for itself."""
 EXPECTED_ERROR = 0.1
 """A guess of the model's error rate, for the sizes only."""
+LARGEST_RATE = 0.99
+"""Largest error rate that a planned effect may lead to."""
+MULTIPLES_OF_TOLERANCE = (0, 1, 1.5, 2)
+"""True effects whose chances of each verdict the plan has, as multiples of the tolerance."""
+BEYOND_OF_TOLERANCE = 2
+"""The effect that is to be called beyond the tolerance where the plan chooses the number of faces,
+as a multiple of the tolerance."""
 LEAST_SKILL = 0.1
 """R² of an axis's direction below which people are not asked a second time."""
 LITTLE_EXPLAINED = 0.2
@@ -160,19 +169,20 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
 def make_plan(
     specification: Specification, units: int | None = None, inputs: Sequence[Path] = ()
 ) -> dict[str, Any]:
-    """What `plan.json` holds: decisions, families, sizes and what they can detect.
+    """What `plan.json` holds: decisions, families, sizes and the chances of the verdicts.
 
     Args:
         specification: of the audit.
         units: matched faces of a table; of a generator, the design's number or as many as the
-            power asks for.
+            verdicts ask for with the planned power.
         inputs: files whose hashes are recorded.
 
     Returns:
         The content, with the date and the hash.
 
     Raises:
-        ValueError: a difference that no number of faces detects.
+        ValueError: a tolerance that no effect can be beyond, or that too many faces would decide
+            about.
     """
     design = specification.design
     model = specification.model
@@ -323,40 +333,54 @@ def _in_words(value: object) -> str:
 
 
 def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
-    """Faces, images, what they cost, and the smallest effect that they can be trusted to find.
+    """Faces, images, what they cost, and which verdicts they can be expected to lead to.
 
-    Errors of a pair are taken as independent, so that matching can only help.
+    The verdicts are those on an effect in a cell, at the level of `effects.level_of_cell`. Errors
+    of a pair are taken as independent, so that matching can only help.
+
+    Raises:
+        InputError: a tolerance that no effect can be beyond.
     """
     design = specification.design
     axes = specification.axes
-    cells = len(axes) * 2 ** (len(axes) - 1)
-    # Cells and averages share the level; of one axis there are cells alone. Each comparison has
-    # the level of Holm's first step, as where every image has an answer.
-    level_of_family = LEVEL / (2 if len(axes) > 1 else 1)
-    level_of_comparison = level_of_family / cells
+    tolerance = design.tolerance
+    largest = LARGEST_RATE - EXPECTED_ERROR
+    if tolerance >= largest:
+        raise InputError(
+            f"design.tolerance is {tolerance}: of a model that errs on {EXPECTED_ERROR:.0%} of the "
+            f"images, no effect is larger; give a tolerance below {largest:g}",
+            field="design.tolerance",
+            found=tolerance,
+            expected=f"a number below {largest:g}",
+        )
+    level = effects.level_of_cell(len(axes), LEVEL)
     pair_design = partial(effects.Design, base_rate=EXPECTED_ERROR, within=0, pairs=1)
-    needed = effects.transects_needed(
-        pair_design(design.tolerance), level_of_comparison, design.power
-    )
+    beyond = min(BEYOND_OF_TOLERANCE * tolerance, largest)
+    needed = effects.transects_to_decide(pair_design(beyond), tolerance, level, design.power)
     units = units or design.transects or needed
 
-    def power(difference: float) -> float:
-        return effects.power(units, pair_design(difference), level_of_comparison)
+    def chances(difference: float) -> effects.VerdictChances:
+        return effects.verdict_chances(units, pair_design(difference), tolerance, level)
 
-    largest = 0.99 - EXPECTED_ERROR
     detectable = None
-    if power(largest) >= design.power:
+    if chances(largest).beyond >= design.power:
         detectable = brentq(
-            lambda difference: power(difference) - design.power, 1e-4, largest, xtol=1e-4
+            lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
     images = units * 2 ** (len(axes) + len(specification.placebos))
     sizes = {
         "units": units,
         "images": images,
-        "comparisons": cells,
+        "comparisons": len(axes) * 2 ** (len(axes) - 1),
         "detectable": detectable,
         "expected error": EXPECTED_ERROR,
         "needed": needed,
+        "change called beyond": beyond,
+        "chances": [
+            {"times the tolerance": multiple, **asdict(chances(multiple * tolerance))}
+            for multiple in MULTIPLES_OF_TOLERANCE
+            if multiple * tolerance <= largest
+        ],
     }
     answers = _count_answers(specification, units, images)
     if answers:
@@ -364,7 +388,6 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
         sizes["answers"] = answers
         sizes["hours"] = total * SECONDS / 3600
         sizes["money"] = total * PRICE
-    sizes["power at the tolerance"] = power(design.tolerance)
     return sizes
 
 

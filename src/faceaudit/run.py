@@ -187,7 +187,9 @@ def _write_plan(
     with explain_full_disk("the plan", path.parent):
         plan = keep_plan(now, path)
     say(f"plan: {state} {path} ({plan['sha256'][:12]})")
-    for sentence in words.render_sentences("answers", now.get("sizes", {})):
+    sentences = words.render_sentences("chances", now)
+    sentences += words.render_sentences("answers", now.get("sizes", {}))
+    for sentence in sentences:
         say(sentence)
     return plan, now
 

@@ -31,8 +31,23 @@ def whole_percent(share: float) -> str:
     return with_minus(str(round(100 * share)))
 
 
+def chance_in_percent(chance: float) -> str:
+    """A chance in whole percent without the sign; one near 0 or 1 is not rounded to either.
+
+    Example:
+        >>> chance_in_percent(0.126), chance_in_percent(0.001)
+        ('13', 'under 1')
+    """
+    if chance < 0.005:
+        return "under 1"
+    if chance >= 0.995:
+        return "over 99"
+    return whole_percent(chance)
+
+
 _FILTERS = (
     capital,
+    chance_in_percent,
     heading,
     hundredths,
     listed,

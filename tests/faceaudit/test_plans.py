@@ -3,7 +3,8 @@
 import pytest
 
 import faceaudit
-from faceaudit import departures, effects, make_plan
+from faceaudit import departures, effects, make_plan, words
+from faceaudit.utils.errors import InputError
 
 BASE = {
     "name": "small",
@@ -13,14 +14,66 @@ BASE = {
 }
 
 
-def test_faces_follow_from_the_power_and_the_power_from_the_faces():
-    sizes = make_plan(faceaudit.Specification(**BASE))["sizes"]
-    design = effects.Design(0.05, 0.1, within=0, pairs=1)
-    assert effects.power(sizes["units"], design, 0.05 / 24) >= 0.8
-    assert sizes["detectable"] == pytest.approx(0.05, abs=0.002)
-    fewer = make_plan(faceaudit.Specification(**BASE), units=100)["sizes"]
-    assert fewer["detectable"] > 0.1 and fewer["power at the tolerance"] < 0.2
-    assert make_plan(faceaudit.Specification(**BASE), units=3)["sizes"]["detectable"] is None
+def sizes_of(tolerance=0.05, units=None, axes=BASE["axes"]):
+    specification = BASE | {"axes": axes, "design": {"tolerance": tolerance}}
+    return make_plan(faceaudit.Specification(**specification), units)["sizes"]
+
+
+def test_faces_follow_from_the_chances_of_verdicts():
+    sizes = sizes_of()
+    assert sizes["units"] == sizes["needed"]
+    at_zero, at_tolerance, _, at_twice = sizes["chances"]
+    assert at_zero["within"] >= 0.8
+    assert at_twice["beyond"] >= 0.8
+    assert at_tolerance["undecided"] > 0.9
+    assert sizes["detectable"] == pytest.approx(0.1, abs=0.001)
+    design = effects.Design(0.1, 0.1, within=0, pairs=1)
+    chances = effects.verdict_chances(sizes["units"], design, 0.05, effects.level_of_cell(3, 0.05))
+    assert vars(chances) | {"times the tolerance": 2} == at_twice
+
+
+def test_few_faces_decide_about_large_changes_alone_or_about_none():
+    fewer = sizes_of(units=100)
+    at_zero, *_, at_twice = fewer["chances"]
+    assert min(at_zero["undecided"], at_twice["undecided"]) > 0.9
+    assert fewer["detectable"] > 0.2
+    assert fewer["needed"] > 1000
+    assert sizes_of(units=3)["detectable"] is None
+
+
+def test_effects_end_where_every_image_would_be_an_error():
+    sizes = sizes_of(tolerance=0.5)
+    assert [row["times the tolerance"] for row in sizes["chances"]] == [0, 1, 1.5]
+    assert sizes["change called beyond"] == pytest.approx(0.89)
+    with pytest.raises(InputError, match="tolerance is 0.9: of a model that errs on 10%") as caught:
+        sizes_of(tolerance=0.9)
+    assert (caught.value.field, caught.value.found) == ("design.tolerance", 0.9)
+
+
+@pytest.mark.parametrize(
+    ("axes", "units", "sentences"),
+    [
+        (
+            ["gender"],
+            781,
+            [
+                "chances that the verdict is “within”, “beyond” or “undecided”, with 781 faces and "
+                "a model that errs on 10 % of the images: 90, under 1 and 10 % for a change of "
+                "zero; 5, 3 and 93 % for one as large as the tolerance; under 1, 30 and 69 % for "
+                "one 1.5 times as large; under 1, 80 and 20 % for one twice as large",
+                "781 faces would call a change of zero within the tolerance, and one of 10 points "
+                "beyond it, each with a chance of 80 %",
+            ],
+        ),
+        (["gender", "skin_colour"], 3000, ["the verdict on one cell", "1,205 faces"]),
+    ],
+)
+def test_a_plan_tells_its_chances_in_words(axes, units, sentences):
+    plan = make_plan(faceaudit.Specification(**BASE | {"axes": axes}), units)
+    written = words.render_sentences("chances", plan)
+    for sentence, words_of_it in zip(written, sentences, strict=True):
+        assert words_of_it in sentence
+    assert words.render_sentences("chances", {"axes": {}}) == []
 
 
 def test_comparisons_too_few_and_too_many_are_departures():

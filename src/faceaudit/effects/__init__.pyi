@@ -24,6 +24,10 @@ from .reweighting import transport as transport
 from .risks import direct_effects as direct_effects
 from .risks import risk_differences as risk_differences
 from .risks import score_interval as score_interval
+from .verdict_chances import VerdictChances as VerdictChances
+from .verdict_chances import level_of_cell as level_of_cell
+from .verdict_chances import transects_to_decide as transects_to_decide
+from .verdict_chances import verdict_chances as verdict_chances
 from .verdicts import e_value as e_value
 from .verdicts import e_values as e_values
 from .verdicts import holm as holm

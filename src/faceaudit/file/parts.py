@@ -553,7 +553,7 @@ class DesignSettings(FilePart):
     """What is fixed before any model is asked."""
 
     tolerance: OpenFraction
-    # None: as many as the power asks for.
+    # None: as many as the verdicts ask for with the planned power.
     transects: int | None = Field(default=None, ge=2)
     power: OpenFraction = 0.8
     seed: int = Field(default=1, ge=0)

@@ -236,6 +236,7 @@ def _plan_values(report: Report) -> dict[str, Any]:
     return {
         "void": facts.void_comparisons(report),
         "pairs_were_drawn": "impostors" in content,
+        "chances": words.render_sentences("chances", content),
         "people_asked": words.render_sentences("answers", content.get("sizes", {})),
         "planned_families": [
             PlannedFamily(name, len(comparisons), len(comparisons) != 1)

@@ -51,6 +51,24 @@ def test_the_answer_comes_first_and_the_page_needs_no_other_file(report):
     assert set(re.findall(r'href="#([^"]+)"', text)) <= set(ids)
 
 
+def test_the_page_tells_the_planned_chances_of_the_verdicts_and_what_to_do_next(report):
+    undecided = report.effects[0].model_copy(update={"verdict": "inconclusive"})
+    effects = [undecided, *report.effects[1:]]
+    text = page(report.model_copy(update={"effects": effects}))
+    how_many, chances = (
+        re.search(f"<dt>Chances</dt><dd>({pattern})</dd>", text)[1]
+        for pattern in ("[0-9,]+ faces would call a change of zero.*?", "chances that the.*?")
+    )
+    next_steps = " ".join(text.partition("Undecided: ")[2].partition("</li>")[0].split())
+    assert f"By the plan, {how_many} (here: " in next_steps
+    assert chances[1:] in next_steps
+    before_chances = json.loads(json.dumps(report.plan.content))
+    del before_chances["sizes"]["chances"]
+    old = report.plan.model_copy(update={"content": before_chances})
+    text = page(report.model_copy(update={"effects": effects, "plan": old}))
+    assert "More faces would decide." in text
+
+
 def test_names_of_the_user_s_cannot_become_code(report):
     tag = "<img src=x onerror=alert(1)>"
     named = {"axis": tag, "cell": tag, "contrast": f"{tag} instead of {tag}", "verdict": "exceeds"}
