@@ -319,11 +319,23 @@ def core_imports(root: Path) -> Iterator[str]:
                     yield f"{path.relative_to(root)}, line {line}: imports {name} at its top"
 
 
+def hidden_names(root: Path) -> Iterator[str]:
+    """A package exports no name that one of its modules has, which would hide one of the two."""
+    for stub in sorted(root.glob("src/**/__init__.pyi")):
+        modules = {path.stem for path in stub.parent.glob("*.py")}
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for name in node.names:
+                    if name.name in modules:
+                        place = f"{stub.relative_to(root)}, line {node.lineno}"
+                        yield f"{place}: {name.name} is the name of a module here as well"
+
+
 def check(root: Path) -> list[str]:
     """All problems of a book: packages, notebooks, pages; where links lead, Sphinx says."""
     rules = (pairing, opening, cell_sizes, balance, lengths, sections)
     texts = [(path.name, path.read_text(encoding="utf-8")) for path in root.glob("book/*.md")]
-    found = [*arrows(root), *floors(root), *core_imports(root)]
+    found = [*arrows(root), *floors(root), *core_imports(root), *hidden_names(root)]
     for notebook in map(Notebook, sorted(root.glob("notebooks/**/*.py"))):
         found += [problem for rule in rules for problem in rule(notebook)]
         texts += [(cell.place, cell.source) for cell in notebook.markdown]

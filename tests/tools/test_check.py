@@ -2,7 +2,7 @@
 
 import jupytext
 import pytest
-from check import arrows, check, core_imports, floors, typed_numbers
+from check import arrows, check, core_imports, floors, hidden_names, typed_numbers
 
 WORDS = "The reader learns here what the next line does and why anybody would want it. "
 METADATA = (
@@ -118,6 +118,18 @@ def test_an_import_of_a_higher_floor_is_named(tmp_path):
         "lower floor",
         "src/faceaudit/utils/files.py, line 1: utils imports words, which does not stand on a "
         "lower floor",
+    ]
+
+
+def test_an_exported_name_that_a_module_has_is_named(tmp_path):
+    package = tmp_path / "src" / "faceaudit" / "effects"
+    package.mkdir(parents=True)
+    for module in ("__init__.py", "power.py", "risks.py"):
+        (package / module).write_text("")
+    stub = package / "__init__.pyi"
+    stub.write_text("from . import risks\nfrom .power import mde\nfrom .power import power\n")
+    assert list(hidden_names(tmp_path)) == [
+        "src/faceaudit/effects/__init__.pyi, line 3: power is the name of a module here as well"
     ]
 
 
