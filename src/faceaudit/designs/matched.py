@@ -258,7 +258,7 @@ class MatchedImages:
         smallest = names[int(faces.idxmin())]
         fewest = int(faces.min())
         unanswered = 1 - fewest / frame["unit"].nunique()
-        return Covered("faces", smallest, fewest, smallest, unanswered)
+        return Covered("faces", "cell", smallest, fewest, smallest, unanswered)
 
 
 # --- the population that is named in the file

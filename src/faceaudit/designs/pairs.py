@@ -278,6 +278,7 @@ class Pairs:
             unanswered = 1 - self.images.groupby("group")["enrolled"].mean()
         return Covered(
             unit="people",
+            place="group",
             smallest=str(identities.idxmin()),
             fewest=int(identities.min()),
             emptiest=str(unanswered.idxmax()),

@@ -291,6 +291,7 @@ class Portraits:
         unexpected = self.left_out.loc[~self.left_out["on_purpose"].astype(bool), "count"].sum()
         return Covered(
             unit="people",
+            place="cell",
             smallest=_stratum_name(people.idxmin()),
             fewest=int(people.min()),
             emptiest=_stratum_name(unanswered.idxmax()),

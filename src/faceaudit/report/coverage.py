@@ -18,6 +18,7 @@ class Covered:
 
     Attributes:
         unit: what is counted: "faces" or "people".
+        place: where: in a "cell" of the axes, or in a "group".
         smallest: name of the cell or group with the fewest of them.
         fewest: how many that are.
         emptiest: name of the cell or group with the largest share of images without use.
@@ -26,6 +27,7 @@ class Covered:
     """
 
     unit: str
+    place: str
     smallest: str
     fewest: int
     emptiest: str
@@ -44,7 +46,7 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
         A row for each demand of the policy.
 
     Example:
-        >>> covered = Covered("faces", "dark, women", 12, "dark, men", 0.05)
+        >>> covered = Covered("faces", "cell", "dark, women", 12, "dark, men", 0.05)
         >>> rows = coverage_rows(covered, {"faces": 30, "unanswered": 0.2, "left_out": 0.05})
         >>> [(row.demand, row.met) for row in rows]
         [('faces', False), ('unanswered', True), ('left_out', True)]
