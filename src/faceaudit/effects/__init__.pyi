@@ -4,10 +4,10 @@ from .matched import matched_effects as matched_effects
 from .matched import pruning_bounds as pruning_bounds
 from .paired_proportions import mcnemar as mcnemar
 from .paired_proportions import paired_interval as paired_interval
-from .planned_verdicts import VerdictChances as VerdictChances
-from .planned_verdicts import level_of_cell as level_of_cell
-from .planned_verdicts import transects_to_decide as transects_to_decide
-from .planned_verdicts import verdict_chances as verdict_chances
+from .verdict_chances import VerdictChances as VerdictChances
+from .verdict_chances import level_of_cell as level_of_cell
+from .verdict_chances import transects_to_decide as transects_to_decide
+from .verdict_chances import verdict_chances as verdict_chances
 from .planning import Design as Design
 from .planning import power as power
 from .planning import rogan_gladen as rogan_gladen
