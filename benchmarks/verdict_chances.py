@@ -5,8 +5,8 @@ errs more often on one level of the first axis, alike in all cells of the other 
 effect. From its errors on, an audit is judged as `faceaudit.designs.matched.MatchedImages.analyse`
 judges it: effects in every cell and on average, each family for itself, then both together. What is
 counted are the verdicts on the first axis's cells. Beside them stand the chances that
-`faceaudit.effects.verdict_chances` gives before, with the level of `level_of_cell`, and the lower
-bound of "beyond" from Holm's first step.
+`faceaudit.effects.chances_of_verdicts` gives before, with the levels of `levels_of_cells`, and the
+lower bound of "beyond" from Holm's first step.
 
 The record `results/verdict_chances.csv` has a row per design and effect.
 """
@@ -22,10 +22,10 @@ from record import RESULTS, write_rows
 from faceaudit import plans
 from faceaudit.effects import (
     Design,
-    level_of_cell,
+    chances_of_verdicts,
+    levels_of_cells,
     matched_effects,
     transects_to_decide,
-    verdict_chances,
 )
 from faceaudit.utils import seeding
 from faceaudit.verdicts import judge, settle_together
@@ -33,7 +33,7 @@ from faceaudit.verdicts import judge, settle_together
 MULTIPLES = (0, 1, 1.5, 2)
 """Effects, as multiples of the tolerance."""
 VERDICTS = ("beyond", "within", "undecided")
-AUDITS = {1: 2000, 2: 1000, 3: 700}
+AUDITS = {1: 2000, 2: 2000, 3: 1000}
 """Number of axes → audits of each design and effect; every cell of the first axis counts."""
 BATCH = 100
 """Audits whose images are together in one table."""
@@ -137,12 +137,12 @@ def row_of(case: tuple[Setting, float]) -> dict[str, float]:
     setting, multiple = case
     effect = multiple * setting.tolerance
     design = Design(effect, setting.base_rate, within=0, pairs=1)
-    level = level_of_cell(setting.axes, plans.LEVEL)
-    planned = verdict_chances(setting.faces, design, setting.tolerance, level)
+    levels = levels_of_cells(setting.axes, plans.LEVEL)
+    planned = chances_of_verdicts(setting.faces, design, setting.tolerance, levels)
     families = 1 if setting.axes == 1 else 2
     cells = setting.axes * 2 ** (setting.axes - 1)
     first_step = plans.LEVEL / (families * cells)
-    bound = verdict_chances(setting.faces, design, setting.tolerance, first_step).beyond
+    bound = chances_of_verdicts(setting.faces, design, setting.tolerance, [first_step]).beyond
     shares = simulated(setting, effect)
     row = {**vars(setting), "multiple": multiple}
     for verdict in VERDICTS:
@@ -166,7 +166,7 @@ def main() -> None:
         of_setting = table[np.all([table[key] == value for key, value in vars(setting).items()], 0)]
         at = of_setting.set_index("multiple")
         design = Design(2 * setting.tolerance, setting.base_rate, within=0, pairs=1)
-        level = level_of_cell(setting.axes, plans.LEVEL)
+        levels = levels_of_cells(setting.axes, plans.LEVEL)
         rows.append(
             {
                 "what": str(setting),
@@ -175,7 +175,7 @@ def main() -> None:
                 "beyond at 2 × the tolerance: planned": at.loc[2, "beyond_planned"],
                 "simulated ": at.loc[2, "beyond_simulated"],
                 "largest difference": of_setting["largest_difference"].max(),
-                "faces that decide": transects_to_decide(design, setting.tolerance, level),
+                "faces that decide": transects_to_decide(design, setting.tolerance, levels),
             }
         )
     facts = {

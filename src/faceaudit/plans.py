@@ -335,8 +335,8 @@ def _in_words(value: object) -> str:
 def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     """Faces, images, what they cost, and which verdicts they can be expected to lead to.
 
-    The verdicts are those on an effect in a cell, at the level of `effects.level_of_cell`. Errors
-    of a pair are taken as independent, so that matching can only help.
+    The verdicts are those on an effect in a cell, at the levels of `effects.levels_of_cells`.
+    Errors of a pair are taken as independent, so that matching can only help.
 
     Raises:
         InputError: a tolerance that no effect can be beyond.
@@ -353,14 +353,14 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
             found=tolerance,
             expected=f"a number below {largest:g}",
         )
-    level = effects.level_of_cell(len(axes), LEVEL)
+    levels = effects.levels_of_cells(len(axes), LEVEL)
     pair_design = partial(effects.Design, base_rate=EXPECTED_ERROR, within=0, pairs=1)
     beyond = min(BEYOND_OF_TOLERANCE * tolerance, largest)
-    needed = effects.transects_to_decide(pair_design(beyond), tolerance, level, design.power)
+    needed = effects.transects_to_decide(pair_design(beyond), tolerance, levels, design.power)
     units = units or design.transects or needed
 
     def chances(difference: float) -> effects.VerdictChances:
-        return effects.verdict_chances(units, pair_design(difference), tolerance, level)
+        return effects.chances_of_verdicts(units, pair_design(difference), tolerance, levels)
 
     detectable = None
     if chances(largest).beyond >= design.power:

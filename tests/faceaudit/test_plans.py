@@ -28,7 +28,8 @@ def test_faces_follow_from_the_chances_of_verdicts():
     assert at_tolerance["undecided"] > 0.9
     assert sizes["detectable"] == pytest.approx(0.1, abs=0.001)
     design = effects.Design(0.1, 0.1, within=0, pairs=1)
-    chances = effects.verdict_chances(sizes["units"], design, 0.05, effects.level_of_cell(3, 0.05))
+    levels = effects.levels_of_cells(3, 0.05)
+    chances = effects.chances_of_verdicts(sizes["units"], design, 0.05, levels)
     assert vars(chances) | {"times the tolerance": 2} == at_twice
 
 
@@ -65,7 +66,7 @@ def test_effects_end_where_every_image_would_be_an_error():
                 "beyond it, each with a chance of 80 %",
             ],
         ),
-        (["gender", "skin_colour"], 3000, ["the verdict on one cell", "1,205 faces"]),
+        (["gender", "skin_colour"], 3000, ["the verdict on one cell", "1,173 faces"]),
     ],
 )
 def test_a_plan_tells_its_chances_in_words(axes, units, sentences):

@@ -4,10 +4,6 @@ from .matched import matched_effects as matched_effects
 from .matched import pruning_bounds as pruning_bounds
 from .paired_proportions import mcnemar as mcnemar
 from .paired_proportions import paired_interval as paired_interval
-from .verdict_chances import VerdictChances as VerdictChances
-from .verdict_chances import level_of_cell as level_of_cell
-from .verdict_chances import transects_to_decide as transects_to_decide
-from .verdict_chances import verdict_chances as verdict_chances
 from .planning import Design as Design
 from .planning import power as power
 from .planning import rogan_gladen as rogan_gladen
@@ -28,6 +24,10 @@ from .reweighting import transport as transport
 from .risks import direct_effects as direct_effects
 from .risks import risk_differences as risk_differences
 from .risks import score_interval as score_interval
+from .verdict_chances import VerdictChances as VerdictChances
+from .verdict_chances import chances_of_verdicts as chances_of_verdicts
+from .verdict_chances import levels_of_cells as levels_of_cells
+from .verdict_chances import transects_to_decide as transects_to_decide
 from .verdicts import e_value as e_value
 from .verdicts import e_values as e_values
 from .verdicts import holm as holm

@@ -1,4 +1,4 @@
-"""What an audit can be expected to say: the chances of the verdicts on one comparison.
+"""What an audit can be expected to say: the chances of the verdicts on an effect.
 
 A verdict compares an effect with the tolerance, so that the power of a test against no effect does
 not tell whether an audit will decide. With one pair per transect and errors of 0 and 1, the verdict
@@ -17,8 +17,9 @@ estimated design effect as well. They have more pairs than a cell, and decide ea
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy.stats import binom
@@ -29,14 +30,14 @@ from faceaudit.utils.arguments import check_range, check_whole
 from faceaudit.utils.errors import InputError
 
 LEFT_OUT = 1e-9
-"""Chance of the numbers of better pairs that are not looked at."""
+"""Chance of the numbers of better pairs that are not looked at, and of the worse ones."""
 LEVEL_OF_EQUIVALENCE = 0.05
 """Of each of the two one-sided tests of equivalence."""
 
 
 @dataclass(frozen=True)
 class VerdictChances:
-    """Chances of the three verdicts on one comparison, which sum to 1.
+    """Chances of the three verdicts on an effect, which sum to 1.
 
     Args:
         beyond: the effect is called beyond the tolerance, in either direction.
@@ -49,19 +50,56 @@ class VerdictChances:
     undecided: float
 
 
-def verdict_chances(
-    transects: int, design: Design, tolerance: float, level_of_comparison: float
-) -> VerdictChances:
-    """Chances that one comparison is called beyond the tolerance, within it, or undecided.
+def levels_of_cells(axes: int, level: float) -> tuple[float, ...]:
+    """Levels of the tests of an axis's cells against the tolerance, by the steps of Holm's method.
 
-    Exact but for `LEFT_OUT`, for errors as the design has them.
+    In an audit of matched images, every axis is compared in each cell of the others, and on
+    average. Cells and averages are two families, which share the level, and each comparison has the
+    same share of its family's (`faceaudit.verdicts.settle_together`). At Holm's first step a cell
+    has its share, level / (2 cells): with it, the chance of "beyond" is a lower bound, whatever the
+    other effects are. Here the axis is taken to have the same effect in all of its cells, and the
+    other axes none. Its average, with the pairs of all these cells, is then called beyond the
+    tolerance before any one of them. Its share passes on to the others, and so does that of each
+    cell that is called beyond.
+
+    Args:
+        axes: of the audit. With a single one, its cell is all that is judged.
+        level: of all comparisons together.
+
+    Returns:
+        Levels of two-sided tests, one for each cell of an axis, from the first that is called
+        beyond to the last; if every image has an answer. Where some have none, a third family takes
+        a share.
+
+    Example:
+        >>> from faceaudit import effects
+        >>> effects.levels_of_cells(1, 0.05)
+        (0.05,)
+        >>> [round(level, 4) for level in effects.levels_of_cells(2, 0.05)]
+        [0.0083, 0.01]
+    """
+    check_whole("axes", axes, 1)
+    cells_of_axis = 2 ** (axes - 1)
+    cells = axes * cells_of_axis
+    # Of one axis, the cell is the average, and there is one family.
+    shares_of_averages = cells * (1 - 1 / axes)
+    return tuple(level / (cells + shares_of_averages - k) for k in range(cells_of_axis))
+
+
+def chances_of_verdicts(
+    transects: int, design: Design, tolerance: float, levels: Sequence[float]
+) -> VerdictChances:
+    """Chances that an effect is called beyond the tolerance, within it, or undecided.
+
+    Exact but for `LEFT_OUT`, for errors as the design has them and tests at these levels.
 
     Args:
         transects: complete pairs, one of each.
         design: true difference and rates, with one pair per transect and all images retained.
         tolerance: largest effect that does not matter, as a fraction.
-        level_of_comparison: of the two-sided test against the tolerance, after whatever adjustment
-            for other comparisons.
+        levels: of the two-sided test against the tolerance. One for a single comparison; for so
+            many independent comparisons of the same design, those of the steps of Holm's method,
+            in ascending order. The chances are then the expected shares of the verdicts.
 
     Returns:
         The chances.
@@ -73,17 +111,18 @@ def verdict_chances(
     Example:
         >>> from faceaudit import effects
         >>> design = effects.Design(difference=0.1, base_rate=0.1, within=0, pairs=1)
-        >>> chances = effects.verdict_chances(1500, design, 0.05, 0.05 / 24)
+        >>> chances = effects.chances_of_verdicts(800, design, 0.05, [0.05])
         >>> round(chances.beyond, 2), round(chances.within, 2), round(chances.undecided, 2)
-        (0.79, 0.0, 0.21)
+        (0.81, 0.0, 0.19)
     """
     check_whole("transects", transects, 2)
-    _check(design, tolerance, level_of_comparison)
-    return _chances(transects, design, tolerance, level_of_comparison)
+    _check(design, tolerance, levels)
+    return _chances(transects, design, tolerance, levels)
 
 
+@cache
 def transects_to_decide(
-    design: Design, tolerance: float, level_of_comparison: float, power: float = 0.8
+    design: Design, tolerance: float, levels: tuple[float, ...], power: float = 0.8
 ) -> int:
     """Least number of transects at which the verdict can be trusted at both ends.
 
@@ -94,7 +133,7 @@ def transects_to_decide(
         design: with the difference that is to be called beyond, larger than the tolerance; one pair
             per transect and all images retained.
         tolerance: largest effect that does not matter, as a fraction.
-        level_of_comparison: as of `verdict_chances`.
+        levels: as of `chances_of_verdicts`.
         power: least chance of either verdict.
 
     Returns:
@@ -102,16 +141,16 @@ def transects_to_decide(
         short again.
 
     Raises:
-        ValueError: as of `verdict_chances`; a difference that is not larger than the tolerance, or
-            more than `faceaudit.effects.planning.MOST_TRANSECTS`.
+        ValueError: as of `chances_of_verdicts`; a difference that is not larger than the tolerance,
+            or more than `faceaudit.effects.planning.MOST_TRANSECTS`.
 
     Example:
         >>> from faceaudit import effects
         >>> design = effects.Design(difference=0.1, base_rate=0.1, within=0, pairs=1)
-        >>> effects.transects_to_decide(design, 0.05, 0.05 / 24)
-        1529
+        >>> effects.transects_to_decide(design, 0.05, (0.05,))
+        781
     """
-    _check(design, tolerance, level_of_comparison)
+    _check(design, tolerance, levels)
     check_range("power", power, 0, 1, "()")
     if abs(design.difference) <= tolerance:
         raise InputError(
@@ -123,10 +162,9 @@ def transects_to_decide(
     no_effect = replace(design, difference=0.0)
 
     def decides(transects: int) -> bool:
-        at_zero = _chances(transects, no_effect, tolerance, level_of_comparison)
-        if at_zero.within < power:
+        if _chances(transects, no_effect, tolerance, levels).within < power:
             return False
-        return _chances(transects, design, tolerance, level_of_comparison).beyond >= power
+        return _chances(transects, design, tolerance, levels).beyond >= power
 
     # Doubled first: chances take the longer, the more transects there are.
     enough = 2
@@ -139,46 +177,15 @@ def transects_to_decide(
                 found=tolerance,
                 expected=f"one that {MOST_TRANSECTS} transects decide about",
             )
-    sizes = range(enough // 2 + 1, enough)
-    return enough // 2 + 1 + bisect_left(sizes, True, key=decides)
+    too_few = enough // 2
+    return too_few + 1 + bisect_left(range(too_few + 1, enough), True, key=decides)
 
 
-def level_of_cell(axes: int, level: float) -> float:
-    """Level of the test of one cell against the tolerance, in an audit of matched images.
-
-    Every axis is compared in each cell of the others, and on average. Cells and averages are two
-    families, which share the level, and Holm's method gives each comparison the same share of its
-    family's (`faceaudit.verdicts.settle_together`). So a comparison has at least its share at the
-    first step, level / (2 cells): with it, the chance of "beyond" is a lower bound, whatever the
-    other effects are. Here an axis is taken to have the same effect in all of its cells, and the
-    other axes none. Its average, with the pairs of all these cells, is then called beyond the
-    tolerance before any one of them, and its share passes on to the others: this is the level at
-    the second step. Further shares pass on where other cells of the axis are called beyond, so that
-    the chance is still a little too low (by .02 at most in `benchmarks/verdict_chances.py`).
-
-    Args:
-        axes: of the audit. With a single one, its cell is all that is judged.
-        level: of all comparisons together.
-
-    Returns:
-        The level of the two-sided test, if every image has an answer. Where some have none, a third
-        family takes a share.
-
-    Example:
-        >>> level_of_cell(1, 0.05), level_of_cell(2, 0.05)
-        (0.05, 0.008333333333333333)
-    """
-    check_whole("axes", axes, 1)
-    cells = axes * 2 ** (axes - 1)
-    averages_left = 1 - 1 / axes
-    # Of one axis, the cell is the average, and there is one family.
-    return level / (cells * (1 + averages_left))
-
-
-def _check(design: Design, tolerance: float, level_of_comparison: float) -> None:
+def _check(design: Design, tolerance: float, levels: Sequence[float]) -> None:
     """Raise InputError for what the chances are not defined for."""
     check_range("tolerance", tolerance, 0, 1, "()")
-    check_range("level_of_comparison", level_of_comparison, 0, 1, "()")
+    for level in levels:
+        check_range("levels", level, 0, 1, "()")
     if design.pairs != 1 or design.retention != 1:
         raise InputError(
             f"pairs is {design.pairs} and retention {design.retention}: one complete pair per "
@@ -190,9 +197,9 @@ def _check(design: Design, tolerance: float, level_of_comparison: float) -> None
 
 
 def _chances(
-    transects: int, design: Design, tolerance: float, level_of_comparison: float
+    transects: int, design: Design, tolerance: float, levels: Sequence[float]
 ) -> VerdictChances:
-    """As `verdict_chances`, for arguments that have been checked."""
+    """As `chances_of_verdicts`, for arguments that have been checked."""
     types, chance_of_type = transect_types(design)
     chance_of_worse = chance_of_type @ types[:, 1]
     chance_of_better = chance_of_type @ types[:, 2]
@@ -200,40 +207,66 @@ def _chances(
     better = np.arange(fewest, most + 1)
     fewest_worse, most_worse = binom.interval(1 - LEFT_OUT, transects, chance_of_worse)
 
-    # In rows: from which number of worse pairs on the effect is surely above the tolerance, is not
-    # surely below its lower edge, surely above that edge, and not surely below the tolerance. A
-    # verdict has a range between two of these: beyond is from the first on, or before the second;
-    # within is from the third to the fourth.
-    edges = tolerance * np.array([[1], [-1], [-1], [1]])
+    # Statements about an effect in rows (R, 1), each true from some number of worse pairs on. It is
+    # surely above the tolerance, by the test at each level; it is not surely below the lower edge,
+    # at each level; it is surely above that edge, and not surely below the tolerance, both by the
+    # tests of equivalence. Beyond is from the first on, or before the second; within is from the
+    # third to the fourth.
+    steps = len(levels)
     level_within = 2 * LEVEL_OF_EQUIVALENCE
-    levels = np.array([[level_of_comparison]] * 2 + [[level_within]] * 2)
-    surely_above = np.array([[True], [False], [True], [False]])
+    edges = tolerance * np.array([1] * steps + [-1] * steps + [-1, 1])[:, None]
+    level_of_row = np.array([*levels, *levels, level_within, level_within])[:, None]
+    surely_above = np.array([True] * steps + [False] * steps + [True, False])[:, None]
 
     def holds(worse: np.ndarray) -> np.ndarray:
-        """Whether the statements of the rows hold at so many worse pairs (4, B)."""
+        """Whether the statements hold at so many worse pairs (R, B)."""
         distance = worse - better - transects * edges
-        significant = score_p(worse, better, transects, edges) < levels
+        significant = score_p(worse, better, transects, edges) < level_of_row
         return np.where(surely_above, significant & (distance > 0), ~significant | (distance >= 0))
 
     most_possible = np.minimum(most_worse, transects - better)
     least_possible = np.minimum(fewest_worse, most_possible)
+    shape = (len(edges), len(better))
     starts = _first_counts(
-        holds,
-        np.broadcast_to(least_possible, (4, len(better))),
-        np.broadcast_to(most_possible, (4, len(better))),
+        holds, np.broadcast_to(least_possible, shape), np.broadcast_to(most_possible, shape)
     )
 
     # The worse ones among the pairs that are not better.
     share = chance_of_worse / (1 - chance_of_better)
     fewer = binom.cdf(starts - 1, transects - better, share)
-    above = 1 - fewer[0]
-    below = fewer[1]
+    above = 1 - fewer[:steps]
+    below = fewer[steps : 2 * steps]
     # Where too few transects let no count be within, the range ends before it begins.
-    inside = (fewer[3] - fewer[2]).clip(0)
+    inside = (fewer[-1] - fewer[-2]).clip(0)
     weights = binom.pmf(better, transects, chance_of_better)
-    beyond = float(weights @ (above + below))
-    within = float(weights @ inside)
+    beyond = _share_rejected((above + below) @ weights)
+    within = float(inside @ weights)
     return VerdictChances(beyond, within, 1 - beyond - within)
+
+
+def _share_rejected(chances: np.ndarray) -> float:
+    """Expected share of independent tests that a step-down method rejects.
+
+    The method rejects r tests if for every i up to r at least i of them reject at the i-th level.
+
+    Args:
+        chances: (m,), that a test rejects at each of the m levels, ascending.
+    """
+    tests = len(chances)
+    count = np.arange(tests + 1)
+    # Chance of each number of tests that reject at the level of a step (m + 1,), where at every
+    # step so far there were enough.
+    chance_of_count = (count == 0).astype(float)
+    rejected = 0.0
+    before = 0.0
+    for step, chance in enumerate(chances, start=1):
+        # Of the tests that did not reject at the level before, so many more do at this one.
+        share = np.clip((chance - before) / max(1 - before, LEFT_OUT), 0, 1)
+        more = binom.pmf(count - count[:, None], tests - count[:, None], share)
+        chance_of_count = np.where(count >= step, chance_of_count @ more, 0.0)
+        rejected += chance_of_count.sum()
+        before = chance
+    return float(rejected / tests)
 
 
 def _first_counts(
