@@ -110,6 +110,16 @@ def test_misspelt_rows_do_not_let_a_model_pass(audit):
     assert passed == 2 and sum(line.startswith("coverage: ") for line in lines) == 2
 
 
+def test_a_code_is_ignored_by_its_number_also_beside_an_empty_cell(audit):
+    table = portraits(60, 20, 60)
+    table["skin"] = table["skin"].map({"light": 1, "middle": 2, "dark": 3}).astype(float)
+    table.loc[0, "skin"] = None
+    settings = PORTRAITS | {"axes": {"skin": ["1", "3"]}, "ignore": {"skin": ["2"]}}
+    audit(table, **settings)
+    left_out = {row.value: row.on_purpose for row in audit.report().left_out}
+    assert left_out == {"2.0": True, "": False}
+
+
 @pytest.mark.parametrize("ignore", [{"hair": ["long"]}, {"skin": ["dark"]}])
 def test_what_is_ignored_is_a_value_of_a_column_of_the_audit(audit, ignore, capsys):
     table = portraits(20, 5, 20)

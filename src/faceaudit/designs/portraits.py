@@ -321,9 +321,11 @@ def _count_cells(
     cells = [rows.cell(row, column) for row, column in column_of_row.items()]
     table = pd.DataFrame({"column": column_of_row, "value": cells})
     counts = table.astype(str).value_counts().reset_index()
+    # Whole numbers beside an empty cell are read as 4.0, and the audit file says 4.
+    values = comparable(counts["value"])
     counts["on_purpose"] = [
         value in ignored.get(column, ())
-        for column, value in zip(counts["column"], counts["value"], strict=True)
+        for column, value in zip(counts["column"], values, strict=True)
     ]
     return counts
 
