@@ -110,7 +110,7 @@ class Portraits:
             ... })
             >>> data = Portraits.from_table(table, audit)
             >>> data.frame["error"].tolist(), data.left_out.values.tolist()
-            ([0.0, 1.0, nan], [['skin', '?', 1, False]])
+            ([0.0, 1.0, nan], [['skin', '?', 1]])
         """
         rows = Rows.read(table)
         columns = specification.columns
@@ -136,7 +136,7 @@ class Portraits:
             cells = rows.frame[name] if numbers is None else numbers
             unusable[name] = cells.isna()
         unusable_column = _first_unusable_column(pd.DataFrame(unusable))
-        left_out = _count_cells(rows, unusable_column, specification.ignore)
+        left_out = _count_cells(rows, unusable_column)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
         usable = rows.frame.index
 
@@ -275,11 +275,13 @@ class Portraits:
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
         for name in ("rates", "adjusted", "carried"):
             parts[name] = rows_of(name, tables.get(name))
-        parts["left_out"] = rows_of("left_out", self.left_out)
-        parts["coverage"] = coverage_rows(self._covered(list(plan["axes"])), plan["policy"])
+        left_out = _with_purpose(self.left_out, plan["ignore"])
+        parts["left_out"] = rows_of("left_out", left_out)
+        covered = self._covered(list(plan["axes"]), left_out)
+        parts["coverage"] = coverage_rows(covered, plan["policy"])
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 
-    def _covered(self, axes: list[str]) -> Covered:
+    def _covered(self, axes: list[str], left_out: pd.DataFrame) -> Covered:
         """People and answers in every combination of levels, and rows that are left out."""
         frame = self.frame
         answered = frame["error"].notna()
@@ -288,7 +290,7 @@ class Portraits:
         unanswered = 1 - answered.groupby([frame[axis] for axis in axes], observed=False).mean()
         # A combination that no portrait has is named as the one with the fewest people.
         unanswered = unanswered[strata.size() > 0]
-        unexpected = self.left_out.loc[~self.left_out["on_purpose"].astype(bool), "count"].sum()
+        unexpected = left_out.loc[~left_out["on_purpose"].astype(bool), "count"].sum()
         return Covered(
             unit="people",
             place="cell",
@@ -308,26 +310,22 @@ def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
     return unusable.idxmax(axis=1)[unusable.any(axis=1)]
 
 
-def _count_cells(
-    rows: Rows, column_of_row: pd.Series, ignored: Mapping[str, Sequence[str]]
-) -> pd.DataFrame:
-    """How often a value makes a row unusable: column, value, count and on_purpose.
-
-    Args:
-        rows: of the table.
-        column_of_row: row → the first column whose value makes it unusable.
-        ignored: column → values that the audit file leaves out on purpose.
-    """
+def _count_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
+    """How often a value makes a row unusable: column, value and count."""
     cells = [rows.cell(row, column) for row, column in column_of_row.items()]
     table = pd.DataFrame({"column": column_of_row, "value": cells})
-    counts = table.astype(str).value_counts().reset_index()
+    return table.astype(str).value_counts().reset_index()
+
+
+def _with_purpose(left_out: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+    """Counts of `Portraits.left_out` with on_purpose: whether the audit file ignores the value."""
     # Whole numbers beside an empty cell are read as 4.0, and the audit file says 4.
-    values = comparable(counts["value"])
-    counts["on_purpose"] = [
+    values = comparable(left_out["value"])
+    on_purpose = [
         value in ignored.get(column, ())
-        for column, value in zip(counts["column"], values, strict=True)
+        for column, value in zip(left_out["column"], values, strict=True)
     ]
-    return counts
+    return left_out.assign(on_purpose=on_purpose)
 
 
 def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:
