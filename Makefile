@@ -77,8 +77,8 @@ notebooks: $(ENV)  ## regenerate the paired .ipynb from the .py sources
 check: $(ENV)  ## style, types, pairing and the conventions of the book, in less than a minute
 	$(PYTHON) -m ruff check src tests tools notebooks benchmarks course
 	$(PYTHON) -m ruff format --check src tests tools notebooks benchmarks course
-	$(PYTHON) -m basedpyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 	$(PYTHON) tools/check.py
+	$(PYTHON) -m basedpyright --pythonpath "$$($(PYTHON) -c 'import sys; print(sys.executable)')"
 
 smoke: $(ENV)  ## run the whole book in the smoke profile
 	@$(PYTHON) tools/run.py smoke $(OPTIONS)
