@@ -288,7 +288,7 @@ class Portraits:
         strata = frame.groupby(axes, observed=False)
         people = frame[answered].groupby(axes, observed=False)["identity"].nunique()
         unanswered = 1 - answered.groupby([frame[axis] for axis in axes], observed=False).mean()
-        # A combination that no portrait has is named as the one with the fewest people.
+        # A combination without a portrait has no share; it is the one with the fewest people.
         unanswered = unanswered[strata.size() > 0]
         unexpected = left_out.loc[~left_out["on_purpose"].astype(bool), "count"].sum()
         return Covered(

@@ -1,7 +1,8 @@
 """Whether the parts of a report agree: a gate trusts no verdict that its own rows contradict.
 
 All that follows from the rows is derived from them once more: verdicts from adjusted p-values,
-sentences from numbers, the answer from the rows that are judged, and the hash of the plan.
+sentences from numbers, the answer from the rows that are judged, whether the coverage is enough,
+and the hash of the plan.
 """
 
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.report import facts
 from faceaudit.report.build import answer_of, comparison_sentence
+from faceaudit.report.coverage import is_met
 from faceaudit.report.schema import JUDGED_PARTS, Comparison, Report
 from faceaudit.utils.files import hash_of_content
 
@@ -46,9 +48,23 @@ def _contradictions(report: Report) -> Iterator[str]:
         yield "plan.kept does not agree with the list of departures"
     if report.plan.sha256 != hash_of_content(report.plan.content):
         yield "the plan was changed after it was made: its hash is another one"
-    moved = report.tolerance != report.plan.content["tolerance"]
-    if moved and not report.plan.departures:
+    for row in report.coverage:
+        if row.met != is_met(row.demand, row.found, row.limit):
+            yield f"whether coverage is enough does not follow from its row: {row.sentence}"
+    if not report.plan.departures:
+        yield from _silent_departures(report)
+
+
+def _silent_departures(report: Report) -> Iterator[str]:
+    """What a report without departures has otherwise than its plan."""
+    planned = report.plan.content
+    if report.tolerance != planned["tolerance"]:
         yield "the tolerance is not the planned one, and no departure says so"
+    if {row.demand: row.limit for row in report.coverage} != planned["policy"]:
+        yield "the demands on coverage are not the planned ones, and no departure says so"
+    for doubt in report.doubts:
+        if doubt.accepted and doubt.name not in planned["accept"]:
+            yield f"the plan does not accept the doubt {doubt.name!r}, and no departure says so"
 
 
 def _follows(row: Comparison, report: Report) -> bool:

@@ -51,20 +51,21 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
         >>> [(row.demand, row.met) for row in rows]
         [('faces', False), ('unanswered', True), ('left_out', True)]
     """
-    return [
-        _row("faces", covered.fewest, policy["faces"], covered.fewest >= policy["faces"], covered),
-        _row_of_share("unanswered", covered.unanswered, policy, covered),
-        _row_of_share("left_out", covered.left_out, policy, covered),
-    ]
+    there: dict[Demand, float] = {
+        "faces": covered.fewest,
+        "unanswered": covered.unanswered,
+        "left_out": covered.left_out,
+    }
+    rows = []
+    for demand, found in there.items():
+        limit = policy[demand]
+        (sentence,) = words.render_sentences(f"coverage_{demand}", covered, limit)
+        met = is_met(demand, found, limit)
+        row = Coverage(demand=demand, found=found, limit=limit, met=met, sentence=sentence)
+        rows.append(row)
+    return rows
 
 
-def _row_of_share(
-    demand: Demand, share: float, policy: Mapping[str, Any], covered: Covered
-) -> Coverage:
-    """A row about a share that may be at most the policy's."""
-    return _row(demand, share, policy[demand], share <= policy[demand], covered)
-
-
-def _row(demand: Demand, found: float, limit: float, met: bool, covered: Covered) -> Coverage:
-    (sentence,) = words.render_sentences(f"coverage_{demand}", covered, limit)
-    return Coverage(demand=demand, found=found, limit=limit, met=met, sentence=sentence)
+def is_met(demand: Demand, found: float, limit: float) -> bool:
+    """Whether a demand is met: there are so many faces, or at most such a share."""
+    return found >= limit if demand == "faces" else found <= limit

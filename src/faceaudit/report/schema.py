@@ -238,7 +238,7 @@ class Coverage(Part):
     """
 
     demand: Demand
-    found: Number
+    found: float
     limit: float
     met: bool
     sentence: str

@@ -9,7 +9,7 @@ import faceaudit
 from faceaudit.report.build import answer_of, comparison_sentence
 from faceaudit.report.gate import gate
 from faceaudit.report.page import card, page
-from faceaudit.report.schema import Coverage, Disparity, read_report, write_report
+from faceaudit.report.schema import Coverage, Disparity, Doubt, read_report, write_report
 from faceworld.audit import main
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
@@ -20,8 +20,9 @@ NUMBERS = {
     "not estimable": {"estimate": None, "low": None, "high": None, "p_beyond_holm": None},
 }
 """Verdict → numbers of a comparison that it follows from."""
-ENOUGH = Coverage(demand="faces", found=40, limit=30, met=True, sentence="There are enough faces.")
-TOO_FEW = ENOUGH.model_copy(update={"met": False, "sentence": "There are too few faces."})
+TOO_FEW = Coverage(
+    demand="faces", found=20, limit=30, met=False, sentence="There are too few faces."
+)
 
 
 def with_verdicts(report, verdicts, family="effects"):
@@ -40,7 +41,7 @@ def with_verdicts(report, verdicts, family="effects"):
         rows.append(judged.model_copy(update={"sentence": sentence}))
     parts = {name: [] for name in FAMILIES} | {family: rows}
     kind = "verification" if of_recogniser else "classification"
-    changed = report.model_copy(update={**parts, "kind": kind, "coverage": [ENOUGH]})
+    changed = report.model_copy(update={**parts, "kind": kind})
     return changed.model_copy(update=answer_of(dict(changed), report.tolerance))
 
 
@@ -75,7 +76,7 @@ def test_by_default_a_gate_asks_for_a_decided_average_and_for_coverage(report, t
     assert gate(decided) == (0, ["passed (1 of 2 undecided)"])
     assert gate(undecided) == (2, [f"{row.verdict}: {row.sentence}" for row in undecided.judged])
     assert gate(undecided, "exceeds")[0] == 0, "this must be asked for"
-    few = decided.model_copy(update={"coverage": [ENOUGH, TOO_FEW]})
+    few = decided.model_copy(update={"coverage": [TOO_FEW, *decided.coverage[1:]]})
     assert gate(few) == gate(few, None) == (2, ["coverage: There are too few faces."])
     assert main(["gate", str(write_report(few, tmp_path / "report.json"))]) == 2
     assert gate(few, "exceeds")[0] == 0
@@ -106,6 +107,15 @@ def test_a_gate_refuses_an_edited_row_sentence_and_plan(report):
     row = changed.averages[0].model_copy(update={"sentence": "All is well."})
     edited = changed.model_copy(update={"averages": [row, changed.averages[1]]})
     assert "the sentence does not say what its row has: All is well." in gate(edited)[1][0]
+    row = TOO_FEW.model_copy(update={"met": True})
+    edited = changed.model_copy(update={"coverage": [row, *changed.coverage[1:]]})
+    assert "does not follow from its row: There are too few faces." in gate(edited)[1][0]
+    row = TOO_FEW.model_copy(update={"met": True, "limit": 10})
+    edited = changed.model_copy(update={"coverage": [row, *changed.coverage[1:]]})
+    assert "demands on coverage are not the planned ones" in gate(edited)[1][0]
+    doubt = Doubt(name="errors", sentence="It guesses.", accepted=True)
+    edited = changed.model_copy(update={"doubts": [doubt]})
+    assert "the plan does not accept the doubt 'errors'" in gate(edited)[1][0]
     content = {**changed.plan.content, "level": 0.5}
     plan = changed.plan.model_copy(update={"content": content})
     assert "its hash is another one" in gate(changed.model_copy(update={"plan": plan}))[1][0]
