@@ -447,9 +447,9 @@ def main(folder: Path, device: str = "cpu", photographs: Path | None = None) -> 
         write_weights(trained, path, card | {"photographs": len(renders)})
         return path
     write_weights(trained, path, card)
-    trained = wgan.WGANGenerator(device, weights=path)
+    generator = wgan.WGANGenerator(device, weights=path)
     torch.set_num_threads(1)  # how many there are changes what the gate's networks learn
-    gate = examine(trained, folder / "examination", UNSEEN, device)
+    gate = examine(generator, folder / "examination", UNSEEN, device)
     write_weights(trained, path, card | {"gate": gate})
     return path
 

@@ -15,6 +15,9 @@ PAGES += ("bring-your-generator",)
 SHORT = {"name": "mine", "question": "?", "axes": ["skin_colour"], "design": {"tolerance": 0.05}}
 OF_RECOGNISER = {"kind": "verification", "images": "faces.csv", "reference": "a"}
 OF_RECOGNISER |= {one: value for one, value in SHORT.items() if one != "axes"}
+OF_PORTRAITS = SHORT | {"kind": "portraits", "images": "faces.csv", "columns": {"image": "file"}}
+OF_PORTRAITS |= {"model": {"kind": "table"}}
+SHORTEST = {"audit-a-recogniser": OF_RECOGNISER, "audit-portraits": OF_PORTRAITS}
 
 
 def blocks(repository, language, pages=PAGES):
@@ -26,7 +29,7 @@ def blocks(repository, language, pages=PAGES):
 def test_every_file_shown_is_an_audit_file(repository):
     counts = {}
     for page in PAGES:
-        short = OF_RECOGNISER if page == "audit-a-recogniser" else SHORT
+        short = SHORTEST.get(page, SHORT)
         found = [yaml.safe_load(block) for block in blocks(repository, "yaml", [page])]
         counts[page] = len(found)
         for content in found:
