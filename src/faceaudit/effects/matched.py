@@ -15,8 +15,8 @@ from faceaudit.effects.verdicts import holm, mde, verdict
 from faceaudit.utils.arguments import as_binary, as_rates, require_distinct
 from faceaudit.utils.errors import InputError
 
-EFFECT_COLUMNS = ["estimate", "low", "high", "p", "p_holm", "n", "transects", "missing", "dropped"]
-EFFECT_COLUMNS += ["worse", "better", "verdict", "mde", "reason"]
+EFFECT_COLUMNS = ["estimate", "low", "high", "low90", "high90", "p", "p_holm", "n", "transects"]
+EFFECT_COLUMNS += ["missing", "dropped", "worse", "better", "verdict", "mde", "reason"]
 INTERVAL_LIMITS = ("low", "high", "low90", "high90")
 """Ends of the 95 % and of the 90 % interval."""
 
@@ -48,6 +48,7 @@ def matched_effects(
         - estimate: risk at the higher level of `attribute` minus at the lower;
         - low, high: 95 % interval by Tango's score method, which has a width without any discordant
           pair; where transects give several pairs, with their design effect and Student quantiles;
+        - low90, high90: the 90 % interval, from which the verdict "within" follows;
         - p: McNemar's mid-p test, or the score test with the design effect (several pairs of a
           transect, rates); p_holm: Holm over the cells;
         - n: complete pairs; transects: those that give one; missing: pairs lacking an image, among

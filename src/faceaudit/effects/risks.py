@@ -75,6 +75,7 @@ def risk_differences(
           Newcombe's interval of independent risks, with their numbers of images and quantiles of
           the normal distribution. Otherwise sizes are those that clusters are worth, and quantiles
           are Student's;
+        - low90, high90: the 90 % interval, from which the verdict "within" follows;
         - p: at which the interval would end in zero; p_holm: Holm over the rows;
         - n: images; dropped: those left out, for want of an outcome, a treatment or a cluster;
           clusters: those with an image in the cell;
@@ -540,6 +541,8 @@ def _difference_columns(
         "estimate": estimate,
         "low": low,
         "high": high,
+        "low90": low90,
+        "high90": high90,
         "p": p,
         "p_holm": holm(p),
         "n": n.sum(axis=1),
@@ -613,18 +616,21 @@ def _eliminated_columns(
     margin90 = stdtrit(df, 0.95) * se
     low = estimate - margin
     high = estimate + margin
+    low90 = estimate - margin90
+    high90 = estimate + margin90
     p = 2 * stdtr(df, -np.abs(estimate) / se)
-    verdicts = verdict(low, high, estimate - margin90, estimate + margin90, tolerance)
     return {
         "estimate": estimate,
         "low": low,
         "high": high,
+        "low90": low90,
+        "high90": high90,
         "p": p,
         "p_holm": holm(p),
         "n": direct_effect["n"],
         "dropped": direct_effect["dropped"],
         "clusters": direct_effect["clusters"],
-        "verdict": np.asarray(verdicts),
+        "verdict": np.asarray(verdict(low, high, low90, high90, tolerance)),
         "mde": mde(se, df=df),
         "reason": reason,
     }

@@ -1,7 +1,6 @@
 """From the tables of an analysis to a report."""
 
 import platform
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,11 +12,10 @@ import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
-from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plans import Plan
 from faceaudit.report import facts
+from faceaudit.report.answer import answer_of
 from faceaudit.report.schema import (
-    JUDGED_PARTS,
     Answers,
     Calibrated,
     Comparison,
@@ -25,7 +23,6 @@ from faceaudit.report.schema import (
     Effect,
     Gap,
     PlanKept,
-    Predicted,
     Report,
     finite,
 )
@@ -89,13 +86,15 @@ def build_report(
         for row in [*parts["effects"], *parts["averages"]]:
             row.truth, row.truth_se = true_effect(truth, row)
     every_doubt = [*find_doubts(data.frame, tables, now), *doubts]
+    answer = answer_of(parts, now["tolerance"])
     return Report(
         name=now["name"],
         kind=now["kind"],
         question=now["question"],
         tolerance=now["tolerance"],
         level=now["level"],
-        **answer_of(parts, now["tolerance"]),
+        verdict=answer.verdict,
+        answer=answer.text,
         **parts,
         made=datetime.now(UTC).isoformat(timespec="seconds"),
         doubts=[
@@ -201,6 +200,7 @@ class Finding:
     Attributes:
         comparable: whether there is an estimate with an interval.
         of_answers: whether missing answers or embeddings are compared, and not errors.
+        by_tests: whether the two one-sided tests alone say "within": the 95 % interval is wider.
         ending: how the sentence ends; None if not comparable.
         tolerance: largest difference that does not matter.
         family_size: how many comparisons are adjusted together.
@@ -208,6 +208,7 @@ class Finding:
 
     comparable: bool
     of_answers: bool
+    by_tests: bool
     ending: facts.Ending | None
     tolerance: float
     family_size: int
@@ -239,6 +240,7 @@ def comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int
     finding = Finding(
         comparable=facts.is_comparable(row),
         of_answers=of_answers,
+        by_tests=facts.is_within_by_tests(row, plan["tolerance"]),
         ending=facts.ending_of(row, plan["tolerance"]),
         tolerance=plan["tolerance"],
         family_size=family_size,
@@ -266,91 +268,6 @@ def true_effect(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, floa
             matches &= truth[axis].isna()
     (row,) = truth[matches].to_dict("records")
     return finite(row["effect"]), finite(row["se"])
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What the answer says, of all families that are judged.
-
-    Attributes:
-        verdict: of the audit.
-        tolerance: largest difference that does not matter.
-        comparisons: how many are judged.
-        beyond: how many of them are beyond the tolerance.
-        counts: verdict → how many comparisons have it.
-        largest: the finding with the largest estimate beyond the tolerance; None if none is beyond.
-        averages: a sentence for each average over all faces or portraits.
-        averages_first: whether these come before the verdict.
-        of_portraits: whether portraits were found, so that differences are no effects.
-        predicted: what matched images say of the differences, a sentence for each axis.
-    """
-
-    verdict: str
-    tolerance: float
-    comparisons: int
-    beyond: int
-    counts: Counter[str]
-    largest: str | None
-    averages: list[str]
-    averages_first: bool
-    of_portraits: bool
-    predicted: list[str]
-
-
-def answer_of(parts: Mapping[str, Any], tolerance: float) -> dict[str, str]:
-    """The verdict of all families that are judged, and the lines that say it.
-
-    Args:
-        parts: of the report, by their names in `Report`.
-        tolerance: of the audit.
-
-    Returns:
-        verdict: "exceeds" if any comparison does, "within" if all are, else "inconclusive"; answer.
-    """
-    rows = [row for name in JUDGED_PARTS for row in parts.get(name, [])]
-    counts = Counter(row.verdict for row in rows)
-    beyond = facts.with_verdict(rows, EXCEEDS)
-    if beyond:
-        verdict = EXCEEDS
-    elif counts[WITHIN] == len(rows):
-        verdict = WITHIN
-    else:
-        verdict = INCONCLUSIVE
-    averages = facts.averages(parts)
-    largest = facts.largest(beyond)
-    summary = Summary(
-        verdict=verdict,
-        tolerance=tolerance,
-        comparisons=len(rows),
-        beyond=len(beyond),
-        counts=counts,
-        largest=None if largest is None else _without_ending(largest, tolerance),
-        averages=[_average_sentence(row, tolerance) for row in averages],
-        # The averages lead, unless something is beyond the tolerance and no average is.
-        averages_first=not beyond or bool(facts.with_verdict(averages, EXCEEDS)),
-        of_portraits=any(isinstance(row, Gap) for row in averages),
-        predicted=[_predicted_sentence(row) for row in parts.get("carried", ())],
-    )
-    lines = words.render_sentences("answer", summary)
-    return {"verdict": verdict, "answer": "\n".join(lines)}
-
-
-def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
-    macro = "average_gap" if isinstance(row, Gap) else "average_effect"
-    (sentence,) = words.render_sentences(macro, row, facts.is_within_by_tests(row, tolerance))
-    return sentence
-
-
-def _predicted_sentence(row: Predicted) -> str:
-    (sentence,) = words.render_sentences("carried", row, facts.points_the_other_way(row))
-    return sentence
-
-
-def _without_ending(row: Comparison, tolerance: float) -> str:
-    """The sentence of a comparison beyond the tolerance, without its end, which says that it is."""
-    finding = Finding(True, False, facts.Ending.BEYOND, tolerance, 1)
-    (ending,) = words.render_sentences("ending", finding, "")
-    return row.sentence.removesuffix(f" {ending}")
 
 
 def rows_of(name: str, table: pd.DataFrame | None) -> list[Any]:

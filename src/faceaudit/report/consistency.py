@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.report import facts
-from faceaudit.report.build import answer_of, comparison_sentence
+from faceaudit.report.answer import answer_of
+from faceaudit.report.build import comparison_sentence
 from faceaudit.report.coverage import is_met
 from faceaudit.report.schema import JUDGED_PARTS, Comparison, Report
 from faceaudit.utils.files import hash_of_content
@@ -38,11 +39,9 @@ def _contradictions(report: Report) -> Iterator[str]:
             elif row.sentence != comparison_sentence(row, part, plan, judged):
                 yield f"the sentence does not say what its row has: {row.sentence}"
     derived = answer_of(dict(report), report.tolerance)
-    if report.verdict != derived["verdict"]:
-        yield (
-            f"the verdict of the audit is {report.verdict!r}, its rows give {derived['verdict']!r}"
-        )
-    elif report.answer != derived["answer"]:
+    if report.verdict != derived.verdict:
+        yield f"the verdict of the audit is {report.verdict!r}, its rows give {derived.verdict!r}"
+    elif report.answer != derived.text:
         yield "the answer does not say what the rows have"
     if report.plan.kept == bool(report.plan.departures):
         yield "plan.kept does not agree with the list of departures"
@@ -74,9 +73,7 @@ def _follows(row: Comparison, report: Report) -> bool:
         return row.verdict == NOT_ESTIMABLE
     if p < report.level:
         return row.verdict == EXCEEDS and abs(row.estimate) > report.tolerance
-    if row.verdict == WITHIN:
-        return abs(row.estimate) <= report.tolerance
-    # An interval inside of the tolerance is "within"; a wider one can be either.
-    interval = facts.interval_of(row)
+    # Two one-sided tests at 5 % are the 90 % interval.
+    interval = facts.interval90_of(row)
     is_inside = interval is not None and interval.is_inside(report.tolerance)
-    return row.verdict == INCONCLUSIVE and not is_inside
+    return row.verdict == (WITHIN if is_inside else INCONCLUSIVE)

@@ -22,6 +22,7 @@ from faceaudit.report.schema import (
     Predicted,
     Rate,
     Report,
+    Verdict,
 )
 
 VERDICT_ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
@@ -70,7 +71,7 @@ def levels_of(contrast: str) -> ContrastLevels:
 
 @dataclass(frozen=True)
 class Interval:
-    """A 95 % interval of one comparison."""
+    """An interval of one comparison."""
 
     low: float
     high: float
@@ -89,6 +90,13 @@ def interval_of(row: Comparison) -> Interval | None:
     if row.low is None or row.high is None:
         return None
     return Interval(row.low, row.high)
+
+
+def interval90_of(row: Comparison) -> Interval | None:
+    """The 90 % interval of a comparison; None where it cannot be estimated."""
+    if row.low90 is None or row.high90 is None:
+        return None
+    return Interval(row.low90, row.high90)
 
 
 def averages(parts: Mapping[str, Any]) -> list[Effect] | list[Gap]:
@@ -150,6 +158,45 @@ def higher_side(row: Comparison) -> str:
     return row.group if is_higher else row.reference
 
 
+@dataclass(frozen=True)
+class TwoRates:
+    """The rates of a comparison: of the low level or the reference, and of the other."""
+
+    first: float
+    second: float
+
+
+def rates_of(row: Comparison) -> TwoRates | None:
+    """The two rates whose difference a comparison is; None where there is none."""
+    if not is_comparable(row) or row.estimate is None:
+        return None
+    if isinstance(row, Effect):
+        first = row.base_rate or 0.0
+        return TwoRates(first, first + row.estimate)
+    if row.reference_rate is None or row.rate is None:
+        return None
+    return TwoRates(row.reference_rate, row.rate)
+
+
+def subject_of(row: Comparison) -> str:
+    """What the answer has a part about: an axis, or a group of a verification."""
+    return row.group if isinstance(row, Disparity) else row.axis
+
+
+def place_of(row: Comparison, of_answers: bool) -> str:
+    """What a comparison of an axis or a measure is about.
+
+    Args:
+        row: the comparison.
+        of_answers: whether missing answers are compared, and not errors.
+    """
+    if isinstance(row, Disparity):
+        return row.group
+    if of_answers:
+        return "having no answer"
+    return row.cell if row.held else "on average"
+
+
 def measure_abbreviation(measure: str) -> str:
     """The first word of a measure: "FMR" of "FMR at threshold"."""
     abbreviation, *_ = measure.split()
@@ -201,6 +248,17 @@ def largest(rows: Iterable[Estimated]) -> Estimated | None:
 def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
     """The comparisons with one verdict."""
     return [row for row in rows if row.verdict == verdict]
+
+
+def overall_verdict(rows: Iterable[Comparison]) -> Verdict:
+    """The verdict of several comparisons: "exceeds" if any does, "within" if all are.
+
+    Else it is "inconclusive".
+    """
+    verdicts = {row.verdict for row in rows}
+    if EXCEEDS in verdicts:
+        return "exceeds"
+    return "within" if verdicts <= {WITHIN} else "inconclusive"
 
 
 def verdict_counts(rows: Iterable[Comparison]) -> dict[str, int]:
@@ -270,18 +328,31 @@ def is_listed(made_by: object) -> bool:
     return made_by in LISTED_SOURCES
 
 
-def is_of_answers(report: Report, row: Comparison) -> bool:
-    """Whether a comparison is about missing answers or embeddings, and not about errors."""
+def is_of_answers(parts: Mapping[str, Any], row: Comparison) -> bool:
+    """Whether a comparison is about missing answers or embeddings, and not about errors.
+
+    Args:
+        parts: of a report, by their names in `Report`.
+        row: of one of them.
+    """
     if isinstance(row, Gap):
         return row.family == UNANSWERED
-    family = report.failures_to_enrol if isinstance(row, Disparity) else report.no_answer
+    family = "failures_to_enrol" if isinstance(row, Disparity) else "no_answer"
     # By identity: an equal row can stand in another family.
-    return any(row is other for other in family)
+    return any(row is other for other in parts.get(family, ()))
 
 
 def has_truth(report: Report) -> bool:
     """Whether the true effects are known."""
     return bool(report.effects) and report.effects[0].truth is not None
+
+
+def model_name(report: Report) -> str:
+    """The model under audit with its version, if that is known; of a table, the table."""
+    card = report.provenance["model"] or {}
+    name = card.get("name") or f"that of {report.data['source']}"
+    version = card.get("version")
+    return f"{name}, version {version}" if version else str(name)
 
 
 def axes_of(rows: Iterable[Effect]) -> list[str]:

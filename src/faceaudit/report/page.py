@@ -1,10 +1,12 @@
 """`report.html`, one file that needs no other, and the model card.
 
-The page is for a manager, an analyst and a printer. Its order is that of the readers: the answer
-and what it does not say, then tables and figures, then limits, then the plan and what departed from
-it. The card has the sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019,
-section 4. What only the makers of the model can know is left open, in so many words. Its head is
-the `model-index` that model hubs read. The words of both stand in `templates`.
+The page is for a manager, an analyst and a printer. Its order is that of the readers: the answer,
+the comparisons in a figure and a table, limits, and what to do next. All else is in the part
+"Details", which is closed on a screen and open on paper.
+
+The card has the sections of Mitchell et al., Model Cards for Model Reporting, FAT* 2019, section 4.
+What only the makers of the model can know is left open, in so many words. Its head is the
+`model-index` that model hubs read. The words of both stand in `templates`.
 """
 
 import base64
@@ -28,6 +30,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plans import cell_name
 from faceaudit.report import facts
+from faceaudit.report.answer import answer_of
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 DEPARTURES_AT_TOP = 3
 """Departures from the plan that the first box of the page lists."""
 LIMITS_AT_TOP = 4
-"""Limits that the section "In short" lists."""
+"""Limits that the page lists before its details."""
 LEAKS_OF_GATE = 12
 """Leaks that the page lists of a calibration, the largest first."""
 
@@ -66,10 +69,12 @@ class CardMetric:
     Attributes:
         row: the comparison.
         of_answers: whether missing answers or embeddings are compared, and not errors.
+        by_tests: whether it is "within" by its 90 % interval, while the 95 % interval is wider.
     """
 
     row: Comparison
     of_answers: bool
+    by_tests: bool
 
 
 def card(report: Report) -> str:
@@ -77,7 +82,15 @@ def card(report: Report) -> str:
     text = words.render_template(
         "model_card.md.j2",
         report=report,
-        metrics=[CardMetric(row, facts.is_of_answers(report, row)) for row in report.judged],
+        answer=answer_of(dict(report), report.tolerance),
+        metrics=[
+            CardMetric(
+                row,
+                of_answers=facts.is_of_answers(dict(report), row),
+                by_tests=facts.is_within_by_tests(row, report.tolerance),
+            )
+            for row in report.judged
+        ],
         task=_task(report),
         audited_on=facts.day(report.made),
     )
@@ -110,26 +123,10 @@ def write_html(report: Report, path: Path, sheet: Mapping[str, Any] | None = Non
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What the page says in short of one axis, or of one measure of a verification.
+class ComparedGroup:
+    """Comparisons of a table that have a head in common: an axis with its levels, or a measure."""
 
-    Attributes:
-        name: of the axis or the measure.
-        abbreviation: of the measure; None for an axis.
-        rows: its comparisons, in the order of their verdicts.
-        counts: verdict → how many comparisons have it, in the same order.
-        decided: the comparisons with another verdict than "inconclusive".
-        undecided: those with this verdict.
-        largest: the comparison with the largest estimate; None if none has one.
-    """
-
-    name: str
-    abbreviation: str | None
     rows: list[Comparison]
-    counts: dict[str, int]
-    decided: list[Comparison]
-    undecided: list[Comparison]
-    largest: Comparison | None
 
 
 @dataclass(frozen=True)
@@ -149,45 +146,48 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
         sheet: of `contact_sheet`, if some of the images are shown.
 
     Returns:
-        HTML. Axes, and the comparisons of each, are in the order of their verdicts.
+        HTML. Axes are in the order of the audit file; of each, averages come first, then cells in
+        the order of their verdicts.
     """
-    subjects = _subjects(report)
-    ordered = partial(_in_order, [row for subject in subjects for row in subject.rows])
-    gaps_of_errors = [row for row in report.gaps if not facts.is_of_answers(report, row)]
-    effects = report.disparities or report.effects or gaps_of_errors
+    groups = _groups(report)
+    parts = dict(report)
+    of_errors = [row for row in _rows(groups) if not facts.is_of_answers(parts, row)]
     return words.render_template(
         "report.html.j2",
         report=report,
-        subjects=subjects,
-        rows=ordered(effects),
-        averages=ordered(report.averages),
-        figure=_figure(report, ordered([*report.averages, *effects])),
+        groups=groups,
+        figure=_figure(report, of_errors),
         place=partial(_place, report),
         sheet=sheet,
         **_answer_values(report),
-        **_values_of_kind(report),
+        **_values_of_kind(report, groups),
         **_plan_values(report),
     )
 
 
 def _answer_values(report: Report) -> dict[str, Any]:
-    """What the first box and the section "In short" show, by the names in the template."""
+    """What the page shows before its details, by the names in the template."""
     departures = report.plan.departures
     limits = report.limits
     worst = _worst(report)
+    by_tests = partial(facts.is_within_by_tests, tolerance=report.tolerance)
     return {
+        "answer": answer_of(dict(report), report.tolerance),
         "task": _task(report),
+        "model_name": facts.model_name(report),
         "audited_on": facts.day(report.made),
         "planned_on": facts.day(report.plan.made),
         "is_in_doubt": any(not doubt.accepted for doubt in report.doubts),
         "uncovered": [row for row in report.coverage if not row.met],
         "covered": [row for row in report.coverage if row.met],
         "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
-        "several_departures": len(departures) > 1,
         "first_departures": departures[:DEPARTURES_AT_TOP],
-        "more_departures": len(departures) > DEPARTURES_AT_TOP,
+        "more_departures": len(departures[DEPARTURES_AT_TOP:]),
+        "rates_of": facts.rates_of,
+        "is_within_by_tests": by_tests,
+        "by_tests": any(by_tests(row) for row in report.judged),
         "first_limits": limits[:LIMITS_AT_TOP],
-        "further_limits": len(limits[LIMITS_AT_TOP:]),
+        "further_limits": limits[LIMITS_AT_TOP:],
         "worst": worst,
         "worst_side": None if worst is None else facts.higher_side(worst),
         "measure_abbreviation": facts.measure_abbreviation,
@@ -195,14 +195,13 @@ def _answer_values(report: Report) -> dict[str, Any]:
     }
 
 
-def _values_of_kind(report: Report) -> dict[str, Any]:
+def _values_of_kind(report: Report, groups: Sequence[ComparedGroup]) -> dict[str, Any]:
     """What the page shows of matched images or portraits, by the names in the template."""
     has_truth = facts.has_truth(report)
     values: dict[str, Any] = {
         "is_listed": facts.is_listed(report.data.get("made_by")),
         "extremes": facts.extremes(report.rates),
         "with_truth": has_truth,
-        "is_of_answers": partial(facts.is_of_answers, report),
         "levels_without_errors": facts.levels_without_errors,
         "has_tipping_point": facts.has_tipping_point,
         "largest_leaks": _largest_leaks(report),
@@ -217,6 +216,7 @@ def _values_of_kind(report: Report) -> dict[str, Any]:
         is_sure = interaction is not None and facts.differs_from_zero(interaction, report.level)
         values |= {
             "matched": facts.matched_set(report),
+            "groups_in_cells": _groups_of(report.effects, groups),
             "example_level": facts.example_level(report.plan.content),
             "example_cell": next((row.cell for row in report.effects if row.held), None),
             "contrasts": {row.axis: row.contrast for row in report.effects},
@@ -245,51 +245,45 @@ def _plan_values(report: Report) -> dict[str, Any]:
     }
 
 
-def _subjects(report: Report) -> list[Subject]:
-    """The axes or measures of a report with their comparisons, the most urgent first."""
-    rows_of: dict[str, list[Comparison]] = {}
-    for row in sorted(report.judged, key=_urgency):
-        rows_of.setdefault(_subject_name(row), []).append(row)
-    is_verification = report.kind == "verification"
-    return [
-        Subject(
-            name=name,
-            abbreviation=facts.measure_abbreviation(name) if is_verification else None,
-            rows=rows,
-            counts=facts.verdict_counts(rows),
-            decided=[row for row in rows if row.verdict != INCONCLUSIVE],
-            undecided=facts.with_verdict(rows, INCONCLUSIVE),
-            largest=facts.largest(rows),
-        )
-        for name, rows in rows_of.items()
-    ]
+def _groups(report: Report) -> list[ComparedGroup]:
+    """The comparisons that are judged, as the tables of the page have them."""
+    parts = dict(report)
+    groups: dict[tuple[str, ...], list[Comparison]] = {}
+    for row in report.judged:
+        groups.setdefault(_head(row), []).append(row)
+
+    def rank(row: Comparison) -> tuple[bool, bool, int, float]:
+        """Averages first, of errors before missing answers, then what asks for action."""
+        in_a_cell = not isinstance(row, Disparity) and bool(row.held)
+        urgency = facts.VERDICT_ORDER.index(row.verdict)
+        return in_a_cell, facts.is_of_answers(parts, row), urgency, -abs(row.estimate or 0)
+
+    return [ComparedGroup(sorted(rows, key=rank)) for rows in groups.values()]
 
 
-def _in_order(order: Sequence[Comparison], rows: Sequence[Comparison]) -> list[Comparison]:
-    """Some comparisons of a report, in the order that `order` has all of them."""
+def _head(row: Comparison) -> tuple[str, ...]:
+    """What a comparison has in common with those of its group."""
+    if isinstance(row, Disparity):
+        return (row.measure,)
+    return (row.axis, row.contrast) if isinstance(row, Effect) else (row.axis, row.group)
+
+
+def _rows(groups: Sequence[ComparedGroup]) -> list[Comparison]:
+    """The comparisons of groups, one after the other."""
+    return [row for group in groups for row in group.rows]
+
+
+def _groups_of(rows: Sequence[Comparison], groups: Sequence[ComparedGroup]) -> list[ComparedGroup]:
+    """Groups with some comparisons of a report alone, in the same order."""
     # By identity: an equal row can stand in another family.
-    ranks = {id(row): rank for rank, row in enumerate(order)}
-    return sorted(rows, key=lambda row: ranks[id(row)])
-
-
-def _urgency(row: Comparison) -> tuple[int, bool, float]:
-    """Key by which what asks for action comes first, and of that what is over all faces."""
-    in_a_cell = not isinstance(row, Disparity) and bool(row.held)
-    return facts.VERDICT_ORDER.index(row.verdict), in_a_cell, -abs(row.estimate or 0)
-
-
-def _subject_name(row: Comparison) -> str:
-    """The axis or the measure of a comparison."""
-    return row.measure if isinstance(row, Disparity) else row.axis
+    wanted = {id(row) for row in rows}
+    some = [[row for row in group.rows if id(row) in wanted] for group in groups]
+    return [ComparedGroup(rows) for rows in some if rows]
 
 
 def _place(report: Report, row: Comparison) -> str:
     """What a comparison of an axis or a measure is about."""
-    if isinstance(row, Disparity):
-        return row.group
-    if facts.is_of_answers(report, row):
-        return "having no answer"
-    return row.cell if row.held else "on average"
+    return facts.place_of(row, facts.is_of_answers(dict(report), row))
 
 
 def _worst(report: Report) -> Comparison | None:
@@ -403,7 +397,8 @@ def forest(
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
     The thick interval is that of the comparison, the thin one that of its family, and the upright
-    line the truth.
+    black line the truth. Upright ticks are the ends of the 90 % interval, where it alone is within
+    the tolerance.
 
     Args:
         rows: the comparisons, from top to bottom.
@@ -420,13 +415,13 @@ def forest(
     ax.axvline(0, color=BLACK, lw=0.8)
     heights = range(len(rows))[::-1]
     for height, row, name in zip(heights, rows, names, strict=True):
-        _draw_comparison(ax, height, row, name)
+        _draw_comparison(ax, height, row, name, tolerance)
     ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
     ax.grid(axis="x", color="#E3E3E3", lw=0.6)
     return figure
 
 
-def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str) -> None:
+def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str, tolerance: float) -> None:
     """Draw one comparison of a forest at a height, with its name above."""
     label = f"{name}: not estimable"
     interval = facts.interval_of(row)
@@ -436,6 +431,10 @@ def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str) -> None:
         if isinstance(row, Effect) and row.low_family is not None and row.high_family is not None:
             ax.hlines(height, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
         ax.hlines(height, 100 * interval.low, 100 * interval.high, color=colour, lw=3.2)
+        interval90 = facts.interval90_of(row)
+        if facts.is_within_by_tests(row, tolerance) and interval90 is not None:
+            ends = [100 * interval90.low, 100 * interval90.high]
+            ax.plot(ends, [height, height], "|", color=colour, ms=11, mew=1.6)
         ax.plot(100 * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
     if isinstance(row, Effect) and row.truth is not None:
         ax.plot(100 * row.truth, height, "|", color=BLACK, ms=13, mew=2)
@@ -449,13 +448,19 @@ def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str) -> None:
     )
 
 
+def _name(row: Comparison) -> str:
+    """The axis or the measure of a comparison."""
+    return row.measure if isinstance(row, Disparity) else formatting.spaced(row.axis)
+
+
 def _figure(report: Report, rows: Sequence[Comparison]) -> Markup:
     """The forest as a part of the page, which scales it and says what it is."""
-    names = [f"{formatting.spaced(_subject_name(row))}: {_place(report, row)}" for row in rows]
+    names = [f"{_name(row)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
     svg = io.StringIO()
     with mpl.rc_context(LOOK):
         figure = forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
-        figure.savefig(svg, format="svg", metadata={"Date": None})
+        # The page shines through, and in the dark turns the colours of the drawing.
+        figure.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
     _, _, drawing = svg.getvalue().partition("<svg")
     return Markup(f'<svg aria-hidden="true"{drawing}')

@@ -48,6 +48,7 @@ class Effect(Part):
     Attributes:
         axis, contrast, cell, held: what is compared, and where; held is axis → level (0 or 1).
         estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
+        low90, high90: the 90 % interval, which two one-sided tests at 5 % go by ("within").
         low_family, high_family: interval that holds for the whole family at once.
         p, p_holm: of no effect, alone and adjusted over the family.
         p_beyond_holm: of an effect no larger than the tolerance, adjusted.
@@ -66,6 +67,8 @@ class Effect(Part):
     estimate: Number
     low: Number
     high: Number
+    low90: Number
+    high90: Number
     low_family: Number
     high_family: Number
     p: Number
@@ -100,6 +103,8 @@ class Disparity(Part):
     estimate: Number
     low: Number
     high: Number
+    low90: Number
+    high90: Number
     p_holm: Number
     p_beyond_holm: Number
     verdict: Verdict
@@ -167,6 +172,8 @@ class Gap(Part):
     estimate: Number
     low: Number
     high: Number
+    low90: Number
+    high90: Number
     p: Number
     p_holm: Number
     p_beyond_holm: Number
@@ -386,7 +393,7 @@ class Report(Part):
     Attributes:
         schema_version: of this structure.
         name, kind, question, made: of the audit; made is a time in UTC.
-        verdict, answer: of all families that are judged.
+        verdict, answer: of all families that are judged; the answer has a line for every axis.
         doubts: what makes the report hard to believe.
         coverage: whether enough is there for the model to pass, a row for each demand.
         tolerance, level, threshold: decisions.

@@ -378,7 +378,7 @@ def test_a_model_that_is_silent_on_dark_portraits_does_not_pass():
     report = build_report(data, found, plan, plan)
     code, lines = faceaudit.gate(report)
     assert code == 1 and "gives no answer on 0.0 of 100 portraits listed as “light”" in lines[0]
-    assert lines[0].removeprefix("exceeds: ") in page(report)
+    assert lines[0].removeprefix("exceeds: ") in report_card(report)
 
 
 # --- what matched images predict
@@ -437,10 +437,10 @@ def test_a_file_becomes_a_report_that_speaks_of_association(files, home):
     assert {row.axis for row in report.carried} == {"skin", "hair"}
     html, card = page(report), report_card(report)
     for text in (html, card, report.answer):
-        assert "A difference between portraits that were found is an association." in text
-    assert "By the matched images, skin by itself changes the error rate by" in html
+        assert "A difference between portraits that were found is an association: age" in text
+    assert "In matched images skin by itself changes the error rate by" in html
     assert "not an effect" in report.limits[0] and "dark against light, all faces" in card
-    assert faceaudit.gate(report)[0] == 1 and "on average" not in report.answer
+    assert faceaudit.gate(report)[0] == 1
     assert not {"effects", "averages"} & {
         name for name in read.model_fields_set if getattr(read, name)
     }

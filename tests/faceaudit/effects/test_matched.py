@@ -32,8 +32,8 @@ def test_a_cell_counts_its_pairs():
         frame, "error", "skin_level", ["hair_level", "gender_level"], "transect"
     )
     assert list(effects.columns) == [
-        *("estimate", "low", "high", "p", "p_holm", "n", "transects", "missing"),
-        *("dropped", "worse", "better", "verdict", "mde", "reason"),
+        *("estimate", "low", "high", "low90", "high90", "p", "p_holm", "n", "transects"),
+        *("missing", "dropped", "worse", "better", "verdict", "mde", "reason"),
     ]
     for (hair, gender), row in effects.iterrows():
         cell = frame[(frame["hair_level"] == hair) & (frame["gender_level"] == gender)]
@@ -58,6 +58,8 @@ def test_the_average_is_close_to_the_t_test_of_transect_means():
     interval = test.confidence_interval()
     assert row["estimate"] == pytest.approx((means[1] - means[0]).mean())
     np.testing.assert_allclose([row["low"], row["high"]], interval, atol=0.003)
+    interval = test.confidence_interval(0.9)
+    np.testing.assert_allclose([row["low90"], row["high90"]], interval, atol=0.003)
     assert np.log10(row["p"]) == pytest.approx(np.log10(test.pvalue), rel=0.2)
     assert row["n"] == 1200 and row["transects"] == 300
 

@@ -62,8 +62,8 @@ def standardise(frame, formula, treatment, weights):
 def test_a_crude_difference_is_that_of_two_rates(frame):
     table = risk_differences(frame, "error", "skin_level", CELLS, "transect")
     assert list(table.columns) == [
-        *("estimate", "low", "high", "p", "p_holm", "n", "dropped", "clusters"),
-        *("verdict", "mde", "reason"),
+        *("estimate", "low", "high", "low90", "high90", "p", "p_holm", "n", "dropped"),
+        *("clusters", "verdict", "mde", "reason"),
     ]
     assert list(table.index.names) == CELLS
     for cell, row in table.iterrows():
@@ -118,6 +118,10 @@ def test_of_independent_images_it_is_newcombe_s_interval_which_holds_the_truth(n
     few, many = np.array(counts).T
     limits = [confint_proportions_2indep(b, n[1], a, n[0], method="newcomb") for a, b in counts]
     np.testing.assert_allclose(table[["low", "high"]], limits, atol=1e-12)
+    limits = [
+        confint_proportions_2indep(b, n[1], a, n[0], method="newcomb", alpha=0.1) for a, b in counts
+    ]
+    np.testing.assert_allclose(table[["low90", "high90"]], limits, atol=1e-12)
     significant = table["p"] < 0.05
     assert significant.tolist() == ((table["low"] > 0) | (table["high"] < 0)).tolist()
     coverage = []
@@ -150,6 +154,8 @@ def test_with_many_errors_intervals_are_those_of_t_tests():
     row = risk_differences(frame, "error", "skin_level", cluster="transect").iloc[0]
     paired = ttest_rel(means[1], means[0]).confidence_interval()
     np.testing.assert_allclose([row["low"], row["high"]], paired, atol=0.002)
+    paired = ttest_rel(means[1], means[0]).confidence_interval(0.9)
+    np.testing.assert_allclose([row["low90"], row["high90"]], paired, atol=0.002)
 
     row = risk_differences(frame, "error", "senior", cluster="transect").iloc[0]
     means = frame.groupby(["senior", "transect"])["error"].mean()

@@ -20,6 +20,8 @@ EFFECT = {
     "estimate": 0.02,
     "low": 0.01,
     "high": 0.03,
+    "low90": 0.012,
+    "high90": 0.028,
     "low_family": 0.0,
     "high_family": 0.04,
     "p": 0.5,
@@ -174,8 +176,8 @@ def test_planned_comparisons_without_a_missing_answer_are_void(report):
 def test_a_comparison_is_of_answers_by_its_family_and_not_by_its_content(report):
     row = report.effects[0]
     changed = report.model_copy(update={"no_answer": [row.model_copy()]})
-    assert not facts.is_of_answers(changed, row)
-    assert facts.is_of_answers(changed, changed.no_answer[0])
+    assert not facts.is_of_answers(dict(changed), row)
+    assert facts.is_of_answers(dict(changed), changed.no_answer[0])
 
 
 FOLDER = Path(faceaudit.__file__).parent / "templates"

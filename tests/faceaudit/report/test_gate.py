@@ -6,18 +6,20 @@ import pytest
 from pretended_audits import pretend
 
 import faceaudit
-from faceaudit.report.build import answer_of, comparison_sentence
+from faceaudit.report.answer import answer_of
+from faceaudit.report.build import comparison_sentence
 from faceaudit.report.gate import gate
 from faceaudit.report.page import card, page
 from faceaudit.report.schema import Coverage, Disparity, Doubt, read_report, write_report
 from faceworld.audit import main
 
 FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
+NAMES = ("estimate", "low", "high", "low90", "high90", "p_beyond_holm")
 NUMBERS = {
-    "exceeds": {"estimate": 0.3, "low": 0.2, "high": 0.4, "p_beyond_holm": 0.001},
-    "within": {"estimate": 0.0, "low": -0.01, "high": 0.01, "p_beyond_holm": 1.0},
-    "inconclusive": {"estimate": 0.04, "low": -0.1, "high": 0.2, "p_beyond_holm": 0.6},
-    "not estimable": {"estimate": None, "low": None, "high": None, "p_beyond_holm": None},
+    "exceeds": dict(zip(NAMES, (0.3, 0.2, 0.4, 0.21, 0.39, 0.001), strict=True)),
+    "within": dict(zip(NAMES, (0.0, -0.06, 0.06, -0.04, 0.04, 1.0), strict=True)),
+    "inconclusive": dict(zip(NAMES, (0.04, -0.1, 0.2, -0.08, 0.18, 0.6), strict=True)),
+    "not estimable": dict.fromkeys(NAMES),
 }
 """Verdict → numbers of a comparison that it follows from."""
 TOO_FEW = Coverage(
@@ -42,7 +44,10 @@ def with_verdicts(report, verdicts, family="effects"):
     parts = {name: [] for name in FAMILIES} | {family: rows}
     kind = "verification" if of_recogniser else "classification"
     changed = report.model_copy(update={**parts, "kind": kind})
-    return changed.model_copy(update=answer_of(dict(changed), report.tolerance))
+    if not rows:
+        return changed
+    answer = answer_of(dict(changed), report.tolerance)
+    return changed.model_copy(update={"verdict": answer.verdict, "answer": answer.text})
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -130,11 +135,12 @@ def test_a_planted_average_closes_the_gate_and_leads_the_headline():
     report = faceaudit.build_report(changed, changed.analyse(plan), plan, plan)
     assert {row.verdict for row in report.effects} <= {"inconclusive", "within"}
     assert report.averages[0].verdict == report.verdict == "exceeds"
-    assert report.answer.startswith("Dark instead of light changes the error rate by +")
-    assert "No comparison is shown" not in report.answer
+    assert report.answer.startswith("Beyond the tolerance of 5 points: skin, +")
     code, lines = gate(report)
     assert code == 1 and lines == [f"exceeds: {report.averages[0].sentence}"]
-    assert report.averages[0].sentence in page(report)
+    told = answer_of(dict(report), report.tolerance).subjects[0].sentences[0]
+    assert told.startswith("dark instead of light changes the error rate by +")
+    assert told in page(report) and told in card(report)
     assert report.averages[0].sentence in card(report)
 
 
@@ -145,7 +151,7 @@ def test_a_model_that_refuses_dark_faces_does_not_pass():
     frame = data.frame.assign(no_answer=silent.astype(float))
     changed = replace(data, frame=frame.assign(error=frame["error"].where(~silent)))
     report = faceaudit.build_report(changed, changed.analyse(plan), plan, plan)
-    assert report.verdict == "exceeds" and "on 50.0 of 100 of the same faces" in report.answer
+    assert report.verdict == "exceeds" and "for dark (having no answer)" in report.answer
     assert gate(report)[0] == 1
 
 

@@ -39,11 +39,11 @@ def test_a_report_that_cannot_be_read_says_what_is_at_fault(report, tmp_path):
 
 def test_the_answer_comes_first_and_the_page_needs_no_other_file(report):
     text = page(report)
-    heads = ["In short", "Findings", "Limits", "Plan and departures", "Provenance"]
-    places = [text.index(report.answer[:60]), text.index("What this does not say")]
-    places = places[:1] + [text.index(f">{head}</h2>") for head in heads]
-    assert places == sorted(places)
-    assert all(row.sentence in text for row in report.effects) and report.plan.sha256 in text
+    heads = ["Comparisons", "Limits", "What next", "Details"]
+    places = [text.index(report.answer[:60]), *(text.index(f">{head}</h2>") for head in heads)]
+    places += [text.index(f">{head}</h3>") for head in ("Plan and departures", "Provenance")]
+    assert places == sorted(places) and report.plan.sha256 in text
+    assert all(row.sentence in card(report) for row in report.effects)
     assert not re.search(r'(src|href)="(?!#)', text.replace('xlink:href="#', 'href="#'))
     assert "@import" not in text and not re.search(r"url\((?!#)", text)
     ids = re.findall(r'\bid="([^"]+)"', text)
@@ -59,7 +59,7 @@ def test_the_page_tells_the_planned_chances_of_the_verdicts_and_what_to_do_next(
         re.search(f"<dt>Chances</dt><dd>({pattern})</dd>", text)[1]
         for pattern in ("[0-9,]+ faces would call a change of zero.*?", "chances that the.*?")
     )
-    next_steps = " ".join(text.partition("Undecided: ")[2].partition("</li>")[0].split())
+    next_steps = " ".join(text.partition("<li>Undecided: ")[2].partition("</li>")[0].split())
     assert f"By the plan, {how_many} (here: " in next_steps
     assert chances[1:] in next_steps
     before_chances = json.loads(json.dumps(report.plan.content))
@@ -94,11 +94,22 @@ def test_the_page_fits_desk_and_phone_and_is_accessible(report, tmp_path, chromi
             tab.goto(path.as_uri())
             assert tab.evaluate("document.documentElement.scrollWidth") == width
             shown = tab.locator("figure svg:visible").count()
-            assert shown == 1
-            found = Axe().run(tab)
-            assert found.violations_count == 0, found.generate_report()
-        assert set(requests) == {path.as_uri()}
+            assert shown == 1 and not tab.locator("#plan").is_visible()
+            tab.goto(f"{path.as_uri()}#plan")
+            assert tab.locator("#plan").is_visible()
+            assert tab.evaluate("document.documentElement.scrollWidth") == width
+            for scheme in ("light", "dark"):
+                tab.emulate_media(color_scheme=scheme)
+                found = Axe().run(tab)
+                assert found.violations_count == 0, found.generate_report()
+            tab.goto("about:blank")
+        assert {request.partition("#")[0] for request in requests} <= {path.as_uri(), "about:blank"}
+        tab.goto(path.as_uri())
         assert tab.pdf(path=tmp_path / "report.pdf")[:4] == b"%PDF"
+        tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert tab.locator("#provenance").is_visible(), "paper has the details"
+        tab.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert not tab.locator("#provenance").is_visible()
 
 
 def test_the_card_has_the_sections_of_mitchell_and_an_index(report):

@@ -1,0 +1,180 @@
+"""The answer of a report: what its first box, its card and the command line say.
+
+The question of an audit is free text, so that no program can pick the axis that it asks about. The
+answer therefore has a part for every axis, in the order of the audit file, and its head names the
+axes by their verdicts. The parts of a verification are its groups.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from faceaudit import words
+from faceaudit.effects.verdicts import EXCEEDS
+from faceaudit.report import facts
+from faceaudit.report.schema import (
+    JUDGED_PARTS,
+    Comparison,
+    Disparity,
+    Effect,
+    Gap,
+    Predicted,
+    Verdict,
+)
+from faceaudit.utils.formatting import capital, spaced
+
+
+@dataclass(frozen=True)
+class SubjectAnswer:
+    """What the answer says of an axis, or of a group of a verification.
+
+    Attributes:
+        name: of the axis or group.
+        title: the name as a line begins; that of a group is not changed.
+        verdict: of all its comparisons, as of `facts.overall_verdict`.
+        sentences: its averages, and how many of its other comparisons have which verdict.
+    """
+
+    name: str
+    title: str
+    verdict: Verdict
+    sentences: list[str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a report.
+
+    Attributes:
+        verdict: of all comparisons that are judged.
+        headline: the axes or groups by their verdicts, the most urgent first.
+        subjects: a part for each of them, in the order of the audit file.
+        notes: how many comparisons have which verdict, and how to take them.
+    """
+
+    verdict: Verdict
+    headline: str
+    subjects: list[SubjectAnswer]
+    notes: list[str]
+
+    @property
+    def text(self) -> str:
+        """The answer as `report.json` has it: a line for the head, each part and each note."""
+        lines = [f"{part.title}: {' '.join(part.sentences)}" for part in self.subjects]
+        return "\n".join([self.headline, *lines, *self.notes])
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A comparison beyond the tolerance, as a headline has it.
+
+    Attributes:
+        name: of its axis or group.
+        side: the level whose rate is higher or lower; None of a group, which has the name.
+        place: in which cell or rate.
+        row: the comparison.
+    """
+
+    name: str
+    side: str | None
+    place: str
+    row: Comparison
+
+
+def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
+    """The verdict of all families that are judged, and what is said of each axis or group.
+
+    Args:
+        parts: of the report, by their names in `Report`.
+        tolerance: of the audit.
+
+    Returns:
+        The answer.
+    """
+    judged = [row for name in JUDGED_PARTS for row in parts.get(name, ())]
+    rows_of: dict[str, list[Comparison]] = {}
+    for row in judged:
+        rows_of.setdefault(facts.subject_of(row), []).append(row)
+    names_by_verdict: dict[str, list[str]] = {verdict: [] for verdict in facts.VERDICT_ORDER}
+    beyond = []
+    subjects = []
+    for subject, rows in rows_of.items():
+        part = _part_of(subject, rows, parts, tolerance)
+        subjects.append(part)
+        largest = facts.largest(facts.with_verdict(rows, EXCEEDS))
+        if largest is None:
+            names_by_verdict[part.verdict].append(part.name)
+        else:
+            beyond.append(_beyond(part.name, largest, parts))
+    counts = facts.verdict_counts(judged)
+    (headline,) = words.render_sentences("headline", beyond, names_by_verdict, tolerance)
+    return Answer(
+        verdict=facts.overall_verdict(judged),
+        headline=headline,
+        subjects=subjects,
+        notes=words.render_sentences("notes", counts, len(judged), bool(parts.get("gaps"))),
+    )
+
+
+def _part_of(
+    subject: str, rows: Sequence[Comparison], parts: Mapping[str, Any], tolerance: float
+) -> SubjectAnswer:
+    """What the answer says of one axis or group, of its comparisons."""
+    verdict = facts.overall_verdict(rows)
+    disparities = [row for row in rows if isinstance(row, Disparity)]
+    if disparities:
+        sentences = [_measure_sentence(row, tolerance) for row in disparities]
+        return SubjectAnswer(subject, subject, verdict, sentences)
+    averages = [row for row in facts.averages(parts) if row.axis == subject]
+    sentences = [_average_sentence(row, tolerance) for row in averages]
+    # By identity: an equal row can stand in another family.
+    others = [row for row in rows if not any(row is average for average in averages)]
+    sentences += _others_in_words(others, parts)
+    predicted = [row for row in parts.get("carried", ()) if row.axis == subject]
+    sentences += [_predicted_sentence(row) for row in predicted]
+    name = spaced(subject)
+    return SubjectAnswer(name, capital(name), verdict, sentences)
+
+
+def _beyond(name: str, row: Comparison, parts: Mapping[str, Any]) -> Beyond:
+    """A comparison beyond the tolerance in the headline."""
+    side = None
+    if isinstance(row, Effect):
+        side = facts.levels_of(row.contrast).high
+    elif isinstance(row, Gap):
+        side = row.group
+    return Beyond(name, side, _place(row, parts), row)
+
+
+def _place(row: Comparison, parts: Mapping[str, Any]) -> str:
+    """In which cell a comparison is; of a verification, which rate it is of."""
+    if isinstance(row, Disparity):
+        return facts.measure_abbreviation(row.measure)
+    return facts.place_of(row, facts.is_of_answers(parts, row))
+
+
+def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
+    macro = "average_gap" if isinstance(row, Gap) else "average_effect"
+    (sentence,) = words.render_sentences(macro, row, facts.is_within_by_tests(row, tolerance))
+    return sentence
+
+
+def _measure_sentence(row: Disparity, tolerance: float) -> str:
+    measure = facts.measure_abbreviation(row.measure)
+    by_tests = facts.is_within_by_tests(row, tolerance)
+    (sentence,) = words.render_sentences("measure", row, measure, by_tests)
+    return sentence
+
+
+def _others_in_words(rows: Sequence[Comparison], parts: Mapping[str, Any]) -> list[str]:
+    """How many of an axis' comparisons in cells have which verdict; nothing without one."""
+    if not rows:
+        return []
+    largest = facts.largest(facts.with_verdict(rows, EXCEEDS))
+    place = None if largest is None else _place(largest, parts)
+    return words.render_sentences("others", facts.verdict_counts(rows), largest, place)
+
+
+def _predicted_sentence(row: Predicted) -> str:
+    (sentence,) = words.render_sentences("carried", row, facts.points_the_other_way(row))
+    return sentence
