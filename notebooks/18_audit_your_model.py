@@ -198,7 +198,7 @@ claim(
 )
 
 # %% [markdown]
-# The question of this table is about skin. The first sentence of its answer is about other axes, because
+# The question of this table is about skin. The answer has a line for every axis, in the order of the file, because
 # all comparisons share one error rate and the report shows all of them.
 #
 # Tables bring mistakes along: a face twice, a misspelt level, a missing image. Each is refused with one
@@ -337,7 +337,7 @@ if audit == "audits/example.yml":
     assert len(report.judged) == count - (0 if silent else of_silence)
 
 # %% [markdown]
-# The three files hold the same sentences: a page for people, JSON with a published schema for machines, and
+# The three files hold the same answer: a page for people, JSON with a published schema for machines, and
 # a model card. In the face world we can do one more thing: look the answer up. We render other faces with each axis
 # set by hand, ask the same file, and draw the true change as a diamond.
 
