@@ -51,6 +51,9 @@ def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
 """A number with a comma, with marks between thousands, or with a unit; "20-29" is a name."""
 MINUS_SIGN = "\N{MINUS SIGN}"
+ERROR_NAMES = ("False", "True")
+"""Names of 0 and 1 in a column of errors."""
+EXPECTED_ERROR_CELL = "1 (an error), 0, or an empty cell without an answer"
 TRUTH_VALUES = {"false": "0", "true": "1"}
 """How programs write 0 and 1 as truth values, in small letters."""
 
@@ -70,7 +73,7 @@ class Rows:
     is None (`faceaudit.utils.names.tidy_cells`).
 
     Attributes:
-        frame: the rows, numbered from 2 on.
+        frame: the rows by their numbers.
         source: of the table, for messages.
         as_written: the same with the cells as they came, for messages; None if they are those.
     """
@@ -80,8 +83,13 @@ class Rows:
     as_written: pd.DataFrame | None = None
 
     @classmethod
-    def read(cls, table: str | Path | pd.DataFrame | Rows) -> Rows:
-        """A `.csv` (whose cells are texts), a `.parquet` file or a frame; rows stay as they are."""
+    def read(cls, table: str | Path | pd.DataFrame | Rows, first_row: int = 2) -> Rows:
+        """A `.csv` (whose cells are texts), a `.parquet` file or a frame; rows stay as they are.
+
+        Args:
+            table: which is read.
+            first_row: number of the first row, for messages.
+        """
         if isinstance(table, Rows):
             return table
         if isinstance(table, (str, Path)):
@@ -90,7 +98,8 @@ class Rows:
         else:
             source = "the table"
             frame = table
-        frame = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
+        numbers = range(first_row, first_row + len(frame))
+        frame = frame.set_axis(numbers).rename(columns=_composed_header)
         tidy = frame.apply(tidy_cells).dropna(how="all")
         if tidy.empty:
             raise InputError(f"{source}: the table has no rows", field=source, expected="rows")
@@ -352,6 +361,11 @@ def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
     require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
     return score.astype(float)
+
+
+def read_errors(rows: Rows, column: str) -> pd.Series:
+    """Errors as 0 and 1; NaN where the cell is empty, since the model gave no answer."""
+    return rows.coded(column, ERROR_NAMES, EXPECTED_ERROR_CELL)
 
 
 def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataFrame:

@@ -71,6 +71,7 @@ KEYS_OF_ROUTE = {
         "columns.answers",
         "columns.score",
         "columns.decision",
+        "columns.error",
         "design.transects",
         "design.power",
         "design.incomplete",

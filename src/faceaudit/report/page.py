@@ -28,6 +28,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plans import cell_name
 from faceaudit.report import facts
+from faceaudit.report.gate import warnings_of
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
@@ -153,15 +154,13 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
     """
     subjects = _subjects(report)
     ordered = partial(_in_order, [row for subject in subjects for row in subject.rows])
-    gaps_of_errors = [row for row in report.gaps if not facts.is_of_answers(report, row)]
-    effects = report.disparities or report.effects or gaps_of_errors
     return words.render_template(
         "report.html.j2",
         report=report,
         subjects=subjects,
-        rows=ordered(effects),
+        rows=ordered(_comparisons_of_errors(report)),
         averages=ordered(report.averages),
-        figure=_figure(report, ordered([*report.averages, *effects])),
+        figure=_figure(report),
         place=partial(_place, report),
         sheet=sheet,
         **_answer_values(report),
@@ -263,6 +262,12 @@ def _subjects(report: Report) -> list[Subject]:
         )
         for name, rows in rows_of.items()
     ]
+
+
+def _comparisons_of_errors(report: Report) -> Sequence[Comparison]:
+    """The comparisons of errors in cells or between groups."""
+    gaps = [row for row in report.gaps if not facts.is_of_answers(report, row)]
+    return report.disparities or report.effects or gaps
 
 
 def _in_order(order: Sequence[Comparison], rows: Sequence[Comparison]) -> list[Comparison]:
@@ -449,13 +454,31 @@ def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str) -> None:
     )
 
 
-def _figure(report: Report, rows: Sequence[Comparison]) -> Markup:
-    """The forest as a part of the page, which scales it and says what it is."""
+def figure_of(report: Report) -> Figure:
+    """The forest of a report: its averages and the effects in cells, the most urgent first."""
+    order = [row for subject in _subjects(report) for row in subject.rows]
+    rows = _in_order(order, [*report.averages, *_comparisons_of_errors(report)])
     names = [f"{formatting.spaced(_subject_name(row))}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
-    svg = io.StringIO()
     with mpl.rc_context(LOOK):
-        figure = forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+        return forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+
+
+def _figure(report: Report) -> Markup:
+    """The forest as a part of the page, which scales it and says what it is."""
+    svg = io.StringIO()
+    figure = figure_of(report)
+    with mpl.rc_context(LOOK):
         figure.savefig(svg, format="svg", metadata={"Date": None})
     _, _, drawing = svg.getvalue().partition("<svg")
     return Markup(f'<svg aria-hidden="true"{drawing}')
+
+
+def answer_html(report: Report) -> str:
+    """The answer and the forest as a part of a page, which a notebook shows."""
+    return words.render_template(
+        "result.html.j2",
+        report=report,
+        figure=_figure(report),
+        warnings=warnings_of(report),
+    )
