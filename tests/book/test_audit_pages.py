@@ -48,6 +48,19 @@ def test_every_command_shown_is_one(repository):
     assert targets and all(f"\n{target}:" in makefile for target in targets)
 
 
+def test_the_lines_for_a_project_of_ones_own_run(repository, tmp_path, monkeypatch):
+    names = {"unit": "face", "skin": "skin_colour", "label": "smiling", "score": "p_smiling"}
+    table = pretended_table(400, 0.0, seed=1, base=0.02).rename(columns=names)
+    table[table["gender"] == "female"].to_csv(tmp_path / "answers.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    cell, test, plan = blocks(repository, "python", ["in-your-project"])
+    for lines in (cell, plan, test):
+        exec(lines, found)
+    found["test_the_model_errs_alike_on_light_and_dark_skin"]()
+    assert found["audit"].gate() == 0 and (tmp_path / "report" / "report.html").is_file()
+
+
 def test_the_lines_on_frames_find_what_is_planted(repository, tmp_path, monkeypatch, capsys):
     names = {"unit": "face", "skin": "skin_colour", "gender": "hair_length"}
     names |= {"label": "smiling", "score": "p_smiling"}

@@ -393,6 +393,10 @@ def is_address(url: str) -> bool:
         return False
 
 
+FROM_ENVIRONMENT = "env:"
+"""Start of a header's value in the audit file that names a variable of the environment."""
+
+
 class Http(_WithThreshold):
     """A model behind an address that takes a PNG and answers JSON."""
 
