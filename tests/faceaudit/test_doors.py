@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from face_endpoint import FaceEndpoint
+from onnx import TensorProto
 from onnx_made import save
 from PIL import Image
 from scipy.special import logit
@@ -316,6 +317,41 @@ def test_pictures_higher_than_wide_are_cut_and_not_squeezed(write, home, picture
     middle = "16×16 pixels in the middle of 16×28"
     assert report.provenance["model"]["pictures"] == f"cut to the {middle}"
     assert f"model: it was shown the {middle}" in capsys.readouterr().out
+
+
+def test_a_network_of_pixels_sees_the_box_in_grey(write, home, pictures, capsys):
+    """What lies outside of the box says the opposite."""
+    inside = pd.Series(0.0, index=pictures.index)
+    for row, file in pictures["file"].items():
+        with Image.open(home / file) as image:
+            red, green, blue = image.getpixel((0, 0))
+        whole = Image.new("RGB", (20, 20), (255 - red, 255 - green, 255 - blue))
+        whole.paste((red, green, blue), (2, 4, 18, 20))
+        whole.save(home / file)
+        inside[row] = round((299 * red + 587 * green + 114 * blue) / 1000)
+    nodes = [
+        ("Cast", ["images"], "floats", {"to": TensorProto.FLOAT}),
+        ("ReduceMean", ["floats"], "mean", {"axes": [1, 2, 3], "keepdims": 0}),
+        ("Sub", ["mean", "middle"], "away", {}),
+        ("Sigmoid", ["away"], "answer", {}),
+    ]
+    middle = inside.median() + 0.25
+    save(
+        home / "grey.onnx",
+        nodes,
+        ["answer"],
+        {"middle": np.float32(middle)},
+        shape=("n", 1, 16, 16),
+        kind=TensorProto.UINT8,
+    )
+    block = "{size: 16, range: [0, 255], grey: true, crop: [0.1, 0.2, 0.9, 1]}"
+    report = run_audit(write(SET + f"model: {{kind: onnx, path: grey.onnx, input: {block}}}\n"))
+    wrong = (inside > middle) != (pictures["label"] == "male")
+    assert report.data["error_rate"] == pytest.approx(wrong.mean())
+    box = "16×16 pixels in the box [0.1, 0.2, 0.9, 1.0] of 20×20"
+    assert report.provenance["model"]["pictures"] == f"cut to the {box}"
+    assert report.provenance["model"]["preparation"]["grey"]
+    assert f"model: it was shown the {box}" in capsys.readouterr().out
 
 
 def test_a_file_that_takes_one_image_at_a_time(write, home, pictures, capsys):

@@ -10,7 +10,6 @@ from pretended_audits import OF_TABLE, pretend, pretended_table
 from faceaudit import keep_plan
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification, read_specification
-from faceaudit.frames import require_decided
 from faceaudit.report.gate import gate
 from faceaudit.report.schema import read_report
 from faceaudit.utils.errors import InputError
@@ -146,11 +145,6 @@ def written(path, content):
         (
             lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),
             "the plan is damaged or was changed after it was made",
-        ),
-        (
-            lambda _: require_decided(OLD.frame.assign(score=0.7), 0.5, "a.csv"),
-            "class 1 of every image (threshold 0.5), though the labels are of both classes; is "
-            "this the probability of the class that the model chose",
         ),
     ],
 )  # fmt: skip

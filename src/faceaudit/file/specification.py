@@ -403,7 +403,7 @@ class Specification(parts.FilePart):
             raise unfit("model.kind", model.kind, "a model that is shown images")
         if isinstance(model, Http):
             return model.size
-        return max(model.input.sides)
+        return max(model.input.sides_before_crop)
 
     @property
     def table_of_images(self) -> Path:
