@@ -158,7 +158,8 @@ def find_preparation_doubts(
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
-    A model on the network, and images of too few people, cannot be tried.
+    A model on the network, and images of too few people, cannot be tried. A function is tried where
+    the audit file says more of its pixels than that they stay as they are.
 
     Args:
         model: under audit.
@@ -169,7 +170,7 @@ def find_preparation_doubts(
     Yields:
         Name and sentence of the doubt, if there is one.
     """
-    if not isinstance(model, LocalModel):
+    if not isinstance(model, LocalModel) or model.prepares_itself:
         return
     rows = np.flatnonzero(groups.notna())
     # All images of some people tell more of a recogniser than single images of many.

@@ -350,6 +350,13 @@ class Preparation(FilePart):
         return "grey" if self.grey else self.channels
 
     @property
+    def is_declared(self) -> bool:
+        """Whether more is said of pixels than that they stay as they are."""
+        given = self.model_fields_set & {"channels", "range", "mean", "std", "grey"}
+        as_they_are = self.keeps_pixels and self.colours == "rgb"
+        return bool(given) and not as_they_are
+
+    @property
     def keeps_pixels(self) -> bool:
         """Whether the network gets pixels of 0 to 255 as they are."""
         return self.range == (0, 255) and not np.any(self.mean) and bool(np.all(self.std == 1))
@@ -450,7 +457,7 @@ class Output(FilePart):
 
 
 class _WithThreshold(FilePart):
-    # Of a score, 0.5 by default; of a recogniser, of the similarity.
+    # Of a score, 0.5 by default; of a recogniser, of the similarity or the distance.
     threshold: float | None = None
     # Of a recogniser: the false match rate that sets the threshold.
     fmr: OpenFraction | None = None
@@ -461,7 +468,13 @@ class _WithThreshold(FilePart):
         return 0.5 if self.threshold is None else self.threshold
 
 
-class _WithPreparation(_WithThreshold):
+class _AskedAboutImages(_WithThreshold):
+    # Of a recogniser: its threshold is a Euclidean distance of two vectors, at most which they are
+    # of one person; without this key it is a cosine similarity.
+    distance: Literal["euclidean"] | None = None
+
+
+class _WithPreparation(_AskedAboutImages):
     input: Preparation
     output: Output = Output()
 
@@ -491,7 +504,7 @@ def is_address(url: str) -> bool:
         return False
 
 
-class Http(_WithThreshold):
+class Http(_AskedAboutImages):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
@@ -519,13 +532,14 @@ class TableOfScores(_WithThreshold):
 
 def has_score_threshold(model: _WithThreshold) -> bool:
     """Whether the threshold of a model is one of a classifier's score."""
-    return 0 <= model.score_threshold <= 1 and model.fmr is None
+    is_distance = isinstance(model, _AskedAboutImages) and model.distance is not None
+    return 0 <= model.score_threshold <= 1 and model.fmr is None and not is_distance
 
 
 AskedModel = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
 ModelSettings = Annotated[Onnx | PythonModel | Http | TableOfScores, Field(discriminator="kind")]
 ScoringModel = Annotated[
-    AskedModel, requirement(has_score_threshold, "a threshold from 0 to 1 and no fmr")
+    AskedModel, requirement(has_score_threshold, "a threshold from 0 to 1, no fmr and no distance")
 ]
 
 
@@ -634,6 +648,8 @@ class ColumnNames(FilePart):
     second: str = "second"
     same: str = "same"
     similarity: str = "similarity"
+    # In place of a similarity; it is small of one person.
+    distance: str | None = None
 
 
 class DesignSettings(FilePart):

@@ -109,6 +109,7 @@ KEYS_OF_ROUTE = {
         "columns.second",
         "columns.same",
         "columns.similarity",
+        "columns.distance",
     ),
 }
 """Route of an audit → the keys of the file that count, besides those of every route."""
@@ -241,7 +242,7 @@ class Specification(parts.FilePart):
             parts.has_score_threshold(self.model),
             "model.threshold",
             f"{self.model.score_threshold:g}",
-            "a score from 0 to 1, without fmr,",
+            "a score from 0 to 1, without fmr or distance,",
         )
         number = len(self.axes) + len(self.placebos)
         require(
@@ -350,7 +351,13 @@ class Specification(parts.FilePart):
         one_threshold = (model.threshold is None) != (model.fmr is None)
         expected = "either model.threshold or model.fmr"
         require(one_threshold, "model", "without one threshold", expected)
-        if of_model and model.threshold is not None:
+        both_columns = {"similarity", "distance"} <= self.columns.model_fields_set
+        found = "given besides columns.similarity"
+        require(not both_columns, "columns.distance", found, "one of them")
+        if self.compares_distances and model.threshold is not None:
+            found = f"{model.threshold:g}"
+            require(model.threshold > 0, "model.threshold", found, "a distance above 0")
+        elif of_model and model.threshold is not None:
             require(
                 -1 <= model.threshold <= 1,
                 "model.threshold",
@@ -375,6 +382,12 @@ class Specification(parts.FilePart):
         if self.kind == "portraits":
             return PORTRAITS
         return VERIFICATION_OF_PAIRS if self.images is None else VERIFICATION_OF_IMAGES
+
+    @property
+    def compares_distances(self) -> bool:
+        """Whether a recogniser judges pairs by distances, which are small of one person."""
+        of_model = getattr(self.model, "distance", None) is not None
+        return of_model or self.columns.distance is not None
 
     @property
     def rated_attributes(self) -> list[str]:

@@ -287,12 +287,15 @@ class LocalModel(BlackBox):
         allow_missing: whether NaN of `compute` stands for "no face found"; otherwise it is an
             error.
         takes_pixels: whether it takes whole numbers from 0 to 255, and so no other range.
+        prepares_itself: whether it may be a whole product, which does the rest to images as they
+            are; it is not tried on other preparations, each of which may take long.
     """
 
     preparation: Preparation = field()  # without a default, unlike that of `BlackBox`
     compute: Callable[[np.ndarray], np.ndarray]
     allow_missing: bool = False
     takes_pixels: bool = False
+    prepares_itself: bool = False
 
     def __post_init__(self) -> None:
         preparation = self.preparation.model_dump(mode="json")
@@ -356,7 +359,13 @@ def _model_of_function(part: PythonModel, reading: Reading) -> LocalModel:
     if module_hash is not None:
         description["sha256"] = module_hash
     return LocalModel(
-        part.function, description, reading, part.input, compute=call, allow_missing=True
+        part.function,
+        description,
+        reading,
+        part.input,
+        compute=call,
+        allow_missing=True,
+        prepares_itself=not part.input.is_declared,
     )
 
 
