@@ -102,6 +102,9 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         pair_separation = separation(frame["similarity"], frame["same"] == 1)
         if pair_separation < CHANCE_SEPARATION:
             yield _doubt_in_words("chance", pair_separation)
+        decision = _decision_about_all_pairs(tables["rates"])
+        if decision:
+            yield _doubt_in_words("constant", pair_separation, {"of_pairs": decision})
         return
     error_rate = frame["error"].mean()
     decision = _decision_about_all(frame, plan)
@@ -145,12 +148,23 @@ def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | 
     # Probabilities of the class that a model chose are never below one half; decisions are all 1.
     of_chosen_class = bool(threshold <= 0.5 <= lowest < highest)
     return {
+        "of_pairs": "",
         "answer": positive if lowest > threshold else negative,
         "images": len(known),
         "threshold": threshold,
         "positive": positive,
         "of_chosen_class": of_chosen_class,
     }
+
+
+def _decision_about_all_pairs(rates: pd.DataFrame) -> str:
+    """Whom a recogniser takes the people of every pair for, by fnmr and fmr of groups; or ""."""
+    known = rates[["fnmr", "fmr"]].dropna()
+    if not known.empty and (known == [0, 1]).all(axis=None):
+        return "one person"
+    if not known.empty and (known == [1, 0]).all(axis=None):
+        return "two people"
+    return ""
 
 
 def find_preparation_doubts(

@@ -76,8 +76,13 @@ def test_a_box_is_cut_before_the_rest_is_done(box, pixels, keep_aspect):
     if keep_aspect:
         shape["pad"] = 9
     cut = np.stack([channels_first(pillow(image).crop(pixels)) for image in PHOTOGRAPH])
-    ready = Preparation(crop=box, **shape)(PHOTOGRAPH)
+    ready = Preparation(crop=list(box), **shape)(PHOTOGRAPH)
     np.testing.assert_array_equal(ready, Preparation(**shape)(cut))
+
+
+def test_images_that_are_made_have_enough_pixels_in_the_box():
+    assert Preparation(size=198, crop=(0, 0.1, 0.9, 0.9)).sides_before_crop == (248, 220)
+    assert Preparation(size=(112, 96)).sides_before_crop == (112, 96)
 
 
 @pytest.mark.parametrize("sides", [(24, 24), (24, 60), (60, 24), (52, 40), (31, 17)])

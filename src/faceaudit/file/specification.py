@@ -408,6 +408,8 @@ class Specification(parts.FilePart):
     def size(self) -> int:
         """Height and width of the square images that a model of this size is shown, pixels.
 
+        Of an image that is cropped, the crop has so many pixels as the model takes.
+
         Raises:
             InputError: the scores are in a table, so that no model is shown an image.
         """

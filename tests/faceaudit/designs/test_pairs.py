@@ -146,3 +146,15 @@ def test_a_threshold_of_distances_is_none_of_similarities():
         file({"distance": "apart"}, threshold=-0.5)
     with pytest.raises(ValueError, match=r"columns\.distance is given besides columns\.similarity"):
         file({"distance": "apart", "similarity": "alike"})
+
+
+@pytest.mark.parametrize(("threshold", "people"), [(-50, "one person"), (50, "two people")])
+def test_a_threshold_that_takes_all_pairs_alike_is_doubted(threshold, people):
+    """All groups have the same error rates then, and no difference to be judged."""
+    specification = file(threshold=threshold)
+    data = faceaudit.Pairs.from_table(pairs(), specification)
+    plan = faceaudit.make_plan(specification)
+    report = faceaudit.build_report(data, data.analyse(plan), plan, plan)
+    (doubt,) = report.doubts
+    assert doubt.name == "constant" and f"every pair for those of {people}." in doubt.sentence
+    assert faceaudit.gate(report)[0] == 1
