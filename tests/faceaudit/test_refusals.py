@@ -38,6 +38,11 @@ model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 7]}} | mode
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, -1]}} | model.output.classes.1
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8], index: 7}} | model.output.i
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8, 9]}} | model.output.index is
+model: {kind: onnx, path: x, input: {size: 8, keep_aspect: true}} | model.input.pad is missing, the
+model: {kind: onnx, path: x, input: {size: 8, crop: [1, 0, 0, 1]}} | model.input.crop is [1, 0, 0, 1
+model: {kind: onnx, path: x, input: {size: 8, grey: 1}} | model.input.grey is 1, a valid boolean was
+model: {kind: onnx, path: x, input: {size: 8}, distance: euclidean} | model.distance is given, kind:
+model: {kind: onnx, path: x, input: {size: 8}, distance: l1} | model.distance is 'l1', 'euclidean' w
 model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1, without fmr, was
 people: {kind: table} | people.kind is table with generator known-truth, one of simulated, label-
 people: {kind: mturk} | people.address is missing, the address that your images will have, https:

@@ -359,7 +359,8 @@ class Preparation(FilePart):
     @property
     def keeps_pixels(self) -> bool:
         """Whether the network gets pixels of 0 to 255 as they are."""
-        return self.range == (0, 255) and not np.any(self.mean) and bool(np.all(self.std == 1))
+        as_they_are = not np.any(self.mean) and np.all(np.equal(self.std, 1))
+        return self.range == (0, 255) and bool(as_they_are)
 
     def cut(self, images: np.ndarray) -> np.ndarray:
         """The part of images (n, 3, height, width) that is used, before it is scaled."""

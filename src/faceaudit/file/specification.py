@@ -239,10 +239,13 @@ class Specification(parts.FilePart):
     def _check_classifier(self) -> None:
         """Raise InputError where a classifier cannot be judged along these axes."""
         require(
+            not self.compares_distances, "model.distance", "given", "kind: verification with it"
+        )
+        require(
             parts.has_score_threshold(self.model),
             "model.threshold",
             f"{self.model.score_threshold:g}",
-            "a score from 0 to 1, without fmr or distance,",
+            "a score from 0 to 1, without fmr,",
         )
         number = len(self.axes) + len(self.placebos)
         require(

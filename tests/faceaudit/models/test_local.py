@@ -394,7 +394,7 @@ def test_a_file_that_takes_pixels_is_given_them_as_they_are(tmp_path, layout):
         given = Preparation(**{"size": 16, "range": (-1, 1)} | preparation)
         with pytest.raises(ValueError, match=r"tensor\(uint8\)"):
             local_model(Onnx(kind="onnx", path=path, input=given))
-    given = Preparation(**PIXELS, layout=layout)
+    given = Preparation(**PIXELS, layout=layout, mean=(0, 0, 0), std=(1, 1, 1))
     model = local_model(Onnx(kind="onnx", path=path, input=given))
     np.testing.assert_allclose(model.ask(IMAGES).values, SHARES[:, 0], atol=1e-6)
     # Other orders of channels are tried, and no other range.
