@@ -20,34 +20,6 @@ from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 from faceaudit.utils.tables import read_parquet, read_table
 
-
-def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
-    """Raise InputError where a model decides alike about all images, though labels differ.
-
-    Args:
-        images: columns label and score, NaN where there is none.
-        threshold: score above which the model says 1.
-        source: of the images, for the message.
-    """
-    known = images.dropna(subset=["label", "score"])
-    decisions = known["score"] > threshold
-    if known["label"].nunique() < 2 or (decisions != decisions.iloc[0]).any():
-        return
-    decision = int(decisions.iloc[0])
-    # Probabilities of the class that a model chose are never below one half.
-    if threshold <= 0.5 <= known["score"].min():
-        hint = "is this the probability of the class that the model chose, and not of class 1?"
-    else:
-        hint = "check the threshold, the column or the output"
-    raise InputError(
-        f"{source}: the model says class {decision} of every image (threshold {threshold:g}), "
-        f"though the labels are of both classes; {hint}",
-        field="score",
-        found=f"class {decision} of every image",
-        expected="answers of both classes",
-    )
-
-
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
 """A number with a comma, with marks between thousands, or with a unit; "20-29" is a name."""
 MINUS_SIGN = "\N{MINUS SIGN}"
@@ -368,17 +340,13 @@ def read_errors(rows: Rows, column: str) -> pd.Series:
     return rows.coded(column, ERROR_NAMES, EXPECTED_ERROR_CELL)
 
 
-def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataFrame:
+def with_errors(images: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Images (columns label and score) with their errors: scores above the threshold say 1.
 
     Returns:
         The images with the columns no_answer (0 or 1) and error (0 or 1, NaN where there is no
         label or no answer).
-
-    Raises:
-        InputError: the model decides alike about all images, though their labels differ.
     """
-    require_decided(images, threshold, source)
     score = images["score"]
     label = images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)

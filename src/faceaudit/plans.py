@@ -197,6 +197,9 @@ def make_plan(
     if specification.kind == "verification":
         plan["reference"] = specification.reference
         plan["fmr"] = model.fmr
+        # Plans of similarities are as they were before there were distances.
+        if specification.compares_distances:
+            plan["distances"] = True
         if specification.route == VERIFICATION_OF_IMAGES:
             plan.update(design.model_dump(include={"impostors", "consensus"}))
     elif specification.kind == "portraits":

@@ -89,7 +89,7 @@ class MatchedImages:
 
         Scores above the threshold mean 1.
         """
-        return cls(with_errors(images, threshold, source), scored, source)
+        return cls(with_errors(images, threshold), scored, source)
 
     @classmethod
     def from_table(

@@ -213,7 +213,7 @@ class Portraits:
         """The portraits with the errors of a model's scores (n,), NaN where there is no answer."""
         frame = self.frame.assign(score=scores)
         threshold = specification.model.score_threshold
-        return replace(self, frame=with_errors(frame, threshold, self.source))
+        return replace(self, frame=with_errors(frame, threshold))
 
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
         """All tables of a report about found portraits.
