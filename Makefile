@@ -57,16 +57,17 @@ PIP := .venv/bin/python -m pip install --quiet $(if $(HOME),,--no-cache-dir)
 	  { echo "make env: pip reaches no package index, see above; it needs a network, or a mirror in PIP_INDEX_URL" >&2; exit 1; }
 	@echo "make env: fetching and installing a few gigabytes; pip says nothing for some minutes"
 	$(PIP) --require-hashes --requirement requirements.lock
-	$(PIP) --constraint constraints.txt --no-build-isolation --editable .
+	$(PIP) --constraint constraints.txt --no-build-isolation --editable '.[torch,onnx,http,people,cluster]'
 	.venv/bin/python tools/kernelspec.py
 	touch $@
 
 # torch has other files for CPU, CUDA and ROCm under one version, and pip would take none but those
 # whose hashes it knows; so torch, and what its CUDA build wants, stand in constraints.txt alone.
+GROUPS := --group book --group test
 lock:  ## renew constraints.txt and requirements.lock (needs uv)
-	uv pip compile --quiet pyproject.toml $(UPGRADE) --output-file constraints.txt
+	uv pip compile --quiet pyproject.toml $(GROUPS) $(UPGRADE) --output-file constraints.txt
 	mkdir -p build
-	uv pip compile --quiet pyproject.toml --constraint constraints.txt --generate-hashes --output-file build/hashed
+	uv pip compile --quiet pyproject.toml $(GROUPS) --constraint constraints.txt --generate-hashes --output-file build/hashed
 	sed -E '/^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==/,/[^\]$$/d' build/hashed > requirements.lock
 	cd tests/crowd && uv pip compile --quiet --no-config --universal --python-version 3.11 --no-annotate \
 	  --generate-hashes $(UPGRADE) label_studio.in --output-file label_studio.lock

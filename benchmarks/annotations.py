@@ -1,6 +1,6 @@
 """Reading a crowd's answers: Label Studio's full JSON, on one line, and MTurk's batch CSV.
 
-Run `python benchmarks/annotations.py`, with polars from `pip install .[bench]`. Competitors run in
+Run `python benchmarks/annotations.py`, after `pip install polars`. Competitors run in
 this process, on the same files and one thread, and only bring the answers into a long table: they
 know no duplicates, no cancelled assignments and no levels, check nothing and report nothing. The
 full size is read once, each format in a process of its own. It takes six minutes and 2 GB of disk.

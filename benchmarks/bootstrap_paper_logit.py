@@ -5,7 +5,7 @@ data: the loop over scikit-learn fits that one would write, the same loop over t
 covariate patterns only, which isolates the gain of fitting all resamples at once, the loop over
 statsmodels fits (reference coding, no penalty), and the bootstrap of fairlearn's MetricFrame, which
 gives error rates of the eight groups of skin, hair and gender and no regression. fairlearn comes
-with `pip install .[bench]`; without it its row is left out.
+with `pip install fairlearn polars`; without it its row is left out.
 """
 
 from functools import partial
@@ -111,7 +111,7 @@ def competitors(images: int) -> dict[str, Run]:
 def main() -> None:
     packages = ["numpy", "scikit-learn", "statsmodels"]
     if MetricFrame is None:
-        print("fairlearn is not installed (pip install .[bench]): its row is left out")
+        print("fairlearn is not installed (pip install fairlearn polars): its row is left out")
     else:
         packages.append("fairlearn")
     X, error, _ = audit(IMAGES[0])

@@ -50,7 +50,8 @@ FLOORS = (
     ("report", "people"),
     ("images",),
     ("designs",),
-    ("run",),
+    ("results",),
+    ("run", "api", "model_versions"),
     ("__main__",),
 )
 """Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""
@@ -66,6 +67,9 @@ CORE = (
     "checks.py",
     "designs",
     "report",
+    "results.py",
+    "api.py",
+    "model_versions.py",
 )
 """What stands behind tables, pairs, portraits and reports, below faceaudit."""
 

@@ -1,3 +1,7 @@
+from .api import AuditPlan as AuditPlan
+from .api import pairs as pairs
+from .api import plan as plan
+from .api import table as table
 from .designs.matched import MatchedImages as MatchedImages
 from .designs.matched import analyse as analyse
 from .designs.matched import from_table as from_table
@@ -9,6 +13,8 @@ from .designs.portraits import analyse_portraits as analyse_portraits
 from .designs.portraits import from_portraits as from_portraits
 from .file.specification import Specification as Specification
 from .file.specification import read_specification as read_specification
+from .model_versions import VersionComparison as VersionComparison
+from .model_versions import compare as compare
 from .people.tasks import PeopleNeeded as PeopleNeeded
 from .plans import departures as departures
 from .plans import keep_plan as keep_plan
@@ -20,3 +26,4 @@ from .report.schema import Report as Report
 from .report.schema import read_report as read_report
 from .report.schema import schema as schema
 from .report.schema import write_report as write_report
+from .results import AuditResult as AuditResult

@@ -92,5 +92,10 @@ def _run_command(
     return PASSED, [*warnings_of(report), report.answer]
 
 
-if __name__ == "__main__":
+def run_from_command_line() -> None:
+    """Run the command of the command line, and end Python with its exit code."""
     sys.exit(main(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    run_from_command_line()

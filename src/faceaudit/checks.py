@@ -1,6 +1,6 @@
 """Checks of faults that give confident, wrong reports, such as exchanged classes.
 
-Certain faults are refused (`require_decided`, `refuse_distances`). A likely fault is a doubt: it
+Certain faults are refused, such as distances for similarities. A likely fault is a doubt: it
 stands in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 
@@ -78,9 +78,11 @@ def examine(
     height, width = images.shape[2:]
     cut_height, cut_width = model.cut_images(images[:1]).shape[2:]
     if (cut_height, cut_width) != (height, width):
-        middle = f"{cut_width}×{cut_height} pixels in the middle of {width}×{height}"
-        say(f"model: it was shown the {middle}")
-        card["pictures"] = f"cut to the {middle}"
+        crop = model.preparation.crop if model.preparation else None
+        place = f"box {list(crop)}" if crop else "middle"
+        part = f"{cut_width}×{cut_height} pixels in the {place} of {width}×{height}"
+        say(f"model: it was shown the {part}")
+        card["pictures"] = f"cut to the {part}"
     doubts = list(find_preparation_doubts(model, images, groups, seed))
     return answers, {"model": card, "doubts": doubts}
 
@@ -100,9 +102,15 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         pair_separation = separation(frame["similarity"], frame["same"] == 1)
         if pair_separation < CHANCE_SEPARATION:
             yield _doubt_in_words("chance", pair_separation)
+        decision = _decision_about_all_pairs(tables["rates"])
+        if decision:
+            yield _doubt_in_words("constant", pair_separation, {"of_pairs": decision})
         return
     error_rate = frame["error"].mean()
-    if error_rate > REVERSED_ERROR_RATE:
+    decision = _decision_about_all(frame, plan)
+    if decision is not None:
+        yield _doubt_in_words("constant", error_rate, decision)
+    elif error_rate > REVERSED_ERROR_RATE:
         yield _doubt_in_words("reversed", error_rate)
     elif error_rate > GUESSING_ERROR_RATE:
         yield _doubt_in_words("errors", error_rate)
@@ -117,12 +125,55 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
                     yield _doubt_in_words("placebo", error_rate, row, name == "placebos, no answer")
 
 
+def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | None:
+    """The answer of a model that decides alike about all images, though their labels differ.
+
+    Args:
+        frame: a row per image: label and score, NaN where there is none; errors of a table have
+            neither.
+        plan: of the audit.
+
+    Returns:
+        What the macro `doubt` says of it; None of a model that decides about images.
+    """
+    if not {"label", "score"} <= set(frame):
+        return None
+    known = frame.dropna(subset=["label", "score"])
+    threshold = plan["threshold"]
+    lowest = known["score"].min()
+    highest = known["score"].max()
+    if known["label"].nunique() < 2 or lowest <= threshold < highest:
+        return None
+    negative, positive = plan["classes"]
+    # Probabilities of the class that a model chose are never below one half; decisions are all 1.
+    of_chosen_class = bool(threshold <= 0.5 <= lowest < highest)
+    return {
+        "of_pairs": "",
+        "answer": positive if lowest > threshold else negative,
+        "images": len(known),
+        "threshold": threshold,
+        "positive": positive,
+        "of_chosen_class": of_chosen_class,
+    }
+
+
+def _decision_about_all_pairs(rates: pd.DataFrame) -> str:
+    """Whom a recogniser takes the people of every pair for, by fnmr and fmr of groups; or ""."""
+    known = rates[["fnmr", "fmr"]].dropna()
+    if not known.empty and (known == [0, 1]).all(axis=None):
+        return "one person"
+    if not known.empty and (known == [1, 0]).all(axis=None):
+        return "two people"
+    return ""
+
+
 def find_preparation_doubts(
     model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
-    A model on the network, and images of too few people, cannot be tried.
+    A model on the network, and images of too few people, cannot be tried. A function is tried where
+    the audit file says more of its pixels than that they stay as they are.
 
     Args:
         model: under audit.
@@ -133,7 +184,7 @@ def find_preparation_doubts(
     Yields:
         Name and sentence of the doubt, if there is one.
     """
-    if not isinstance(model, LocalModel):
+    if not isinstance(model, LocalModel) or model.prepares_itself:
         return
     rows = np.flatnonzero(groups.notna())
     # All images of some people tell more of a recogniser than single images of many.
@@ -185,7 +236,7 @@ def check_preparation(model: LocalModel, images: np.ndarray, groups: ArrayLike) 
     is_recogniser = model.reading.gives == "embedding"
     rows = []
     separations = []
-    for pixels, preparation in _preparations(model.preparation):
+    for pixels, preparation in _preparations(model.preparation, model.takes_pixels):
         try:
             values, _ = replace(model, preparation=preparation).ask(images)
         except ValueError:  # a model may refuse what was not declared
@@ -194,7 +245,7 @@ def check_preparation(model: LocalModel, images: np.ndarray, groups: ArrayLike) 
             separations.append(np.full_like(separations[0], np.nan))
         else:
             separations.append(_jackknife_separations(values, groups, is_recogniser))
-        rows.append({"channels": preparation.channels, "pixels": pixels})
+        rows.append({"channels": preparation.colours, "pixels": pixels})
     table = pd.DataFrame(rows)
     table["separation"] = [row[0] for row in separations]
     gains = np.array(separations) - separations[0]
@@ -215,16 +266,21 @@ def better_preparation(table: pd.DataFrame) -> str:
     return render_sentences("better_preparation", best, table.iloc[0])[0]
 
 
-def _preparations(declared: Preparation) -> Iterator[tuple[str, Preparation]]:
+def _preparations(declared: Preparation, takes_pixels: bool) -> Iterator[tuple[str, Preparation]]:
     """Preparations and the names of their ranges: the declared one first, then others.
 
-    Others have the other order of channels, one of the usual ranges, or both.
+    Others have the other order of channels, one of the usual ranges, or both; of grey images and of
+    a model that takes whole pixels there is but one.
     """
-    other_channels = {"rgb": "bgr", "bgr": "rgb"}[declared.channels]
-    both_channels = [declared, declared.model_copy(update={"channels": other_channels})]
-    for preparation in both_channels:
+    orders = [declared]
+    if not declared.grey:
+        other_channels = {"rgb": "bgr", "bgr": "rgb"}[declared.channels]
+        orders.append(declared.model_copy(update={"channels": other_channels}))
+    for preparation in orders:
         yield "as declared", preparation
-    for preparation in both_channels:
+    if takes_pixels:
+        return
+    for preparation in orders:
         for name, ends in PIXEL_RANGES.items():
             other = preparation.model_copy(update={"range": ends, "mean": 0.0, "std": 1.0})
             if not np.allclose(other(BLACK_AND_WHITE), preparation(BLACK_AND_WHITE)):

@@ -20,37 +20,12 @@ from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 from faceaudit.utils.tables import read_parquet, read_table
 
-
-def require_decided(images: pd.DataFrame, threshold: float, source: str) -> None:
-    """Raise InputError where a model decides alike about all images, though labels differ.
-
-    Args:
-        images: columns label and score, NaN where there is none.
-        threshold: score above which the model says 1.
-        source: of the images, for the message.
-    """
-    known = images.dropna(subset=["label", "score"])
-    decisions = known["score"] > threshold
-    if known["label"].nunique() < 2 or (decisions != decisions.iloc[0]).any():
-        return
-    decision = int(decisions.iloc[0])
-    # Probabilities of the class that a model chose are never below one half.
-    if threshold <= 0.5 <= known["score"].min():
-        hint = "is this the probability of the class that the model chose, and not of class 1?"
-    else:
-        hint = "check the threshold, the column or the output"
-    raise InputError(
-        f"{source}: the model says class {decision} of every image (threshold {threshold:g}), "
-        f"though the labels are of both classes; {hint}",
-        field="score",
-        found=f"class {decision} of every image",
-        expected="answers of both classes",
-    )
-
-
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
 """A number with a comma, with marks between thousands, or with a unit; "20-29" is a name."""
 MINUS_SIGN = "\N{MINUS SIGN}"
+ERROR_NAMES = ("False", "True")
+"""Names of 0 and 1 in a column of errors."""
+EXPECTED_ERROR_CELL = "1 (an error), 0, or an empty cell without an answer"
 TRUTH_VALUES = {"false": "0", "true": "1"}
 """How programs write 0 and 1 as truth values, in small letters."""
 
@@ -70,7 +45,7 @@ class Rows:
     is None (`faceaudit.utils.names.tidy_cells`).
 
     Attributes:
-        frame: the rows, numbered from 2 on.
+        frame: the rows by their numbers.
         source: of the table, for messages.
         as_written: the same with the cells as they came, for messages; None if they are those.
     """
@@ -80,8 +55,13 @@ class Rows:
     as_written: pd.DataFrame | None = None
 
     @classmethod
-    def read(cls, table: str | Path | pd.DataFrame | Rows) -> Rows:
-        """A `.csv` (whose cells are texts), a `.parquet` file or a frame; rows stay as they are."""
+    def read(cls, table: str | Path | pd.DataFrame | Rows, first_row: int = 2) -> Rows:
+        """A `.csv` (whose cells are texts), a `.parquet` file or a frame; rows stay as they are.
+
+        Args:
+            table: which is read.
+            first_row: number of the first row, for messages.
+        """
         if isinstance(table, Rows):
             return table
         if isinstance(table, (str, Path)):
@@ -90,7 +70,8 @@ class Rows:
         else:
             source = "the table"
             frame = table
-        frame = frame.set_axis(range(2, len(frame) + 2)).rename(columns=_composed_header)
+        numbers = range(first_row, first_row + len(frame))
+        frame = frame.set_axis(numbers).rename(columns=_composed_header)
         tidy = frame.apply(tidy_cells).dropna(how="all")
         if tidy.empty:
             raise InputError(f"{source}: the table has no rows", field=source, expected="rows")
@@ -354,17 +335,18 @@ def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     return score.astype(float)
 
 
-def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataFrame:
+def read_errors(rows: Rows, column: str) -> pd.Series:
+    """Errors as 0 and 1; NaN where the cell is empty, since the model gave no answer."""
+    return rows.coded(column, ERROR_NAMES, EXPECTED_ERROR_CELL)
+
+
+def with_errors(images: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """Images (columns label and score) with their errors: scores above the threshold say 1.
 
     Returns:
         The images with the columns no_answer (0 or 1) and error (0 or 1, NaN where there is no
         label or no answer).
-
-    Raises:
-        InputError: the model decides alike about all images, though their labels differ.
     """
-    require_decided(images, threshold, source)
     score = images["score"]
     label = images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)

@@ -197,6 +197,9 @@ def make_plan(
     if specification.kind == "verification":
         plan["reference"] = specification.reference
         plan["fmr"] = model.fmr
+        # Plans of similarities are as they were before there were distances.
+        if specification.compares_distances:
+            plan["distances"] = True
         if specification.route == VERIFICATION_OF_IMAGES:
             plan.update(design.model_dump(include={"impostors", "consensus"}))
     elif specification.kind == "portraits":
@@ -248,10 +251,19 @@ def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
     """
     if not path.exists():
         files.write_text(path, json.dumps(plan, indent=1) + "\n")
-    with suppress(ValueError, KeyError, TypeError):
-        first_plan = json.loads(path.read_text(encoding="utf-8"))
-        if first_plan["sha256"] == files.hash_of_content(first_plan):
-            return first_plan
+    return read_plan(path)
+
+
+def read_plan(path: Path) -> dict[str, Any]:
+    """Read a plan that was written.
+
+    Raises:
+        InputError: the file is damaged or missing, or was changed after it was made.
+    """
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        plan = json.loads(path.read_text(encoding="utf-8"))
+        if plan["sha256"] == files.hash_of_content(plan):
+            return plan
     raise InputError(
         f"{path}: the plan is damaged or was changed after it was made; restore it, or delete it, "
         "and the report will say that the plan is new",

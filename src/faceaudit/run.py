@@ -21,7 +21,7 @@ from faceaudit import words
 from faceaudit.designs.matched import MatchedImages, target_population, transport_to_target
 from faceaudit.designs.pairs import Pairs, open_faces
 from faceaudit.designs.portraits import Portraits
-from faceaudit.file.parts import Http, ImageFolder
+from faceaudit.file.parts import FROM_ENVIRONMENT, Http, ImageFolder
 from faceaudit.file.specification import (
     PORTRAITS,
     VERIFICATION_OF_IMAGES,
@@ -30,7 +30,6 @@ from faceaudit.file.specification import (
 )
 from faceaudit.frames import InputTables, with_level_names
 from faceaudit.models.answers import Notify
-from faceaudit.models.http import FROM_ENVIRONMENT
 from faceaudit.plans import keep_plan, make_plan
 from faceaudit.report.build import build_report
 from faceaudit.report.page import write_card, write_html

@@ -1,11 +1,10 @@
 """What the pages on audits tell people to write is an audit file; what they tell to run, runs."""
 
-import json
 import re
 import shlex
 
 import yaml
-from pretended_audits import OF_TABLE, pretended_table
+from pretended_audits import pretended_table
 
 from faceaudit import Specification
 from faceaudit.__main__ import parser
@@ -49,16 +48,36 @@ def test_every_command_shown_is_one(repository):
     assert targets and all(f"\n{target}:" in makefile for target in targets)
 
 
-def test_the_lines_on_retraining_find_whom_it_helped(repository, tmp_path, monkeypatch):
-    (lines,) = [k for k in blocks(repository, "python", ["audit-a-table"]) if "version" in k]
+def test_the_lines_for_a_project_of_ones_own_run(repository, tmp_path, monkeypatch):
+    names = {"unit": "face", "skin": "skin_colour", "label": "smiling", "score": "p_smiling"}
+    table = pretended_table(400, 0.0, seed=1, base=0.02).rename(columns=names)
+    table[table["gender"] == "female"].to_csv(tmp_path / "answers.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    cell, test, plan = blocks(repository, "python", ["in-your-project"])
+    for lines in (cell, plan, test):
+        exec(lines, found)
+    found["test_the_model_errs_alike_on_light_and_dark_skin"]()
+    assert found["audit"].gate() == 0 and (tmp_path / "report" / "report.html").is_file()
+
+
+def test_the_lines_on_frames_find_what_is_planted(repository, tmp_path, monkeypatch, capsys):
+    names = {"unit": "face", "skin": "skin_colour", "gender": "hair_length"}
+    names |= {"label": "smiling", "score": "p_smiling"}
     (tmp_path / "audits").mkdir()
-    (tmp_path / "audits/mine.yml").write_text(json.dumps(OF_TABLE), encoding="utf-8")
-    for name, effect in {"old": 0.3, "new": 0.0}.items():
-        table = pretended_table(250, effect, seed=1)
+    for name, effect in {"mine": 0.3, "old": 0.3, "new": 0.0}.items():
+        table = pretended_table(250, effect, seed=1).rename(columns=names)
+        table["hair_length"] = table["hair_length"].map({"female": "short", "male": "long"})
         table.to_csv(tmp_path / f"audits/{name}.csv", index=False)
     monkeypatch.chdir(tmp_path)
-    names = {}
-    exec(lines, names)
-    changed = names["changed"]
-    assert changed.index[changed["p_holm"] < 0.05].tolist() == [(1, 0)]  # dark, female
-    assert changed.loc[(1, 0), "low"] < -0.3 < changed.loc[(1, 0), "high"]
+    found = {}
+    for lines in blocks(repository, "python", ["audit-a-table"]):
+        exec(lines, found)
+    assert found["audit"].verdict == "exceeds" and found["audit"].report.plan.departures == [
+        "faces: 400 was planned, 250 was used"
+    ]
+    changes = found["changed"].changes.set_index("cell")
+    beyond = changes[changes["verdict"] == "exceeds"]
+    assert "dark, short" in beyond.index and (beyond["estimate"] < 0).all()
+    assert changes.loc["dark, short", "low"] < -0.3 < changes.loc["dark, short", "high"]
+    assert found["changed"].gate() == 0 and "chances that the verdict" in capsys.readouterr().out

@@ -1,6 +1,7 @@
 """Every door of an audit from its file to its report: images, generators, and kinds of models."""
 
 import io
+import sys
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from face_endpoint import FaceEndpoint
-from onnx_made import save
+from onnx import TensorProto
+from onnx_made import means, save
 from PIL import Image
 from scipy.special import logit
 
@@ -28,8 +30,12 @@ MODELS = """
 import numpy as np
 import torch
 
-def waves(x):  # right in the range from -1 to 1 only
-    return 0.5 + 0.5 * np.sin(1.5 * x[:, 0].mean((1, 2)))
+seen = []
+
+def counted(x):
+    seen.append(len(x))
+    mean = x.mean((1, 2, 3))
+    return 0.5 + 0.5 * mean / (1 + abs(mean))
 
 def red(x): return x[:, 0].mean((1, 2))
 def paler(x): return (x[:, 0] - x[:, 1] / 2).mean((1, 2)) + 45 / 255
@@ -127,14 +133,34 @@ def doubts(report):
     return {doubt.name: doubt.sentence for doubt in report.doubts}
 
 
-def test_a_range_that_is_not_the_training_s_is_doubted(write, pictures):
-    wrong = run_audit(write(SET + model("waves", range=[0, 255])))
+def test_a_range_that_is_not_the_training_s_is_doubted(write, home, pictures):
+    wave = [("Sin", ["answer"], "wave", {})]  # right in the range from -1 to 1 only
+    means(home / "waves.onnx", [[1.5], [0], [0]], wave, outputs=("wave",))
+    of_file = "model: {kind: onnx, path: waves.onnx, output: {activation: sigmoid}, input: "
+    wrong = run_audit(write(SET + of_file + "{size: 16, range: [0, 255]}}\n"))
     assert "it separates faces better" in doubts(wrong)["preparation"] and gate(wrong)[0] == 1
-    right = run_audit(write(SET + model("waves", range=[-1, 1])))
+    right = run_audit(write(SET + of_file + "{size: 16, range: [-1, 1]}}\n"))
     assert doubts(right) == {} and gate(right)[0] == 1, "the range was mended after the plan"
     assert right.plan.departures == [
         "model.input.range: [0.0, 255.0] was planned, [-1.0, 1.0] was used"
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "tried"),
+    [
+        ({}, 0),
+        ({"range": [0, 255]}, 0),
+        ({"range": [-1, 1]}, 6),
+        ({"channels": "bgr", "range": [0, 255]}, 6),
+    ],
+)
+def test_a_function_is_tried_where_it_is_given_prepared_images(write, pictures, given, tried):
+    """A whole product takes pixels as they are, and may take a second for each image."""
+    run_audit(write(SET + model("counted", **given)))
+    seen = sys.modules["models_of_test"].seen
+    different = len(pictures.drop_duplicates(["skin_colour", "paler"]))
+    assert sum(seen) == 2 * 64 + different + tried * len(pictures)
 
 
 def test_answers_that_fit_no_image_stop_the_audit_before_people_are_asked_again(write, home):
@@ -316,6 +342,41 @@ def test_pictures_higher_than_wide_are_cut_and_not_squeezed(write, home, picture
     middle = "16×16 pixels in the middle of 16×28"
     assert report.provenance["model"]["pictures"] == f"cut to the {middle}"
     assert f"model: it was shown the {middle}" in capsys.readouterr().out
+
+
+def test_a_network_of_pixels_sees_the_box_in_grey(write, home, pictures, capsys):
+    """What lies outside of the box says the opposite."""
+    inside = pd.Series(0.0, index=pictures.index)
+    for row, file in pictures["file"].items():
+        with Image.open(home / file) as image:
+            red, green, blue = image.getpixel((0, 0))
+        whole = Image.new("RGB", (20, 20), (255 - red, 255 - green, 255 - blue))
+        whole.paste((red, green, blue), (2, 4, 18, 20))
+        whole.save(home / file)
+        inside[row] = round((299 * red + 587 * green + 114 * blue) / 1000)
+    nodes = [
+        ("Cast", ["images"], "floats", {"to": TensorProto.FLOAT}),
+        ("ReduceMean", ["floats"], "mean", {"axes": [1, 2, 3], "keepdims": 0}),
+        ("Sub", ["mean", "middle"], "away", {}),
+        ("Sigmoid", ["away"], "answer", {}),
+    ]
+    middle = inside.median() + 0.25
+    save(
+        home / "grey.onnx",
+        nodes,
+        ["answer"],
+        {"middle": np.float32(middle)},
+        shape=("n", 1, 16, 16),
+        kind=TensorProto.UINT8,
+    )
+    block = "{size: 16, range: [0, 255], grey: true, crop: [0.1, 0.2, 0.9, 1]}"
+    report = run_audit(write(SET + f"model: {{kind: onnx, path: grey.onnx, input: {block}}}\n"))
+    wrong = (inside > middle) != (pictures["label"] == "male")
+    assert report.data["error_rate"] == pytest.approx(wrong.mean())
+    box = "16×16 pixels in the box [0.1, 0.2, 0.9, 1.0] of 20×20"
+    assert report.provenance["model"]["pictures"] == f"cut to the {box}"
+    assert report.provenance["model"]["preparation"]["grey"]
+    assert f"model: it was shown the {box}" in capsys.readouterr().out
 
 
 def test_a_file_that_takes_one_image_at_a_time(write, home, pictures, capsys):

@@ -188,3 +188,46 @@ def test_an_edited_report_is_refused(audit):
     assert main(["gate", str(path)]) == 3
     path.write_text(text.replace('"verdict": "exceeds"', '"verdict": "within"', 1), "utf-8")
     assert main(["gate", str(path)]) == 3
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "answer", "hint"),
+    [
+        (0.51, 0.99, "male", "Is the score the probability of the class that the model chose"),
+        (0.01, 0.49, "female", "Check the threshold"),
+        (0.2, 0.9, "male", "Check the threshold"),
+    ],
+)
+def test_a_constant_decider_is_reported_as_one(audit, low, high, answer, hint):
+    """A published option says “male” of every face."""
+    table = pretended_table(60, 0.0, seed=1)
+    table["score"] = seeding.rng(1, "constant").uniform(low, high, len(table)).round(4)
+    threshold = {"model": {"kind": "table", "threshold": 0.1 if high == 0.9 else 0.5}}
+    ran, passed, lines = audit(table, **threshold)
+    assert (ran, passed) == (0, 1)
+    (doubt,) = audit.report().doubts
+    assert doubt.name == "constant"
+    assert doubt.sentence.startswith(f"The model says “{answer}” of all 240 images, though their ")
+    assert hint in doubt.sentence and any(doubt.sentence in line for line in lines)
+    page = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
+    card = (audit.folder / "small" / "model_card.md").read_text(encoding="utf-8")
+    assert doubt.sentence in card and f"The model says “{answer}” of all" in page
+    _, _, lines = audit(table, **threshold, accept=["constant"], name="accepted")
+    accepted = read_report(audit.folder / "accepted" / "report.json")
+    assert [(doubt.name, doubt.accepted) for doubt in accepted.doubts] == [("constant", True)]
+
+
+def test_a_constant_decider_is_told_of_decisions_and_of_portraits(audit):
+    table = portraits(60, 0, 60)
+    table["label"] = [number % 2 for number in range(len(table))]
+    table["says"] = 1
+    settings = PORTRAITS | {"columns": {"decision": "says"}, "classes": ["female", "male"]}
+    assert audit(table, **settings)[:2] == (0, 1)
+    (doubt,) = audit.report().doubts
+    assert doubt.sentence.endswith(
+        "Check the threshold, the output that is read, and the preparation of images."
+    )
+    # Where all labels are of one class, this cannot be told from a model that is right.
+    table["label"] = 1
+    audit(table, **settings, name="one-class")
+    assert not read_report(audit.folder / "one-class" / "report.json").doubts

@@ -4,7 +4,7 @@ from contextlib import closing
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 from sklearn.metrics import roc_auc_score
 
 from faceaudit.checks import better_preparation, check_preparation
@@ -47,6 +47,101 @@ def test_images_are_cut_to_the_proportions_of_the_network(layout):
     assert tall.shape == ((3, 3, 32, 20) if layout == "nchw" else (3, 32, 20, 3))
     whole = Preparation(size=[40, 25], range=(0, 255))(images)
     np.testing.assert_array_equal(whole, images[:, :, :, 2:27], "what fits is not scaled")
+
+
+# --- a box, grey, and whole pictures, against Pillow
+
+PHOTOGRAPH = np.random.default_rng(3).integers(0, 256, (2, 3, 52, 40)).astype(np.uint8)
+
+
+def pillow(image):
+    return Image.fromarray(image.transpose(1, 2, 0))
+
+
+def channels_first(picture):
+    return np.atleast_3d(np.asarray(picture)).transpose(2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("box", "pixels"),
+    [
+        ((0.0, 0.1, 0.9, 0.9), (0, 5, 36, 47)),
+        ((0.26, 0.25, 0.5, 1.0), (10, 13, 20, 52)),
+        ((0.99, 0.0, 1.0, 0.001), (39, 0, 40, 1)),
+    ],
+)
+@pytest.mark.parametrize("keep_aspect", [None, True, False])
+def test_a_box_is_cut_before_the_rest_is_done(box, pixels, keep_aspect):
+    shape = {"size": (24, 20), "range": (0, 255), "keep_aspect": keep_aspect}
+    if keep_aspect:
+        shape["pad"] = 9
+    cut = np.stack([channels_first(pillow(image).crop(pixels)) for image in PHOTOGRAPH])
+    ready = Preparation(crop=list(box), **shape)(PHOTOGRAPH)
+    np.testing.assert_array_equal(ready, Preparation(**shape)(cut))
+
+
+def test_images_that_are_made_have_enough_pixels_in_the_box():
+    assert Preparation(size=198, crop=(0, 0.1, 0.9, 0.9)).sides_before_crop == (248, 220)
+    assert Preparation(size=(112, 96)).sides_before_crop == (112, 96)
+
+
+@pytest.mark.parametrize("sides", [(24, 24), (24, 60), (60, 24), (52, 40), (31, 17)])
+@pytest.mark.parametrize("grey", [True, False])
+def test_whole_pictures_are_padded_as_pillow_does_or_stretched(sides, grey):
+    height, width = sides
+    given = {"size": sides, "range": (0, 255), "grey": grey}
+    padded = Preparation(**given, keep_aspect=True, pad=114)(PHOTOGRAPH)
+    stretched = Preparation(**given, keep_aspect=False)(PHOTOGRAPH)
+    assert padded.shape == stretched.shape == (2, 1 if grey else 3, height, width)
+    for row, image in enumerate(PHOTOGRAPH):
+        picture = pillow(image).convert("L") if grey else pillow(image)
+        colour = 114 if grey else (114, 114, 114)
+        expected = ImageOps.pad(picture, (width, height), Image.Resampling.BILINEAR, colour)
+        assert np.abs(padded[row] - channels_first(expected)).max() <= 1.5
+        expected = picture.resize((width, height), Image.Resampling.BILINEAR)
+        assert np.abs(stretched[row] - channels_first(expected)).max() <= 1.5
+
+
+def test_grey_is_the_luma_of_pillow():
+    shades = np.random.default_rng(1).integers(0, 256, (1, 3, 200, 200)).astype(np.uint8)
+    expected = channels_first(pillow(shades[0]).convert("L"))
+    grey = Preparation(size=200, range=(0, 255), grey=True)(shades)
+    np.testing.assert_array_equal(grey[0], expected)
+    # With a mean for each channel of three, all three are the same.
+    three = Preparation(size=200, range=(0, 255), grey=True, mean=(1, 2, 3))(shades)
+    np.testing.assert_array_equal(three[0], np.concatenate([expected - 1.0 * k for k in (1, 2, 3)]))
+    last = Preparation(size=200, range=(0, 255), grey=True, layout="nhwc")(shades)
+    np.testing.assert_array_equal(last[..., 0], grey[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"crop": (0.5, 0, 0.4, 1)}, "left, top, right, bottom from 0 to 1"),
+        ({"crop": (0, 0, 1, 1.2)}, "left, top, right, bottom from 0 to 1"),
+        ({"keep_aspect": True}, "pad is missing, the pixel value around an image"),
+        ({"keep_aspect": False, "pad": 0}, "pad is 0, keep_aspect: true with it"),
+        ({"pad": 0}, "pad is 0, keep_aspect: true with it"),
+        ({"keep_aspect": True, "pad": 256}, "less than or equal to 255"),
+        ({"grey": True, "channels": "bgr"}, "channels is bgr, no bgr of grey images"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_refused(keys, message):
+    with pytest.raises(ValueError, match=message):
+        Preparation(size=8, **keys)
+
+
+def test_models_that_were_asked_before_there_were_these_keys_keep_their_hash():
+    assert set(Preparation(size=8).model_dump()) == {
+        "size",
+        "channels",
+        "layout",
+        "range",
+        "mean",
+        "std",
+    }
+    given = {"crop": (0, 0.1, 0.9, 0.9), "keep_aspect": False, "grey": True}
+    assert given.items() <= Preparation(size=8, **given).model_dump().items()
 
 
 def test_answers_are_kept_by_what_a_model_sees(tmp_path):
@@ -124,10 +219,18 @@ def test_the_right_preparation_is_left_alone():
         ({"range": (0, 255)}, 200, ("0 to 1", "−1 to 1")),
     ],
 )
-@pytest.mark.parametrize("size", [8, (8, 6)])
-def test_another_preparation_is_warned_of(wrong, n, pixels, size):
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"size": 8},
+        {"size": (8, 6)},
+        {"size": 8, "crop": (0.1, 0, 0.9, 0.6)},
+        {"size": (8, 10), "keep_aspect": True, "pad": 100},
+    ],
+)
+def test_another_preparation_is_warned_of(wrong, n, pixels, shape):
     images, labels = coloured(n, 9)
-    table = check_preparation(model(**wrong, size=size), images, labels)
+    table = check_preparation(model(**wrong, **shape), images, labels)
     assert better_preparation(table).startswith("with the preparation rgb, pixels ")
     best = table.loc[table["separation"].idxmax()]
     assert best["channels"] == "rgb" and best["pixels"] in pixels and best["low"] > 0

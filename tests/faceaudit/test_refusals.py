@@ -10,7 +10,6 @@ from pretended_audits import OF_TABLE, pretend, pretended_table
 from faceaudit import keep_plan
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.file.specification import Specification, read_specification
-from faceaudit.frames import require_decided
 from faceaudit.report.gate import gate
 from faceaudit.report.schema import read_report
 from faceaudit.utils.errors import InputError
@@ -39,6 +38,11 @@ model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 7]}} | mode
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, -1]}} | model.output.classes.1
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8], index: 7}} | model.output.i
 model: {kind: onnx, path: x, input: {size: 8}, output: {classes: [7, 8, 9]}} | model.output.index is
+model: {kind: onnx, path: x, input: {size: 8, keep_aspect: true}} | model.input.pad is missing, the
+model: {kind: onnx, path: x, input: {size: 8, crop: [1, 0, 0, 1]}} | model.input.crop is [1, 0, 0, 1
+model: {kind: onnx, path: x, input: {size: 8, grey: 1}} | model.input.grey is 1, a valid boolean was
+model: {kind: onnx, path: x, input: {size: 8}, distance: euclidean} | model.distance is given, kind:
+model: {kind: onnx, path: x, input: {size: 8}, distance: l1} | model.distance is 'l1', 'euclidean' w
 model: {kind: table, threshold: 2} | model.threshold is 2, a score from 0 to 1, without fmr, was
 people: {kind: table} | people.kind is table with generator known-truth, one of simulated, label-
 people: {kind: mturk} | people.address is missing, the address that your images will have, https:
@@ -146,11 +150,6 @@ def written(path, content):
         (
             lambda at: keep_plan(PLAN, written(at, json.dumps(PLAN | {"tolerance": 0.2}))),
             "the plan is damaged or was changed after it was made",
-        ),
-        (
-            lambda _: require_decided(OLD.frame.assign(score=0.7), 0.5, "a.csv"),
-            "class 1 of every image (threshold 0.5), though the labels are of both classes; is "
-            "this the probability of the class that the model chose",
         ),
     ],
 )  # fmt: skip

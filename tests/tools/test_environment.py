@@ -31,9 +31,10 @@ def version(pins):
 
 @pytest.fixture
 def direct(repository):
-    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"]
-    del extras["bench"]  # competitors in benchmarks/, which nothing else needs
+    content = tomllib.loads((repository / "pyproject.toml").read_text())
+    project, groups = content["project"], content["dependency-groups"]
+    del groups["bench"]  # competitors in benchmarks/, which nothing else needs
+    extras = project["optional-dependencies"] | groups
     wanted = [*project["dependencies"], *sum(extras.values(), [])]
     return {canonicalize_name(Requirement(one).name) for one in wanted}
 

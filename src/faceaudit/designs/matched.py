@@ -26,6 +26,7 @@ from faceaudit.frames import (
     InputTables,
     Rows,
     level_names,
+    read_errors,
     read_matched_images,
     read_scores,
     with_errors,
@@ -68,9 +69,10 @@ class MatchedImages:
 
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (0 or 1) of every axis and placebo,
-            label (0, 1 or NaN where raters tie), score (NaN where the model gave no answer; of
-            decisions 0 or 1), no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), and the annotated columns.
+            no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
+            answer), and the annotated columns; unless the table has errors alone, label (0, 1 or
+            NaN where raters tie) and score (NaN where the model gave no answer; of decisions 0 or
+            1).
         scored: whether scores are more than decisions.
         source: of the images, for messages and the report.
     """
@@ -87,7 +89,7 @@ class MatchedImages:
 
         Scores above the threshold mean 1.
         """
-        return cls(with_errors(images, threshold, source), scored, source)
+        return cls(with_errors(images, threshold), scored, source)
 
     @classmethod
     def from_table(
@@ -126,11 +128,15 @@ class MatchedImages:
         rows = Rows.read(table)
         columns = specification.columns
         annotated = specification.annotated
-        label_columns = columns.answers or [columns.label]
-        answer_column = columns.decision or columns.score
+        label_columns = [] if columns.error else columns.answers or [columns.label]
+        answer_column = columns.error or columns.decision or columns.score
         images = read_matched_images(
             rows, columns.image, specification, [*label_columns, answer_column, *annotated]
         )
+        if columns.error:
+            images["error"] = read_errors(rows, columns.error)
+            images["no_answer"] = images["error"].isna().astype(float)
+            return cls(images.assign(**rows.shares(annotated)), False, rows.source)
         images["label"] = rows.labels(label_columns, specification.classes)
         images["score"] = read_scores(rows, specification)
         images = images.assign(**rows.shares(annotated))
@@ -238,7 +244,8 @@ class MatchedImages:
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
         parts["coverage"] = coverage_rows(self._covered(plan["axes"]), plan["policy"])
-        one_class = self.frame["label"].nunique() < 2
+        labels = self.frame.get("label")
+        one_class = labels is not None and labels.nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)
 
     def _covered(self, axes: Mapping[str, Sequence[str]]) -> Covered:

@@ -30,7 +30,7 @@ from faceaudit.utils.errors import InputError
 from faceaudit.utils.formatting import hundredths
 from faceaudit.verdicts import settle_together, with_p_values
 from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
-from faceaudit.verification.curves import by_group, similarity
+from faceaudit.verification.curves import by_group, euclidean_distance, similarity
 
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.pictures import ImageSet
@@ -49,7 +49,7 @@ class Pairs:
 
     Attributes:
         frame: a row per pair: group, first, second (identities, or units of matched ones), same (0
-            or 1), similarity.
+            or 1), similarity (of distances, the negative).
         source: of the pairs.
         images: of a recogniser that was asked, a row per image: image, identity, group, unit,
             enrolled (0 or 1) and failed_call (0 or 1: why there is no embedding); None of a table
@@ -82,9 +82,8 @@ class Pairs:
         """
         rows = Rows.read(table)
         columns = specification.columns
-        rows.require(
-            [columns.group, columns.first, columns.second, columns.same, columns.similarity]
-        )
+        compared = columns.distance or columns.similarity
+        rows.require([columns.group, columns.first, columns.second, columns.same, compared])
         pairs = pd.DataFrame(
             {
                 "group": rows.texts(columns.group),
@@ -93,15 +92,22 @@ class Pairs:
                 "same": rows.texts(columns.same),
             }
         )
-        pairs["similarity"] = rows.numbers(columns.similarity)
+        pairs["similarity"] = rows.numbers(compared)
         not_finite = ~np.isfinite(pairs["similarity"])
-        rows.refuse(not_finite, columns.similarity, "a finite similarity")
+        expected = "a finite distance" if columns.distance else "a finite similarity"
+        rows.refuse(not_finite, compared, expected)
+        if columns.distance:
+            pairs["similarity"] *= -1
         pairs["same"] = rows.coded(columns.same, ("False", "True"), "1 (the same person) or 0")
         _require_consistent_identities(pairs, rows, specification)
-        place = f"{rows.source}: column {columns.similarity!r}"
+        place = f"{rows.source}: column {compared!r}"
         require_answers(pairs["similarity"].to_numpy(float), place)
         _require_groups(pairs["group"], specification.reference, rows.source)
-        refuse_distances(pairs, rows.source)
+        if columns.distance:
+            hint = "is this a similarity? Name its column under columns.similarity"
+        else:
+            hint = "is this a distance? Name its column under columns.distance"
+        refuse_distances(pairs, rows.source, hint)
         return cls(pairs.astype({"same": int}), rows.source)
 
     @classmethod
@@ -165,7 +171,9 @@ class Pairs:
         drawn: pd.DataFrame,
         specification: Specification,
     ) -> Pairs:
-        """Drawn pairs of images with the cosine similarity of their embeddings.
+        """Drawn pairs of images with the similarity of their embeddings.
+
+        It is the cosine, or the negative of the Euclidean distance.
 
         A face without an embedding is a failure to enrol, and its pairs are left out.
 
@@ -180,13 +188,17 @@ class Pairs:
         embeddings = np.where(enrolled[:, None], answers.values, 1.0)
         both_enrolled = enrolled[drawn[["first", "second"]].to_numpy()].all(axis=1)
         frame = drawn[both_enrolled].reset_index(drop=True)
-        frame["similarity"] = similarity(embeddings, frame[["first", "second"]].to_numpy())
+        rows = frame[["first", "second"]].to_numpy()
+        if specification.compares_distances:
+            frame["similarity"] = -euclidean_distance(embeddings, rows)
+        else:
+            frame["similarity"] = similarity(embeddings, rows)
         groups = pd.CategoricalDtype(sorted(set(images["group"])))
         frame["group"] = frame["group"].astype(groups)
         units = images["unit"].to_numpy()
         for side in ("first", "second"):
             frame[side] = units[frame[side]]
-        refuse_distances(frame, source)
+        refuse_distances(frame, source, "are these embeddings of another output?")
         failed_call = ~enrolled & (answers.reasons != NO_FACE)
         images = images.assign(enrolled=enrolled.astype(int), failed_call=failed_call.astype(int))
         return cls(frame, source, images, int((~both_enrolled).sum()))
@@ -221,7 +233,7 @@ class Pairs:
         threshold = _threshold(pairs, plan, self.source)
         rates, differences = _rates_and_differences(pairs, threshold, plan, plans.MEASURES)
         # A group without a pair has rates at no threshold.
-        rates = rates.assign(threshold=threshold)
+        rates = rates.assign(threshold=_sign(plan) * threshold)
         reference = rates.set_index("group").loc[plan["reference"]]
         for rate in ("fnmr", "fmr"):
             ratio = rates[rate] / reference[rate] if reference[rate] > 0 else np.nan
@@ -289,14 +301,20 @@ class Pairs:
 # --- what is refused
 
 
-def refuse_distances(pairs: pd.DataFrame, source: str) -> None:
-    """Raise InputError where pictures of one person are less similar than those of two."""
+def refuse_distances(pairs: pd.DataFrame, source: str, hint: str) -> None:
+    """Raise InputError where pictures of one person are less similar than those of two.
+
+    Args:
+        pairs: columns similarity and same.
+        source: of the pairs, for the message.
+        hint: what is likely wrong, for the message.
+    """
     separated = separation(pairs["similarity"], pairs["same"] == 1)
     if separated < DISTANCE_SEPARATION:
         raise InputError(
             f"{source}: pairs of one person are less similar than pairs of two in "
-            f"{hundredths(1 - separated)} of 100 comparisons; is this a distance? Give its "
-            "negative, or check which value of the column says that a pair is of one person",
+            f"{hundredths(1 - separated)} of 100 comparisons; {hint}, or check which pairs are "
+            "said to be of one person",
             field="similarity",
             found=1 - separated,
             expected="larger similarities of one person",
@@ -501,10 +519,15 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataF
     return table.reset_index(), differences.assign(measure=plans.FTE)
 
 
+def _sign(plan: Plan) -> int:
+    """−1 where pairs are judged by distances, whose negatives are similarities, else 1."""
+    return -1 if plan.get("distances") else 1
+
+
 def _threshold(pairs: PairColumns, plan: Plan, source: str) -> float:
-    """The threshold of the plan, or the one at which the reference has the planned FMR."""
+    """The least similarity of a match: that of the plan, or that of the planned FMR."""
     if plan["threshold"] is not None:
-        return float(plan["threshold"])
+        return _sign(plan) * float(plan["threshold"])
     name = plan["reference"]
     similarities, same, groups, _ = pairs
     reference = next(group for group in by_group(similarities, same, groups) if group.label == name)

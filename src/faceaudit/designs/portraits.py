@@ -20,7 +20,7 @@ from faceaudit import effects, plans
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
 from faceaudit.file.specification import Specification
-from faceaudit.frames import InputTables, Rows, level_names, read_scores, with_errors
+from faceaudit.frames import InputTables, Rows, level_names, read_errors, read_scores, with_errors
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
@@ -43,9 +43,6 @@ Such codes may be of seven races; fifths of them would mix categories whose numb
 Years of age and counts have more values as a rule. Each category costs a coefficient of the
 regression.
 """
-ERROR_NAMES = ("False", "True")
-"""Names of 0 and 1 in a column of errors."""
-EXPECTED_ERROR_CELL = "1 (an error), 0, or an empty cell without an answer"
 ESTIMATE_AND_LIMITS = ["estimate", "low", "high"]
 
 
@@ -156,7 +153,7 @@ class Portraits:
                 frame[name] = _fifths(numbers[usable])
                 in_fifths.append(name)
         if columns.error:
-            frame["error"] = rows.coded(columns.error, ERROR_NAMES, EXPECTED_ERROR_CELL)
+            frame["error"] = read_errors(rows, columns.error)
             frame["no_answer"] = frame["error"].isna().astype(float)
         else:
             frame["label"] = rows.labels(label_columns, specification.classes)
@@ -216,7 +213,7 @@ class Portraits:
         """The portraits with the errors of a model's scores (n,), NaN where there is no answer."""
         frame = self.frame.assign(score=scores)
         threshold = specification.model.score_threshold
-        return replace(self, frame=with_errors(frame, threshold, self.source))
+        return replace(self, frame=with_errors(frame, threshold))
 
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
         """All tables of a report about found portraits.
@@ -363,7 +360,7 @@ def _read_transects(rows: Rows, axes: Mapping[str, Sequence[str]]) -> pd.DataFra
     common = {axis: level_pair for axis, level_pair in axes.items() if axis in rows.frame}
     rows.require(["unit", "error", *(common or axes)])
     levels = level_names(rows.levels(common), common)
-    error = rows.coded("error", ERROR_NAMES, EXPECTED_ERROR_CELL)
+    error = read_errors(rows, "error")
     return pd.DataFrame({"unit": rows.texts("unit"), "error": error, **levels}).dropna()
 
 

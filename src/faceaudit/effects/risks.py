@@ -472,7 +472,7 @@ def _with_influence(
 
 def _is_determined(fitted: np.ndarray, design: np.ndarray, keep: np.ndarray) -> bool:
     """Whether a fit of the columns `keep` alone determines all linear predictors of a design."""
-    relation = np.linalg.lstsq(fitted[:, keep], fitted[:, ~keep])[0]
+    relation = np.linalg.lstsq(fitted[:, keep], fitted[:, ~keep], rcond=None)[0]
     gap = np.abs(design[:, ~keep] - design[:, keep] @ relation)
     return gap.max(initial=0.0) < np.sqrt(RANK_TOLERANCE)
 

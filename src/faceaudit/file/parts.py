@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, LiteralString, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, get_args
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -16,14 +16,19 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    SerializerFunctionWrapHandler,
     TypeAdapter,
     ValidationError,
+    model_serializer,
     model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.pictures import middle
+from faceaudit.utils.pictures import box, fitted, middle, to_grey
+
+if TYPE_CHECKING:  # an audit of a table does without
+    from torch import Tensor
 
 
 class FilePart(BaseModel):
@@ -141,7 +146,15 @@ QuantilePair = Annotated[
 RisingPair = Annotated[tuple[float, float], requirement(_rises, "low < high")]
 TwoNames = Annotated[tuple[str, str], requirement(_all_different, "two different names")]
 DoubtName = Literal[
-    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
+    "errors",
+    "reversed",
+    "constant",
+    "preparation",
+    "chance",
+    "manipulation",
+    "direction",
+    "gate",
+    "placebo",
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
 
@@ -236,6 +249,17 @@ def _parse_size(value: Any) -> int | tuple[int, int]:
 
 InputSize = Annotated[int | tuple[int, int], BeforeValidator(_parse_size)]
 """Of the input of a network: the side of a square, or height and width, in pixels."""
+
+
+def _is_box(box: tuple[float, float, float, float]) -> bool:
+    left, top, right, bottom = box
+    return 0 <= left < right <= 1 and 0 <= top < bottom <= 1
+
+
+Crop = Annotated[
+    tuple[float, float, float, float], requirement(_is_box, "left, top, right, bottom from 0 to 1,")
+]
+"""Left, top, right and bottom of a part of an image, as shares of its width and height."""
 PerChannel = float | tuple[float, float, float]
 """One number for all channels, or one for each."""
 
@@ -247,10 +271,12 @@ class Preparation(FilePart):
     for some faces than for others. So nothing is assumed: size, channels, range, mean, spread and
     layout are given, and `faceaudit.checks.check_preparation` tries others.
 
-    Images that have other proportions than `size` are cut to their middle, as `make train` cuts
-    photographs (`faceaudit.utils.pictures.middle`); then they are scaled. Pixels of 0 to 255 are
-    brought to `range`; then `mean` is subtracted, and `std` divides. Mean and spread stand in the
-    network's order of channels.
+    First the images are cropped and made grey, where the file says so. Then they get the
+    proportions of `size`. By default they are cut to their middle, as `make train` cuts photographs
+    (`faceaudit.utils.pictures.middle`). With `keep_aspect: true` they stay whole, and `pad` fills
+    what is left on two sides; with `keep_aspect: false` they are stretched. Then they are scaled.
+    Pixels of 0 to 255 are brought to `range`; then `mean` is subtracted, and `std` divides. Mean
+    and spread stand in the network's order of channels.
 
     Raises:
         ValueError: a field that is none, by name.
@@ -265,12 +291,44 @@ class Preparation(FilePart):
 
     # Pixels: one number for height and width, or [height, width].
     size: InputSize
+    # The part of an image that is used, as shares of its width and height.
+    crop: Crop | None = None
+    # None: images are cut to the proportions of `size`; true: padded; false: stretched.
+    keep_aspect: Annotated[bool, Field(strict=True)] | None = None
+    # The pixel value around an image that keeps its proportions, from 0 to 255.
+    pad: Annotated[int, Field(ge=0, le=255, strict=True)] | None = None
+    # One channel of luma; where the network takes three, or there is a mean or a spread for each of
+    # three, three equal ones.
+    grey: Annotated[bool, Field(strict=True)] = False
     channels: Literal["rgb", "bgr"] = "rgb"
     layout: Literal["nchw", "nhwc"] = "nchw"
     # What pixels of 0 to 255 become before the mean is subtracted.
     range: RisingPair = (0.0, 1.0)
     mean: PerChannel = 0.0
     std: Annotated[PerChannel, requirement(lambda std: np.min(std) > 0, "positive numbers")] = 1.0
+
+    @model_validator(mode="after")
+    def _check_keys_together(self) -> Preparation:
+        if self.keep_aspect:
+            expected = "the pixel value around an image, from 0 to 255,"
+            require(self.pad is not None, "pad", "missing", expected)
+        else:
+            require(self.pad is None, "pad", self.pad, "keep_aspect: true with it, or no pad,")
+        if self.grey:
+            require(self.channels == "rgb", "channels", self.channels, "no bgr of grey images")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_later_keys(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """All keys; those that came later only where they are given.
+
+        So models that were asked before there were these keep their hash, and their answers.
+        """
+        content = serialize(self)
+        for key in ("crop", "keep_aspect", "pad", "grey"):
+            if getattr(self, key) == type(self).model_fields[key].default:
+                del content[key]
+        return content
 
     @property
     def sides(self) -> tuple[int, int]:
@@ -279,11 +337,42 @@ class Preparation(FilePart):
             return self.size, self.size
         return self.size
 
+    @property
+    def sides_before_crop(self) -> tuple[int, int]:
+        """Height and width of an image of which the crop has as many pixels as `size`."""
+        height, width = self.sides
+        left, top, right, bottom = self.crop or (0, 0, 1, 1)
+        return round(height / (bottom - top)), round(width / (right - left))
+
+    @property
+    def colours(self) -> str:
+        """Channels in the order in which the network gets them: "rgb", "bgr" or "grey"."""
+        return "grey" if self.grey else self.channels
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether more is said of pixels than that they stay as they are."""
+        given = self.model_fields_set & {"channels", "range", "mean", "std", "grey"}
+        as_they_are = self.keeps_pixels and self.colours == "rgb"
+        return bool(given) and not as_they_are
+
+    @property
+    def keeps_pixels(self) -> bool:
+        """Whether the network gets pixels of 0 to 255 as they are."""
+        as_they_are = not np.any(self.mean) and np.all(np.equal(self.std, 1))
+        return self.range == (0, 255) and bool(as_they_are)
+
     def cut(self, images: np.ndarray) -> np.ndarray:
-        """The middle of images (n, 3, height, width) that has the proportions of `size`."""
-        height, width = images.shape[2:]
-        rows, columns = middle(height, width, self.sides)
-        return images[:, :, rows, columns]
+        """The part of images (n, 3, height, width) that is used, before it is scaled."""
+        if self.crop is not None:
+            height, width = images.shape[2:]
+            rows, columns = box(height, width, self.crop)
+            images = images[:, :, rows, columns]
+        if self.keep_aspect is None:
+            height, width = images.shape[2:]
+            rows, columns = middle(height, width, self.sides)
+            images = images[:, :, rows, columns]
+        return images
 
     def __call__(self, images: np.ndarray) -> np.ndarray:
         """Prepare images for the network.
@@ -293,26 +382,43 @@ class Preparation(FilePart):
 
         Returns:
             float32 (n, 3, height, width) as `size` says them, or (n, height, width, 3) where the
-            layout is "nhwc".
+            layout is "nhwc"; grey images have one channel, unless a mean or a spread is given for
+            each of three.
         """
         import torch  # an audit of a table does without
-        from torch.nn import functional
 
-        pixels = torch.from_numpy(self.cut(images).astype(np.float32))
-        if pixels.shape[2:] != self.sides:
-            pixels = functional.interpolate(pixels, self.sides, mode="bilinear", antialias=True)
-            pixels = pixels.clamp(0, 255)
+        seen = self.cut(images)
+        if self.grey:
+            seen = to_grey(seen)
+        pixels = self._scaled(torch.from_numpy(seen.astype(np.float32)))
         if self.channels == "bgr":
             pixels = pixels.flip(1)
         low, high = self.range
         # Pixels are scaled to the width of the range; the mean brings them to its low end.
-        mean = torch.tensor((np.asarray(self.mean, float) - low).tolist())
-        mean = mean.expand(3).view(3, 1, 1)
-        std = torch.tensor(self.std).expand(3).view(3, 1, 1)
+        mean = torch.tensor((np.asarray(self.mean, float) - low).tolist()).view(-1, 1, 1)
+        std = torch.tensor(self.std).view(-1, 1, 1)
         prepared = (pixels * ((high - low) / 255) - mean) / std
         if self.layout == "nhwc":
             prepared = prepared.permute(0, 2, 3, 1)
         return np.ascontiguousarray(prepared.numpy(), dtype=np.float32)
+
+    def _scaled(self, pixels: Tensor) -> Tensor:
+        """Pixels (n, channels, height, width) at the height and width of `size`."""
+        from torch.nn import functional
+
+        rows, columns = map(slice, (0, 0), self.sides)
+        if self.keep_aspect:
+            height, width = pixels.shape[2:]
+            rows, columns = fitted(height, width, self.sides)
+        sides = (rows.stop - rows.start, columns.stop - columns.start)
+        if pixels.shape[2:] != sides:
+            pixels = functional.interpolate(pixels, sides, mode="bilinear", antialias=True)
+            pixels = pixels.clamp(0, 255)
+        if sides == self.sides:
+            return pixels
+        padded = pixels.new_full((*pixels.shape[:2], *self.sides), float(self.pad or 0))
+        padded[:, :, rows, columns] = pixels
+        return padded
 
 
 OutputColumn = Annotated[int, Field(ge=0, strict=True)]
@@ -352,7 +458,7 @@ class Output(FilePart):
 
 
 class _WithThreshold(FilePart):
-    # Of a score, 0.5 by default; of a recogniser, of the similarity.
+    # Of a score, 0.5 by default; of a recogniser, of the similarity or the distance.
     threshold: float | None = None
     # Of a recogniser: the false match rate that sets the threshold.
     fmr: OpenFraction | None = None
@@ -363,7 +469,13 @@ class _WithThreshold(FilePart):
         return 0.5 if self.threshold is None else self.threshold
 
 
-class _WithPreparation(_WithThreshold):
+class _AskedAboutImages(_WithThreshold):
+    # Of a recogniser: its threshold is a Euclidean distance of two vectors, at most which they are
+    # of one person; without this key it is a cosine similarity.
+    distance: Literal["euclidean"] | None = None
+
+
+class _WithPreparation(_AskedAboutImages):
     input: Preparation
     output: Output = Output()
 
@@ -393,7 +505,11 @@ def is_address(url: str) -> bool:
         return False
 
 
-class Http(_WithThreshold):
+FROM_ENVIRONMENT = "env:"
+"""Start of a header's value in the audit file that names a variable of the environment."""
+
+
+class Http(_AskedAboutImages):
     """A model behind an address that takes a PNG and answers JSON."""
 
     kind: Literal["http"]
@@ -421,13 +537,14 @@ class TableOfScores(_WithThreshold):
 
 def has_score_threshold(model: _WithThreshold) -> bool:
     """Whether the threshold of a model is one of a classifier's score."""
-    return 0 <= model.score_threshold <= 1 and model.fmr is None
+    is_distance = isinstance(model, _AskedAboutImages) and model.distance is not None
+    return 0 <= model.score_threshold <= 1 and model.fmr is None and not is_distance
 
 
 AskedModel = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
 ModelSettings = Annotated[Onnx | PythonModel | Http | TableOfScores, Field(discriminator="kind")]
 ScoringModel = Annotated[
-    AskedModel, requirement(has_score_threshold, "a threshold from 0 to 1 and no fmr")
+    AskedModel, requirement(has_score_threshold, "a threshold from 0 to 1, no fmr and no distance")
 ]
 
 
@@ -436,17 +553,6 @@ ScoringModel = Annotated[
 
 ON_CROPS = "gender"
 """The attribute that people are asked about on crops, where a crop is set."""
-
-
-def _is_box(box: tuple[float, float, float, float]) -> bool:
-    left, top, right, bottom = box
-    return 0 <= left < right <= 1 and 0 <= top < bottom <= 1
-
-
-Crop = Annotated[
-    tuple[float, float, float, float], requirement(_is_box, "left, top, right, bottom,")
-]
-"""Left, top, right and bottom of a part of an image, as shares of its width and height."""
 
 
 class Calibration(FilePart):
@@ -547,6 +653,8 @@ class ColumnNames(FilePart):
     second: str = "second"
     same: str = "same"
     similarity: str = "similarity"
+    # In place of a similarity; it is small of one person.
+    distance: str | None = None
 
 
 class DesignSettings(FilePart):

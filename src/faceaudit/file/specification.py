@@ -71,6 +71,7 @@ KEYS_OF_ROUTE = {
         "columns.answers",
         "columns.score",
         "columns.decision",
+        "columns.error",
         "design.transects",
         "design.power",
         "design.incomplete",
@@ -109,6 +110,7 @@ KEYS_OF_ROUTE = {
         "columns.second",
         "columns.same",
         "columns.similarity",
+        "columns.distance",
     ),
 }
 """Route of an audit → the keys of the file that count, besides those of every route."""
@@ -238,6 +240,9 @@ class Specification(parts.FilePart):
     def _check_classifier(self) -> None:
         """Raise InputError where a classifier cannot be judged along these axes."""
         require(
+            not self.compares_distances, "model.distance", "given", "kind: verification with it"
+        )
+        require(
             parts.has_score_threshold(self.model),
             "model.threshold",
             f"{self.model.score_threshold:g}",
@@ -350,7 +355,13 @@ class Specification(parts.FilePart):
         one_threshold = (model.threshold is None) != (model.fmr is None)
         expected = "either model.threshold or model.fmr"
         require(one_threshold, "model", "without one threshold", expected)
-        if of_model and model.threshold is not None:
+        both_columns = {"similarity", "distance"} <= self.columns.model_fields_set
+        found = "given besides columns.similarity"
+        require(not both_columns, "columns.distance", found, "one of them")
+        if self.compares_distances and model.threshold is not None:
+            found = f"{model.threshold:g}"
+            require(model.threshold > 0, "model.threshold", found, "a distance above 0")
+        elif of_model and model.threshold is not None:
             require(
                 -1 <= model.threshold <= 1,
                 "model.threshold",
@@ -377,6 +388,12 @@ class Specification(parts.FilePart):
         return VERIFICATION_OF_PAIRS if self.images is None else VERIFICATION_OF_IMAGES
 
     @property
+    def compares_distances(self) -> bool:
+        """Whether a recogniser judges pairs by distances, which are small of one person."""
+        of_model = getattr(self.model, "distance", None) is not None
+        return of_model or self.columns.distance is not None
+
+    @property
     def rated_attributes(self) -> list[str]:
         """Attributes that people rate in the images that the model is shown, each once."""
         return list(dict.fromkeys([self.attribute, *self.annotated]))
@@ -395,6 +412,8 @@ class Specification(parts.FilePart):
     def size(self) -> int:
         """Height and width of the square images that a model of this size is shown, pixels.
 
+        Of an image that is cropped, the crop has so many pixels as the model takes.
+
         Raises:
             InputError: the scores are in a table, so that no model is shown an image.
         """
@@ -403,7 +422,7 @@ class Specification(parts.FilePart):
             raise unfit("model.kind", model.kind, "a model that is shown images")
         if isinstance(model, Http):
             return model.size
-        return max(model.input.sides)
+        return max(model.input.sides_before_crop)
 
     @property
     def table_of_images(self) -> Path:

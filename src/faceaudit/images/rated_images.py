@@ -17,6 +17,7 @@ from faceaudit.models.answers import ask_and_keep
 from faceaudit.models.local import LocalModel, local_model
 from faceaudit.people.labels import Labels
 from faceaudit.people.tasks import PeopleNeeded
+from faceaudit.utils.pictures import box
 
 TRANSECTS = "transects"
 """The last part of an audit, whose labels are those of its report."""
@@ -159,8 +160,5 @@ class RatedImages:
 def crop_images(images: np.ndarray, crop: Crop) -> np.ndarray:
     """The part of images (n, 3, height, width) that a crop shows: left, top, right and bottom."""
     height, width = images.shape[2:]
-    left = round(crop[0] * width)
-    top = round(crop[1] * height)
-    right = round(crop[2] * width)
-    bottom = round(crop[3] * height)
-    return images[:, :, top:bottom, left:right]
+    rows, columns = box(height, width, crop)
+    return images[:, :, rows, columns]

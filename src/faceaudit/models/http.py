@@ -30,7 +30,7 @@ import urllib3
 from PIL import Image
 from urllib3.util import Retry
 
-from faceaudit.file.parts import Http
+from faceaudit.file.parts import FROM_ENVIRONMENT, Http
 from faceaudit.models.answers import (
     NO_FACE,
     PROBABILITY_ROUNDING,
@@ -43,8 +43,6 @@ from faceaudit.models.answers import (
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 
-FROM_ENVIRONMENT = "env:"
-"""Start of a header's value in the audit file that names a variable of the environment."""
 MAX_TRIES = 6
 """Calls about one image at most."""
 FIRST_WAIT = 0.5

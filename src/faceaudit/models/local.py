@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,7 +38,11 @@ CHECKED_IMAGES = 64
 """Images that a model is tried on, from all parts of the audit."""
 ANSWER_TOLERANCE = 1e-4
 """Answers for one image may differ by so much: a batch of another size rounds otherwise."""
-_INPUT_TYPES = {"tensor(float)": np.float32, "tensor(float16)": np.float16}
+_INPUT_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(float16)": np.float16,
+    "tensor(uint8)": np.uint8,
+}
 _PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
 
 
@@ -160,16 +164,25 @@ class OnnxNetwork:
     Attributes:
         input: of the file, as onnxruntime describes it.
         output: the name of the output that is read.
+        takes_pixels: whether it takes whole numbers from 0 to 255.
         weight_files: of `weight_files`.
         one_at_a_time: whether the file refused several images at once, though its header takes any
             number of them, and answered about each alone. Exports have such a number fixed inside.
+
+    Grey images of one channel become three equal channels where the file takes three.
 
     Raises:
         InputError: the file cannot be opened, takes something else than images, or has no such
             output.
     """
 
-    def __init__(self, path: Path, output: str | None = None, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        path: Path,
+        output: str | None = None,
+        device: str = "cpu",
+        layout: Literal["nchw", "nhwc"] = "nchw",
+    ) -> None:
         self.weight_files = weight_files(path)
         self.one_at_a_time = False
         self._session = open_session(path, device)
@@ -185,6 +198,9 @@ class OnnxNetwork:
                 expected=expected,
             )
         self.input = inputs[0]
+        self.takes_pixels = self.input.type == "tensor(uint8)"
+        self._channel_axis = {"nchw": 1, "nhwc": 3}[layout]
+        self._channels = self.input.shape[self._channel_axis : self._channel_axis + 1]
         names = [entry.name for entry in self._session.get_outputs()]
         self.output = names[0] if output is None else output
         if self.output not in names:
@@ -197,6 +213,10 @@ class OnnxNetwork:
             )
 
     def __call__(self, prepared: np.ndarray) -> np.ndarray:
+        if self._channels == [3] and prepared.shape[self._channel_axis] == 1:
+            prepared = prepared.repeat(3, self._channel_axis)
+        if self.takes_pixels:
+            prepared = np.rint(prepared)
         prepared = prepared.astype(_INPUT_TYPES[self.input.type])
         images_at_a_time = self.input.shape[0]
         if isinstance(images_at_a_time, int):
@@ -229,10 +249,13 @@ class OnnxNetwork:
             expected_shape = self.input.shape
             shape = list(batch.shape)
             alone = " (several images at a time failed too)" if self.one_at_a_time else ""
+            grey = ""
+            if self._channels == [1] and shape[self._channel_axis] != 1:
+                grey = ", and set input.grey to true for the one channel"
             raise InputError(
                 f"{self._name}: takes {expected_shape}, and failed on images of the shape "
                 f"{shape}{alone} ({_first_line(error)}); where these differ, change input.size "
-                "(one number, or height and width as [112, 96]) or input.layout",
+                f"(one number, or height and width as [112, 96]) or input.layout{grey}",
                 field="model.input",
                 found=shape,
                 expected=str(expected_shape),
@@ -263,11 +286,16 @@ class LocalModel(BlackBox):
         compute: prepared images (m, …) → raw outputs (m, …).
         allow_missing: whether NaN of `compute` stands for "no face found"; otherwise it is an
             error.
+        takes_pixels: whether it takes whole numbers from 0 to 255, and so no other range.
+        prepares_itself: whether it may be a whole product, which does the rest to images as they
+            are; it is not tried on other preparations, each of which may take long.
     """
 
     preparation: Preparation = field()  # without a default, unlike that of `BlackBox`
     compute: Callable[[np.ndarray], np.ndarray]
     allow_missing: bool = False
+    takes_pixels: bool = False
+    prepares_itself: bool = False
 
     def __post_init__(self) -> None:
         preparation = self.preparation.model_dump(mode="json")
@@ -331,7 +359,13 @@ def _model_of_function(part: PythonModel, reading: Reading) -> LocalModel:
     if module_hash is not None:
         description["sha256"] = module_hash
     return LocalModel(
-        part.function, description, reading, part.input, compute=call, allow_missing=True
+        part.function,
+        description,
+        reading,
+        part.input,
+        compute=call,
+        allow_missing=True,
+        prepares_itself=not part.input.is_declared,
     )
 
 
@@ -339,7 +373,15 @@ def _model_of_file(part: Onnx, folder: Path, reading: Reading, device: str) -> L
     """The model of an ONNX file, which is tried on two black images."""
     name_in_file = str(part.path)
     path = paths_on_disk(folder, [name_in_file])[name_in_file]
-    network = OnnxNetwork(path, part.output.name, device)
+    network = OnnxNetwork(path, part.output.name, device, part.input.layout)
+    if network.takes_pixels and not part.input.keeps_pixels:
+        raise InputError(
+            f"{path}: takes pixels as they are ({network.input.type}); write input.range: "
+            "[0, 255], without mean and std",
+            field="model.input.range",
+            found=part.input.range,
+            expected="[0, 255], without mean and std",
+        )
     # Which fails where shapes differ, and says whether several images can be asked about at once.
     network(part.input(np.zeros((2, 3, 1, 1), np.uint8)))
     description = {
@@ -359,7 +401,14 @@ def _model_of_file(part: Onnx, folder: Path, reading: Reading, device: str) -> L
     if network.one_at_a_time:
         description["asked"] = "one image at a time"
     name = f"{path.name}, output {network.output!r}"
-    return LocalModel(name, description, reading, part.input, compute=network)
+    return LocalModel(
+        name,
+        description,
+        reading,
+        part.input,
+        compute=network,
+        takes_pixels=network.takes_pixels,
+    )
 
 
 def import_object(path: str, field: str) -> Any:

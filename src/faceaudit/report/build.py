@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
@@ -27,8 +28,8 @@ from faceaudit.report.schema import (
     finite,
 )
 
-PACKAGES = ("helpers", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
-"""Packages whose versions stand in the report."""
+PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
+"""Packages whose versions stand in the report, where they are installed."""
 NO_ANSWER_PART = "no_answer"
 """Field of `Report` with the effects on having no answer."""
 Tables = Mapping[str, pd.DataFrame]
@@ -137,7 +138,8 @@ def _provenance(
     """Versions, hashes of the inputs, the seed, and the cards of the model and the generator."""
     versions = {"python": platform.python_version()}
     for package in PACKAGES:
-        versions[package] = metadata.version(package)
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
     return {
         "versions": versions,
         "inputs": plan["inputs"],

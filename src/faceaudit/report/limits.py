@@ -121,6 +121,7 @@ def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: 
         groups_drawn=_groups_drawn(match_rates, plan) if recogniser_was_asked else 0,
         some_undecided=bool(facts.with_verdict(parts["disparities"], INCONCLUSIVE)),
         threshold_from_pairs=plan["fmr"] is not None,
+        distances=plan.get("distances", False),
     )
 
 

@@ -31,6 +31,7 @@ from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
 from faceaudit.plans import cell_name
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
+from faceaudit.report.gate import warnings_of
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
@@ -150,13 +151,11 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
         the order of their verdicts.
     """
     groups = _groups(report)
-    parts = dict(report)
-    of_errors = [row for row in _rows(groups) if not facts.is_of_answers(parts, row)]
     return words.render_template(
         "report.html.j2",
         report=report,
         groups=groups,
-        figure=_figure(report, of_errors),
+        figure=_figure(report),
         place=partial(_place, report),
         sheet=sheet,
         **_answer_values(report),
@@ -453,14 +452,33 @@ def _name(row: Comparison) -> str:
     return row.measure if isinstance(row, Disparity) else formatting.spaced(row.axis)
 
 
-def _figure(report: Report, rows: Sequence[Comparison]) -> Markup:
-    """The forest as a part of the page, which scales it and says what it is."""
+def figure_of(report: Report) -> Figure:
+    """The forest of a report: its comparisons of errors, in the order of the page's table."""
+    parts = dict(report)
+    groups = _groups(report)
+    rows = [row for row in _rows(groups) if not facts.is_of_answers(parts, row)]
     names = [f"{_name(row)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
-    svg = io.StringIO()
     with mpl.rc_context(LOOK):
-        figure = forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+        return forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+
+
+def _figure(report: Report) -> Markup:
+    """The forest as a part of the page, which scales it and says what it is."""
+    svg = io.StringIO()
+    figure = figure_of(report)
+    with mpl.rc_context(LOOK):
         # The page shines through, and in the dark turns the colours of the drawing.
         figure.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
     _, _, drawing = svg.getvalue().partition("<svg")
     return Markup(f'<svg aria-hidden="true"{drawing}')
+
+
+def answer_html(report: Report) -> str:
+    """The answer and the forest as a part of a page, which a notebook shows."""
+    return words.render_template(
+        "result.html.j2",
+        report=report,
+        figure=_figure(report),
+        warnings=warnings_of(report),
+    )

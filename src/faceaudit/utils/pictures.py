@@ -83,6 +83,73 @@ def middle(height: int, width: int, shape: tuple[int, int] = (1, 1)) -> tuple[sl
     return slice(top, top + rows), slice(left, left + columns)
 
 
+def box(height: int, width: int, shares: tuple[float, float, float, float]) -> tuple[slice, slice]:
+    """Find a part of a picture that is given in shares of its width and height.
+
+    Args:
+        height: of the picture, pixels.
+        width: of the picture, pixels.
+        shares: left, top, right and bottom, from 0 to 1.
+
+    Returns:
+        The rows and the columns of the part: its edges are rounded to whole pixels, and it has at
+        least one.
+
+    Example:
+        >>> box(200, 100, (0, 0.1, 0.9, 0.9))
+        (slice(20, 180, None), slice(0, 90, None))
+    """
+    left, top, right, bottom = shares
+    first_row = min(round(top * height), height - 1)
+    first_column = min(round(left * width), width - 1)
+    rows = slice(first_row, max(round(bottom * height), first_row + 1))
+    return rows, slice(first_column, max(round(right * width), first_column + 1))
+
+
+def fitted(height: int, width: int, shape: tuple[int, int]) -> tuple[slice, slice]:
+    """Find the place in a shape that a whole picture takes once it is scaled until it fits.
+
+    It lies in the middle, as `PIL.ImageOps.pad` puts it.
+
+    Args:
+        height: of the picture.
+        width: of the picture.
+        shape: height and width of what the picture is to fit into, pixels.
+
+    Returns:
+        The rows and the columns of the place, whole pixels, at least one.
+
+    Example:
+        >>> fitted(218, 178, (64, 64))
+        (slice(0, 64, None), slice(6, 58, None))
+    """
+    shape_height, shape_width = shape
+    rows = min(shape_height, max(1, round(height / width * shape_width)))
+    columns = min(shape_width, max(1, round(width / height * shape_height)))
+    top = round((shape_height - rows) / 2)
+    left = round((shape_width - columns) / 2)
+    return slice(top, top + rows), slice(left, left + columns)
+
+
+def to_grey(images: np.ndarray) -> np.ndarray:
+    """Grey pictures by the luma of ITU-R BT.601, as `convert("L")` of Pillow makes them.
+
+    Args:
+        images: uint8 RGB (n, 3, height, width).
+
+    Returns:
+        uint8 (n, 1, height, width).
+
+    Example:
+        >>> to_grey(np.array([255, 0, 0], np.uint8).reshape(1, 3, 1, 1)).item()
+        76
+    """
+    # Pillow's shares .299, .587 and .114 of 65,536, and a half to round.
+    shares = np.array([19595, 38470, 7471], np.int32)
+    luma = np.einsum("nchw,c->nhw", images, shares) + 32768
+    return (luma[:, None] >> 16).astype(np.uint8)
+
+
 def cut(picture: Image.Image, shape: tuple[int, int] = (1, 1)) -> Image.Image:
     """Cut a picture to its `middle`, by default to a square."""
     rows, columns = middle(picture.height, picture.width, shape)

@@ -63,6 +63,33 @@ def similarity(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
     return cosine.clip(-1, 1)
 
 
+def euclidean_distance(embeddings: ArrayLike, pairs: ArrayLike) -> np.ndarray:
+    """Euclidean distance of pairs of images.
+
+    Args:
+        embeddings: a row per image, (n, d), as the recogniser gives them.
+        pairs: rows of both images, whole numbers (m, 2).
+
+    Returns:
+        float64 (m,), zero or more.
+
+    Raises:
+        ValueError: an embedding that is not finite, naming the row.
+
+    Example:
+        >>> euclidean_distance([[0, 0], [3, 4]], [[0, 1]]).tolist()
+        [5.0]
+    """
+    embeddings = as_finite(embeddings, "embeddings", 2)
+    pairs = np.asarray(pairs)
+    distance = np.empty(len(pairs))
+    for start in range(0, len(pairs), PAIRS_AT_ONCE):
+        block = slice(start, start + PAIRS_AT_ONCE)
+        difference = embeddings[pairs[block, 0]] - embeddings[pairs[block, 1]]
+        distance[block] = np.linalg.norm(difference, axis=1)
+    return distance
+
+
 @dataclass(frozen=True)
 class GroupPairs:
     """The pairs of one group.

@@ -6,6 +6,7 @@ import pytest
 
 import faceaudit
 from faceaudit.file.specification import Specification
+from faceaudit.report.page import page
 from faceaudit.verification import fixed_threshold
 
 BASE = {
@@ -18,8 +19,9 @@ BASE = {
 }
 
 
-def file(**model) -> Specification:
-    return Specification(**BASE, model={"kind": "table", **(model or {"threshold": 0.5})})
+def file(columns=None, **model) -> Specification:
+    model = {"kind": "table", **(model or {"threshold": 0.5})}
+    return Specification(**BASE, model=model, columns=columns or {})
 
 
 def pairs(identities=60, pictures=6, worse=0.9, seed=0) -> pd.DataFrame:
@@ -113,3 +115,46 @@ def test_a_missing_value_of_a_pair_is_refused_by_row(column, text):
     table.loc[3, column] = text
     with pytest.raises(ValueError, match=f"column '{column}', row 5 is '{text}', "):
         faceaudit.Pairs.from_table(table, file())
+
+
+@pytest.mark.parametrize("of_similarity", [{"threshold": 0.5}, {"fmr": 0.05}])
+def test_a_table_of_distances_is_that_of_similarities_the_other_way_round(of_similarity):
+    table = pairs()
+    distances = table.assign(apart=8 - table["similarity"]).drop(columns="similarity")
+    of_distance = {"threshold": 7.5} if "threshold" in of_similarity else of_similarity
+    own = file({"distance": "apart"}, **of_distance)
+    reports = []
+    for rows, specification in ((table, file(**of_similarity)), (distances, own)):
+        data = faceaudit.Pairs.from_table(rows, specification)
+        plan = faceaudit.make_plan(specification)
+        reports.append(faceaudit.build_report(data, data.analyse(plan), plan, plan))
+    similar, apart = reports
+    assert apart.threshold == pytest.approx(8 - similar.threshold)
+    for row, other in zip(similar.match_rates, apart.match_rates, strict=True):
+        assert row.model_copy(update={"threshold": other.threshold}) == other
+    assert similar.disparities == apart.disparities
+    assert "a distance of" in page(apart) and "a distance of" not in page(similar)
+    assert any("The distances were in the table" in limit for limit in apart.limits)
+    with pytest.raises(ValueError, match=r"is this a distance\? .* columns\.distance"):
+        faceaudit.Pairs.from_table(distances.rename(columns={"apart": "similarity"}), file())
+    with pytest.raises(ValueError, match=r"is this a similarity\? .* columns\.similarity"):
+        faceaudit.Pairs.from_table(table.rename(columns={"similarity": "apart"}), own)
+
+
+def test_a_threshold_of_distances_is_none_of_similarities():
+    with pytest.raises(ValueError, match=r"threshold is -0\.5, a distance above 0"):
+        file({"distance": "apart"}, threshold=-0.5)
+    with pytest.raises(ValueError, match=r"columns\.distance is given besides columns\.similarity"):
+        file({"distance": "apart", "similarity": "alike"})
+
+
+@pytest.mark.parametrize(("threshold", "people"), [(-50, "one person"), (50, "two people")])
+def test_a_threshold_that_takes_all_pairs_alike_is_doubted(threshold, people):
+    """All groups have the same error rates then, and no difference to be judged."""
+    specification = file(threshold=threshold)
+    data = faceaudit.Pairs.from_table(pairs(), specification)
+    plan = faceaudit.make_plan(specification)
+    report = faceaudit.build_report(data, data.analyse(plan), plan, plan)
+    (doubt,) = report.doubts
+    assert doubt.name == "constant" and f"every pair for those of {people}." in doubt.sentence
+    assert faceaudit.gate(report)[0] == 1

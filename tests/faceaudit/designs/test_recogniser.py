@@ -6,6 +6,7 @@ import pytest
 import yaml
 from onnx_made import means
 from PIL import Image
+from scipy.spatial.distance import cdist
 
 import faceaudit
 from faceaudit.annotations.pair_ratings import PAIR_SCALES, side_by_side
@@ -255,3 +256,25 @@ def test_people_say_which_pairs_are_of_one_person(write, home, tool, tasks, leav
     assert "people decide which pairs show one person" in page(report)
     (said,) = report.people
     assert said.answers == 160 * 9 and said.stage == "pairs of images"
+
+
+def test_a_euclidean_threshold_is_that_of_the_vectors_as_they_are(write, home):
+    table = draw(home)
+    model = ONNX | {"output": {"name": "answer"}, "distance": "euclidean", "threshold": 0.2}
+    report = run_audit(write(model=model, design={"tolerance": 0.05, "impostors": 10**6}))
+    vectors = {f: np.asarray(Image.open(home / f))[4, 4] / 255.0 for f in table["file"]}
+    for row in report.match_rates:
+        own = table[table["group"] == row.group]
+        apart = cdist(*2 * [np.stack([vectors[file] for file in own["file"]])])
+        same = own["identity"].to_numpy()[:, None] == own["identity"].to_numpy()
+        pairs = np.tril(np.ones_like(same), -1).astype(bool)
+        assert row.fnmr == pytest.approx((apart > 0.2)[pairs & same].mean())
+        assert row.fmr == pytest.approx((apart <= 0.2)[pairs & ~same].mean())
+        assert row.threshold == report.threshold == 0.2
+    assert 0 < report.match_rates[0].fnmr < 1 and 0 < report.match_rates[0].fmr < 1
+    assert "a distance of 0.2" in page(report) and report.plan.content["distances"]
+    with pytest.raises(ValueError, match="threshold is -1, a distance above 0 was expected"):
+        read_specification(write(model=model | {"threshold": -1}))
+    # The distance is no part of the model: its vectors are not asked for again.
+    other = run_audit(write(model=ONNX | {"output": {"name": "answer"}}))
+    assert other.provenance["model"]["hash"] == report.provenance["model"]["hash"]

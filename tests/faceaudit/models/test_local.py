@@ -10,9 +10,11 @@ import pytest
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from onnx_made import means, save
+from PIL import Image
 from scipy.special import expit, softmax
 from torch import nn
 
+from faceaudit.checks import check_preparation
 from faceaudit.file.parts import Onnx, Preparation, PythonModel
 from faceaudit.models.answers import Reading, ask_and_keep, image_key
 from faceaudit.models.asking import check_model
@@ -346,6 +348,8 @@ class Planted:
         return sys.exit, ("unpickled",)
 
 
+WEIGHED = ("Conv", ["images", "kernel"], "answer", {})
+ONE_CHANNEL = {"kernel": np.ones((1, 1, 16, 16), np.float32)}
 FILES = [
     (lambda path: None, {}, "m.onnx: no such file; model.path must name an ONNX file"),
     (lambda path: torch.save(Planted(), path), {}, "no ONNX model .* torch.onnx.export, .* python"),
@@ -355,7 +359,13 @@ FILES = [
         {},
         r"takes \['n', 3, 112, 112\], and failed on .* \[1, 3, 16, 16\] .* change input.size",
     ),
-    (lambda path: means(path, RED, kind=2), {}, r"images of tensor\(uint8\); one input of"),
+    (lambda path: means(path, RED, kind=3), {}, r"images of tensor\(int8\); one input of"),
+    (lambda path: means(path, RED, kind=2), {}, r"takes pixels .* write input.range: \[0, 255\]"),
+    (
+        lambda path: save(path, [WEIGHED], ["answer"], ONE_CHANNEL, shape=("n", 1, 16, 16)),
+        {},
+        r"takes \['n', 1, 16, 16\].* or input.layout, and set input.grey to true",
+    ),
 ]
 
 
@@ -365,6 +375,45 @@ def test_a_file_that_does_not_fit_is_refused_in_one_line(tmp_path, write, output
     with pytest.raises(ValueError, match=message) as raised:
         onnx_model(tmp_path / "m.onnx", **output)
     assert "\n" not in str(raised.value)
+
+
+PIXELS = {"size": 16, "range": (0, 255)}
+
+
+def whole_means(path, shape):
+    """A file that answers the mean of all channels."""
+    nodes = [("ReduceMean", ["images"], "answer", {"axes": [1, 2, 3], "keepdims": 0})]
+    return save(path, nodes, ["answer"], shape=shape)
+
+
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+def test_a_file_that_takes_pixels_is_given_them_as_they_are(tmp_path, layout):
+    shape = ("n", 3, 16, 16) if layout == "nchw" else ("n", 16, 16, 3)
+    path = means(tmp_path / "m.onnx", [[1 / 255], [0], [0]], kind=TensorProto.UINT8, shape=shape)
+    for preparation in ({}, {"mean": 127.5, "std": 127.5}, {"std": 255.0}):
+        given = Preparation(**{"size": 16, "range": (-1, 1)} | preparation)
+        with pytest.raises(ValueError, match=r"tensor\(uint8\)"):
+            local_model(Onnx(kind="onnx", path=path, input=given))
+    given = Preparation(**PIXELS, layout=layout, mean=(0, 0, 0), std=(1, 1, 1))
+    model = local_model(Onnx(kind="onnx", path=path, input=given))
+    np.testing.assert_allclose(model.ask(IMAGES).values, SHARES[:, 0], atol=1e-6)
+    # Other orders of channels are tried, and no other range.
+    table = check_preparation(model, IMAGES, np.arange(24) % 2)
+    assert table["channels"].tolist() == ["rgb", "bgr"] and table["separation"].notna().all()
+
+
+@pytest.mark.parametrize("layout", ["nchw", "nhwc"])
+@pytest.mark.parametrize("channels", [1, 3, "c"])
+def test_a_file_takes_grey_images_in_one_channel_or_in_three_equal_ones(tmp_path, channels, layout):
+    shape = ("n", channels, 16, 16) if layout == "nchw" else ("n", 16, 16, channels)
+    path = whole_means(tmp_path / "m.onnx", shape)
+    given = Preparation(size=16, grey=True, layout=layout)
+    model = local_model(Onnx(kind="onnx", path=path, input=given))
+    grey = [Image.fromarray(image.transpose(1, 2, 0)).convert("L") for image in IMAGES]
+    expected = [np.asarray(image).mean() / 255 for image in grey]
+    np.testing.assert_allclose(model.ask(IMAGES).values, expected, atol=1e-6)
+    table = check_preparation(model, IMAGES, np.arange(24) % 2)
+    assert set(table["channels"]) == {"grey"} and len(table) == 3
 
 
 @pytest.mark.parametrize(

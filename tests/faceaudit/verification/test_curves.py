@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.metrics import det_curve
 
 from faceaudit.verification import fixed_threshold, similarity
-from faceaudit.verification.curves import by_group, held_rates, rate_table
+from faceaudit.verification.curves import by_group, euclidean_distance, held_rates, rate_table
 
 
 def scored(n=600, ties=True, seed=3):
@@ -81,3 +82,11 @@ def test_similarity_is_the_cosine_at_any_scale():
         a, b = vectors[pairs[k]]
         assert found[k] == pytest.approx(a @ b / np.sqrt(a @ a * (b @ b)), abs=1e-6)
     assert found.max() <= 1
+
+
+def test_euclidean_distances_equal_scipy_s():
+    rng = np.random.default_rng(8)
+    vectors = rng.normal(size=(40, 128)) * rng.uniform(0.1, 3, (40, 1))
+    pairs = rng.integers(0, 40, (20_000, 2))
+    expected = cdist(vectors, vectors)[pairs[:, 0], pairs[:, 1]]
+    np.testing.assert_allclose(euclidean_distance(vectors, pairs), expected, atol=1e-12)

@@ -1,0 +1,488 @@
+"""Audits of data frames, in one call each.
+
+The same audits are described by a file, too (`faceaudit.file.specification`): these functions make
+of their arguments what the file would say, and then do the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Required, TypedDict, Unpack
+
+import narwhals as nw
+import pandas as pd
+from narwhals.typing import IntoDataFrame
+
+from faceaudit import plans, words
+from faceaudit.designs.matched import MatchedImages
+from faceaudit.designs.pairs import Pairs
+from faceaudit.designs.portraits import Portraits
+from faceaudit.file.specification import Specification
+from faceaudit.frames import Rows
+from faceaudit.plans import Plan
+from faceaudit.report.build import build_report
+from faceaudit.results import AuditResult, chances_of
+from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import write_text
+from faceaudit.utils.names import comparable
+
+Axes = Mapping[str, Sequence[Any]] | Sequence[str]
+"""Attribute → its low and its high level, as the frame has them; or names of columns that are
+ordered categoricals, whose categories are the levels."""
+IMAGE_COLUMN = "image_id"
+"""Column of the names of images where the caller names none: the rows are numbered."""
+NAME = "audit"
+"""Of an audit where the caller gives none."""
+
+
+class TableSettings(TypedDict, total=False):
+    """Keywords of `table` that a plan needs as well; see there."""
+
+    axes: Required[Axes]
+    tolerance: Required[float]
+    unit: str | None
+    label: str | None
+    pred: str | None
+    score: str | None
+    error: str | None
+    image: str | None
+    threshold: float
+    classes: Sequence[Any]
+    placebos: Axes
+    covariates: Sequence[str]
+    annotated: Sequence[str]
+    incomplete: str
+    policy: Mapping[str, Any]
+    ignore: Mapping[str, Sequence[Any]]
+    accept: Sequence[str]
+    name: str
+    question: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class AuditPlan:
+    """Decisions of an audit that are made before its answers are seen.
+
+    Attributes:
+        content: what `plan.json` holds, of `faceaudit.make_plan`.
+    """
+
+    content: Plan
+
+    @property
+    def power(self) -> pd.DataFrame:
+        """Chances of each verdict, by true effects as multiples of the tolerance."""
+        return chances_of(self.content)
+
+    @property
+    def units(self) -> int | None:
+        """Number of matched faces; None of an audit of portraits."""
+        return self.content.get("sizes", {}).get("units")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plan, for an audit's argument `plan`; gives the path."""
+        return write_text(Path(path), json.dumps(self.content, indent=1) + "\n")
+
+    @classmethod
+    def read(cls, path: str | Path) -> AuditPlan:
+        """Read a plan that was written.
+
+        Raises:
+            InputError: there is no plan, or it was changed after it was made.
+        """
+        return cls(plans.read_plan(Path(path)))
+
+    def __repr__(self) -> str:
+        return "\n".join([f"plan of {self.content['name']}", *_chances_in_words(self.content)])
+
+
+def _chances_in_words(plan: Plan) -> list[str]:
+    return words.render_sentences("chances", plan)
+
+
+def table(
+    data: IntoDataFrame,
+    *,
+    unit: str | None,
+    axes: Axes,
+    tolerance: float,
+    label: str | None = None,
+    pred: str | None = None,
+    score: str | None = None,
+    error: str | None = None,
+    image: str | None = None,
+    threshold: float = 0.5,
+    classes: Sequence[Any] = (0, 1),
+    placebos: Axes = (),
+    covariates: Sequence[str] = (),
+    annotated: Sequence[str] = (),
+    incomplete: str = "refuse",
+    policy: Mapping[str, Any] | None = None,
+    ignore: Mapping[str, Sequence[Any]] | None = None,
+    accept: Sequence[str] = (),
+    plan: AuditPlan | str | Path | None = None,
+    name: str = NAME,
+    question: str | None = None,
+    seed: int = 1,
+) -> AuditResult:
+    """Audit a classifier whose answers about images are in a frame.
+
+    Matched images (`unit` names what several images share) give effects. Found portraits
+    (`unit=None`) give differences, in which is whatever else goes with an attribute.
+
+    Args:
+        data: a row per image; a frame of pandas, polars, or another library that narwhals reads.
+        unit: column of the matched face that an image shows; None: portraits that were found.
+        axes: attributes whose effects are asked for, see `Axes`.
+        tolerance: largest effect that does not matter, a fraction.
+        label: column of the right answers, 0 or 1, or one of `classes`.
+        pred: column of the model's answers, likewise; an empty cell is no answer.
+        score: column of scores from 0 to 1 in place of `pred`.
+        error: column of errors, 0 or 1, in place of label and answers.
+        image: column of the names of images; None: the rows are numbered from 0.
+        threshold: score above which the model says the second class.
+        classes: the two answers, as they are in the columns of labels and answers.
+        placebos: axes, given likewise, that no model should react to.
+        covariates: of portraits, columns that differences are adjusted for besides the axes.
+        annotated: columns of scores in [0, 1] that say what else an axis moves.
+        incomplete: "refuse" or "pairs", where units may lack images.
+        policy: what must be there before the model may pass; see `CoveragePolicy` of
+            `faceaudit.file.parts`.
+        ignore: of portraits, column → values whose rows are left out on purpose.
+        accept: names of doubts that do not close the gate.
+        plan: of `faceaudit.plan`, or the path that it was saved to; departures from it are
+            reported.
+        name: of the audit.
+        question: what the audit asks, in words.
+        seed: of the audit.
+
+    Returns:
+        What was found.
+
+    Raises:
+        InputError: an argument or a cell that cannot be used; the message names it.
+
+    Example:
+        >>> import faceaudit
+        >>> import pandas as pd
+        >>> rows = [(face, skin, 0, face % 3 == 0 and skin == "dark")
+        ...         for face in range(60) for skin in ("light", "dark")]
+        >>> frame = pd.DataFrame(rows, columns=["face", "skin", "truth", "says"])
+        >>> audit = faceaudit.table(
+        ...     frame, unit="face", axes={"skin": ["light", "dark"]},
+        ...     label="truth", pred="says", tolerance=0.05,
+        ... )
+        >>> audit.verdict, round(audit.averages["estimate"].item(), 3), audit.gate()
+        ('exceeds', 0.333, 1)
+    """
+    frame = _with_names(_as_pandas(data), image)
+    settings = TableSettings(
+        unit=unit,
+        axes=axes,
+        label=label,
+        pred=pred,
+        score=score,
+        error=error,
+        tolerance=tolerance,
+        threshold=threshold,
+        classes=classes,
+        placebos=placebos,
+        covariates=covariates,
+        annotated=annotated,
+        incomplete=incomplete,
+        policy=policy or {},
+        ignore=ignore or {},
+        accept=accept,
+        name=name,
+        seed=seed,
+    )
+    if image is not None:
+        settings["image"] = image
+    if question is not None:
+        settings["question"] = question
+    specification = _of_table(settings, frame)
+    rows = Rows.read(frame, first_row=0)
+    if specification.kind == "portraits":
+        return _concluded(Portraits.from_table(rows, specification), specification, plan)
+    images = MatchedImages.from_table(rows, specification)
+    return _concluded(images, specification, plan, images.frame["unit"].nunique())
+
+
+def pairs(
+    data: IntoDataFrame,
+    *,
+    group: str,
+    first: str,
+    second: str,
+    same: str,
+    similarity: str,
+    reference: str,
+    tolerance: float,
+    threshold: float | None = None,
+    fmr: float | None = None,
+    policy: Mapping[str, Any] | None = None,
+    accept: Sequence[str] = (),
+    plan: AuditPlan | str | Path | None = None,
+    name: str = NAME,
+    question: str | None = None,
+    seed: int = 1,
+) -> AuditResult:
+    """Audit a recogniser whose similarities of pairs are in a frame.
+
+    Args:
+        data: a row per pair, a frame of pandas, polars, or another library that narwhals reads.
+        group: column of the group that both people of a pair are of.
+        first: column of the first identity.
+        second: column of the second identity.
+        same: column that is 1 where both are one person, else 0.
+        similarity: column of similarities, which are larger for one person.
+        reference: name of the group that the others are compared with.
+        tolerance: largest difference of error rates that does not matter, a fraction.
+        threshold: similarity from which on the recogniser says that it is one person.
+        fmr: false match rate of the reference that the threshold is chosen by, in its place.
+        policy: as of `table`.
+        accept: as of `table`.
+        plan: as of `table`.
+        name: of the audit.
+        question: what the audit asks, in words.
+        seed: of the audit.
+
+    Returns:
+        What was found.
+
+    Raises:
+        InputError: an argument or a cell that cannot be used; the message names it.
+    """
+    model: dict[str, Any] = {"kind": "table"}
+    if threshold is not None:
+        model["threshold"] = threshold
+    if fmr is not None:
+        model["fmr"] = fmr
+    columns = {
+        "group": group,
+        "first": first,
+        "second": second,
+        "same": same,
+        "similarity": similarity,
+    }
+    content = {
+        "name": name,
+        "kind": "verification",
+        "question": question or _question_about_groups(reference),
+        "pairs": Path("the table"),
+        "columns": columns,
+        "reference": reference,
+        "model": model,
+        "design": {"tolerance": tolerance, "seed": seed},
+        "policy": dict(policy or {}),
+        "accept": list(accept),
+    }
+    specification = Specification.model_validate(content)
+    rows = Rows.read(_as_pandas(data), first_row=0)
+    return _concluded(Pairs.from_table(rows, specification), specification, plan)
+
+
+def plan(
+    n: int | None = None, *, power: float | None = None, **settings: Unpack[TableSettings]
+) -> AuditPlan:
+    """Plan an audit of a table, before its answers are seen.
+
+    Args:
+        n: number of matched faces; None: as many as decide, with the planned power, about an effect
+            of twice the tolerance.
+        power: the chance that such an effect is called beyond the tolerance, by default .8.
+        settings: keywords of `table`.
+
+    Returns:
+        The plan, with the chances of each verdict.
+
+    Raises:
+        InputError: a setting that cannot be used.
+
+    Example:
+        >>> import faceaudit
+        >>> settings = {"unit": "face", "label": "truth", "pred": "says"}
+        >>> planned = faceaudit.plan(axes={"skin": ["light", "dark"]}, tolerance=0.05, **settings)
+        >>> planned.units > 300
+        True
+    """
+    specification = _of_table(settings, None, power)
+    return AuditPlan(plans.make_plan(specification, n))
+
+
+def _concluded(
+    data: MatchedImages | Pairs | Portraits,
+    specification: Specification,
+    plan: AuditPlan | str | Path | None,
+    units: int | None = None,
+) -> AuditResult:
+    """Analyse the rows of a table by the settings, and hold the analysis against the plan."""
+    now = plans.make_plan(specification, units)
+    planned = now
+    if isinstance(plan, AuditPlan):
+        planned = plan.content
+    elif plan is not None:
+        planned = plans.read_plan(Path(plan))
+    report = build_report(data, data.analyse(now), planned, now)
+    return AuditResult(report, data.frame)
+
+
+def _of_table(
+    settings: TableSettings, frame: pd.DataFrame | None, power: float | None = None
+) -> Specification:
+    """What an audit file with these settings would say.
+
+    Args:
+        settings: keywords of `table`.
+        frame: whose ordered categoricals are levels; None: there is none yet.
+        power: of a plan.
+    """
+    _require_answers_and_labels(settings)
+    axes = _levels(settings["axes"], "axes", frame)
+    unit = settings.get("unit")
+    content: dict[str, Any] = {
+        "name": settings.get("name", NAME),
+        "question": settings.get("question") or _question_about(list(axes)),
+        "axes": axes,
+        "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
+        "images": Path("the table"),
+        "columns": _columns(settings),
+        "model": {"kind": "table", "threshold": settings.get("threshold", 0.5)},
+        "policy": dict(settings.get("policy", {})),
+        "accept": list(settings.get("accept", ())),
+    }
+    design = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
+    if power is not None:
+        design["power"] = power
+    if unit is None:
+        content["kind"] = "portraits"
+        content["covariates"] = list(settings.get("covariates", ()))
+        ignored = settings.get("ignore", {})
+        content["ignore"] = {column: _as_texts(values) for column, values in ignored.items()}
+    else:
+        content["placebos"] = _levels(settings.get("placebos", ()), "placebos", frame)
+        content["annotated"] = list(settings.get("annotated", ()))
+        design["incomplete"] = settings.get("incomplete", "refuse")
+    return Specification.model_validate({**content, "design": design})
+
+
+def _require_answers_and_labels(settings: TableSettings) -> None:
+    """Raise InputError unless one column says what the model answered, and one what is right."""
+    answers = [name for name in ("pred", "score", "error") if settings.get(name) is not None]
+    if len(answers) != 1:
+        found = " and ".join(answers) or "none of them"
+        raise InputError(
+            f"pred, score or error: {found} is given, one of them was expected",
+            field="pred, score or error",
+            found=found,
+            expected="one of them",
+        )
+    if answers != ["error"] and settings.get("label") is None:
+        raise InputError(
+            f"label is missing; with {answers[0]}, the column of the right answers was expected",
+            field="label",
+            expected="a column of right answers",
+        )
+
+
+def _columns(settings: TableSettings) -> dict[str, str]:
+    """Names of the columns, by the keys that they have in an audit file."""
+    named = {
+        "image": settings.get("image") or IMAGE_COLUMN,
+        "unit": settings.get("unit"),
+        "label": settings.get("label"),
+        "decision": settings.get("pred"),
+        "score": settings.get("score"),
+        "error": settings.get("error"),
+    }
+    return {key: column for key, column in named.items() if column is not None}
+
+
+def _levels(axes: Axes, field: str, frame: pd.DataFrame | None) -> dict[str, list[str]]:
+    """Every axis with its levels as texts, the low one first.
+
+    Raises:
+        InputError: levels without an order: a text in place of a list, or a column whose categories
+            have none. Sorted names would turn some contrasts round.
+    """
+    if isinstance(axes, str):
+        raise InputError(
+            f"{field} is {axes!r}, a mapping of each axis to its levels was expected, as "
+            f"{{{axes!r}: ['light', 'dark']}}",
+            field=field,
+            found=axes,
+            expected="axis → levels",
+        )
+    if not isinstance(axes, Mapping):
+        return {axis: _ordered_categories(axis, field, frame) for axis in axes}
+    return {axis: _as_texts(_listed(names, f"{field}.{axis}")) for axis, names in axes.items()}
+
+
+def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
+    """Levels or classes, after checking that they are no single text.
+
+    Raises:
+        InputError: a text, whose letters would be taken for names.
+    """
+    if isinstance(names, str):
+        raise InputError(
+            f"{field} is {names!r}, a list of names was expected, the low one first",
+            field=field,
+            found=names,
+            expected="a list of names",
+        )
+    return names
+
+
+def _ordered_categories(axis: str, field: str, frame: pd.DataFrame | None) -> list[str]:
+    """The categories of a column that have rows, in their order."""
+    column = None if frame is None else frame.get(axis)
+    if column is not None and isinstance(column.dtype, pd.CategoricalDtype):
+        with_rows = column.cat.remove_unused_categories().cat
+        if with_rows.ordered:
+            return _as_texts(list(with_rows.categories))
+    raise InputError(
+        f"{field}: {axis!r} is given without levels, and is no column with ordered categories; "
+        f"give the low and the high level, as {{{axis!r}: ['light', 'dark']}}",
+        field=f"{field}.{axis}",
+        expected="levels, or a column with ordered categories",
+    )
+
+
+def _as_texts(values: Sequence[Any]) -> list[str]:
+    """Levels or classes as an audit file names them: 2, 2.0 and "2" are the same."""
+    return comparable(pd.Series(list(values), dtype=object)).tolist()
+
+
+def _question_about(axes: Sequence[str]) -> str:
+    (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1)
+    return question
+
+
+def _question_about_groups(reference: str) -> str:
+    (question,) = words.render_sentences("question_about_groups", reference)
+    return question
+
+
+def _as_pandas(data: IntoDataFrame) -> pd.DataFrame:
+    """A frame of any library that narwhals reads, as one of pandas."""
+    try:
+        return nw.from_native(data, eager_only=True).to_pandas()
+    except TypeError as error:
+        raise InputError(
+            f"data is of type {type(data).__name__}, a data frame was expected",
+            field="data",
+            found=type(data).__name__,
+            expected="a data frame",
+        ) from error
+
+
+def _with_names(frame: pd.DataFrame, image: str | None) -> pd.DataFrame:
+    """The frame with a column of names of images; without one, rows are numbered from 0."""
+    if image is not None or IMAGE_COLUMN in frame:
+        return frame
+    return frame.assign(**{IMAGE_COLUMN: [str(row) for row in range(len(frame))]})

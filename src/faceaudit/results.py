@@ -1,0 +1,172 @@
+"""What an audit found, for who called it from Python: tables, verdict, gate and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from faceaudit import plans
+from faceaudit.frames import with_level_names
+from faceaudit.plans import Plan
+from faceaudit.report import facts
+from faceaudit.report.gate import gate
+from faceaudit.report.page import answer_html, figure_of, write_card, write_html
+from faceaudit.report.schema import (
+    Disparity,
+    Effect,
+    Gap,
+    Part,
+    Rate,
+    Report,
+    write_report,
+)
+from faceaudit.utils.files import write_text
+
+MOST_LINES = 10
+"""Lines of an audit's text in a console."""
+IMAGES_FILE = "images.csv"
+"""Name of the table of matched images and their errors, beside the report."""
+
+
+@dataclass(frozen=True, repr=False)
+class AuditResult:
+    """What an audit found.
+
+    In a notebook it shows the answer and its figure, in a console the answer.
+
+    Attributes:
+        report: all that was found, as `report.json` has it.
+        frame: a row per image, portrait or pair, as it was read: see `faceaudit.MatchedImages`,
+            `faceaudit.Portraits` and `faceaudit.Pairs`.
+        sheet: some of the images, of `faceaudit.report.page.contact_sheet`, where there are any.
+    """
+
+    report: Report
+    frame: pd.DataFrame
+    sheet: Mapping[str, Any] | None = None
+
+    @property
+    def verdict(self) -> str:
+        """ "exceeds", "within" or "inconclusive"."""
+        return self.report.verdict
+
+    @property
+    def images(self) -> pd.DataFrame | None:
+        """Matched images: image_id, unit, error, and the levels of the axes by their names.
+
+        None of portraits and pairs.
+        """
+        if self.report.kind != "classification":
+            return None
+        return with_level_names(self.frame, self.report.plan.content["axes"])
+
+    @property
+    def effects(self) -> pd.DataFrame:
+        """A row per comparison in one cell of the other axes, with the columns of report.json.
+
+        Of matched images these are effects, of portraits differences between levels, and of pairs
+        differences between groups. Rates and differences are fractions, intervals have 95 %;
+        low_family and high_family hold for all cells at once.
+        """
+        report = self.report
+        if report.kind == "verification":
+            return table_of(report.disparities, Disparity)
+        if report.kind == "portraits":
+            gaps = [row for row in report.gaps if row.family != plans.UNANSWERED]
+            several_axes = any(row.family == plans.GAPS_BY_CELL for row in gaps)
+            family = plans.GAPS_BY_CELL if several_axes else plans.GAPS
+            return table_of([row for row in gaps if row.family == family], Gap)
+        return table_of(report.effects, Effect)
+
+    @property
+    def averages(self) -> pd.DataFrame:
+        """A row per axis, over all faces or portraits; of pairs none."""
+        row_class = Gap if self.report.kind == "portraits" else Effect
+        return table_of(facts.averages(dict(self.report)), row_class)
+
+    @property
+    def missing(self) -> pd.DataFrame:
+        """A row per comparison of how often answers or embeddings are missing."""
+        report = self.report
+        if report.kind == "verification":
+            return table_of(report.failures_to_enrol, Disparity)
+        if report.kind == "portraits":
+            return table_of([row for row in report.gaps if row.family == plans.UNANSWERED], Gap)
+        return table_of(report.no_answer, Effect)
+
+    @property
+    def rates(self) -> pd.DataFrame:
+        """Images, answers, errors and error rate of every combination of levels."""
+        return table_of(self.report.rates, Rate)
+
+    @property
+    def power(self) -> pd.DataFrame:
+        """Chances of each verdict, by true effects as multiples of the tolerance.
+
+        Pairs and portraits have no row, since the number of faces is not planned there.
+        """
+        return chances_of(self.report.plan.content)
+
+    def gate(self, fail_on: str | None = None, *, allow_departures: bool = False) -> int:
+        """Whether the model may pass, as the exit code of `faceaudit.gate`.
+
+        Returns:
+            0: passed; 1: failed; 2: undecided; 3: the report contradicts itself.
+        """
+        code, _ = gate(self.report, fail_on, allow_departures)
+        return code
+
+    def plot(self) -> Figure:
+        """The comparisons with their intervals, around the band of the tolerance."""
+        return figure_of(self.report)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write `report.html`, `report.json` and `model_card.md`; of matched images `images.csv`.
+
+        Args:
+            folder: which is made if it is not there; files of these names are replaced.
+
+        Returns:
+            The path of `report.html`.
+        """
+        folder = Path(folder)
+        images = self.images
+        if images is not None:
+            text = images.to_csv(index=False, lineterminator="\n")
+            write_text(folder / IMAGES_FILE, text)
+        write_card(self.report, folder / "model_card.md")
+        page = write_html(self.report, folder / "report.html", self.sheet)
+        # Last, since a gate takes it for the end of the run.
+        write_report(self.report, folder / "report.json")
+        return page
+
+    def __repr__(self) -> str:
+        head = f"{self.report.name}: {self.report.verdict} (tolerance {self.report.tolerance:g})"
+        return "\n".join([head, *self.report.answer.splitlines()][:MOST_LINES])
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.report)
+
+
+def table_of(rows: Sequence[Part], row_class: type[Part]) -> pd.DataFrame:
+    """Rows of a report as a frame; what could not be estimated is NaN.
+
+    Args:
+        rows: of one class.
+        row_class: theirs, whose fields are the columns, also without a row.
+    """
+    table = pd.DataFrame([dict(row) for row in rows], columns=list(row_class.model_fields))
+    for name, field in row_class.model_fields.items():
+        if field.annotation == float | None:
+            table[name] = table[name].astype(float)
+    return table
+
+
+def chances_of(plan: Plan) -> pd.DataFrame:
+    """The chances of each verdict that a plan has, a row per multiple of the tolerance."""
+    return pd.DataFrame(plan.get("sizes", {}).get("chances", []))

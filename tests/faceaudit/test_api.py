@@ -1,0 +1,275 @@
+"""Audits of frames from Python: equal to the audit file, plain errors, plans and versions."""
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pytest
+from pretended_audits import OF_TABLE, pretended_table
+
+import faceaudit
+from faceaudit.run import run_audit
+from faceaudit.utils.errors import InputError
+
+AXES = {"skin": ["light", "dark"], "gender": ["female", "male"]}
+SETTINGS = {"unit": "unit", "axes": AXES, "tolerance": 0.05}
+ANSWERED = {"label": "label", "score": "score"}
+NOT_COMPARED = {"made", "plan", "provenance"}
+"""Parts of a report with dates, hashes and names of files."""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pretended_table(120, 0.3, seed=1)
+
+
+def said(report):
+    """What a report says, without dates, hashes and the name of the table."""
+    content = report.model_dump(mode="json", exclude=NOT_COMPARED)
+    del content["data"]["source"]
+    return json.dumps(content).replace("the table", "faces.csv")
+
+
+def from_file(folder, frame, **content):
+    """The report of an audit file with this table."""
+    frame.to_csv(folder / "faces.csv", index=False)
+    (folder / "audit.yml").write_text(json.dumps(content), encoding="utf-8")
+    return run_audit(folder / "audit.yml", lambda line: None)
+
+
+def test_a_frame_gives_what_the_audit_file_gives(frame, tmp_path):
+    by_file = from_file(tmp_path, frame, **OF_TABLE)
+    by_call = faceaudit.table(
+        frame,
+        **SETTINGS,
+        **ANSWERED,
+        image="image_id",
+        classes=["female", "male"],
+        name="small",
+        question=OF_TABLE["question"],
+    )
+    assert said(by_call.report) == said(by_file)
+    assert by_call.gate() == faceaudit.gate(by_file)[0] == 1
+
+
+def test_portraits_and_errors_give_what_the_audit_file_gives(frame, tmp_path):
+    portraits = frame.assign(wrong=(frame["score"] > 0.5).astype(int) != frame["label"])
+    by_file = from_file(
+        tmp_path,
+        portraits,
+        name="audit",
+        kind="portraits",
+        question="?",
+        images="faces.csv",
+        axes=AXES,
+        columns={"error": "wrong"},
+        design={"tolerance": 0.05},
+    )
+    settings = SETTINGS | {"unit": None, "question": "?"}
+    by_call = faceaudit.table(portraits, error="wrong", **settings)
+    assert said(by_call.report) == said(by_file)
+    assert by_call.averages["axis"].tolist() == ["skin", "gender"]
+    assert len(by_call.effects) == 4 and by_call.effects["cell"].nunique() == 4
+
+
+def test_pairs_give_what_the_audit_file_gives(tmp_path):
+    random = np.random.default_rng(1)
+    rows = []
+    for group in ("a", "b"):
+        for first in range(12):
+            for second in range(first, 12):
+                same = int(first == second)
+                similarity = random.normal(0.3 + 0.4 * same, 0.1)
+                rows.append((group, f"{group}{first}", f"{group}{second}", same, similarity))
+    columns = ["group", "first", "second", "same", "similarity"]
+    pairs = pd.DataFrame(rows, columns=columns)
+    by_file = from_file(
+        tmp_path,
+        pairs,
+        name="audit",
+        kind="verification",
+        question="?",
+        pairs="faces.csv",
+        reference="a",
+        model={"kind": "table", "threshold": 0.5},
+        design={"tolerance": 0.05},
+    )
+    names = {column: column for column in columns}
+    settings = {"reference": "a", "threshold": 0.5, "tolerance": 0.05, "question": "?"}
+    by_call = faceaudit.pairs(pairs, **names, **settings)
+    assert said(by_call.report) == said(by_file)
+    assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
+
+
+def test_errors_alone_give_the_effects_of_labels_and_answers(frame):
+    wrong = (frame["score"] > 0.5).astype(int) != frame["label"]
+    says = (frame["score"] > 0.5).map({False: "female", True: "male"})
+    truth = frame["label"].map({0: "female", 1: "male"})
+    by_error = faceaudit.table(frame.assign(wrong=wrong), error="wrong", **SETTINGS)
+    by_words = faceaudit.table(
+        frame.assign(truth=truth, says=says),
+        label="truth",
+        pred="says",
+        classes=["female", "male"],
+        **SETTINGS,
+    )
+    pd.testing.assert_frame_equal(by_error.effects, by_words.effects)
+    assert by_error.report.data["no_label"] == 0
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int8", "bool", "float", "str"])
+def test_labels_of_any_dtype_are_the_same(frame, dtype):
+    usual = faceaudit.table(frame, **SETTINGS, **ANSWERED)
+    label = frame["label"].astype(dtype)
+    changed = frame.assign(label=label, unit=frame["unit"].astype("UInt16"))
+    changed.index = [0] * len(frame)
+    other = faceaudit.table(changed, **SETTINGS, **ANSWERED)
+    pd.testing.assert_frame_equal(other.effects, usual.effects)
+
+
+def test_levels_come_from_ordered_categories_and_from_numbers(frame):
+    usual = faceaudit.table(frame, **SETTINGS, **ANSWERED).effects
+    skin = pd.Categorical(frame["skin"], ["light", "middle", "dark"], ordered=True)
+    gender = pd.Categorical(frame["gender"], ["female", "male"], ordered=True)
+    ordered = frame.assign(skin=skin, gender=gender)
+    settings = SETTINGS | {"axes": ["skin", "gender"]}
+    pd.testing.assert_frame_equal(faceaudit.table(ordered, **settings, **ANSWERED).effects, usual)
+    numbers = frame.assign(skin=(frame["skin"] == "dark").astype(int))
+    settings = SETTINGS | {"axes": AXES | {"skin": [0, 1]}}
+    effects = faceaudit.table(numbers, **settings, **ANSWERED).effects
+    assert effects["estimate"].tolist() == usual["estimate"].tolist()
+
+
+def test_a_table_of_another_library_gives_the_same(frame):
+    usual = faceaudit.table(frame, **SETTINGS, **ANSWERED)
+    other = faceaudit.table(pyarrow.Table.from_pandas(frame), **SETTINGS, **ANSWERED)
+    assert said(other.report) == said(usual.report)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"axes": "skin"}, "axes is 'skin', a mapping of each axis to its levels"),
+        ({"axes": ["skin"]}, "axes: 'skin' is given without levels, and is no column with ordered"),
+        ({"axes": {"skin": "light"}}, "axes.skin is 'light', a list of names was expected"),
+        ({"classes": "fm"}, "classes is 'fm', a list of names was expected"),
+        ({"pred": "says"}, "pred, score or error: pred and score is given"),
+        ({"score": None}, "pred, score or error: none of them is given"),
+        ({"label": None}, "label is missing; with score, the column of the right answers"),
+        ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
+        ({"label": "skin"}, "column 'skin', row 0 is 'light', a label, '0' or '1', was expected"),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_one_sentence(frame, changes, message):
+    with pytest.raises(InputError) as raised:
+        faceaudit.table(frame, **(SETTINGS | ANSWERED | changes))
+    assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "message"),
+    [
+        ("unit", None, "column 'unit', row 3 is empty, the name of a matched face"),
+        ("label", 3, "column 'label', row 3 is 3, a label, '0' or '1'"),
+        ("score", "high", "column 'score', row 3 is 'high', a number"),
+        ("score", 1.5, "column 'score', row 3 is 1.5, a score from 0 to 1"),
+        ("skin", "middle", "column 'skin', row 3 is 'middle', 'light' or 'dark' was expected"),
+        ("image_id", "0-light-female", "row 3 is '0-light-female', an image once"),
+    ],
+)
+def test_a_bad_cell_is_named_by_its_row(frame, column, cell, message):
+    frame = frame.astype({column: object})
+    frame.iloc[3, frame.columns.get_loc(column)] = cell
+    with pytest.raises(InputError, match=message):
+        faceaudit.table(frame, **SETTINGS, **ANSWERED)
+
+
+@pytest.mark.parametrize("data", [[1], "faces.csv", None])
+def test_only_frames_are_taken(data):
+    with pytest.raises(InputError, match="a data frame was expected"):
+        faceaudit.table(data, **SETTINGS, **ANSWERED)
+
+
+def test_a_frame_without_rows_is_refused(frame):
+    with pytest.raises(InputError, match="the table has no rows"):
+        faceaudit.table(frame.iloc[:0], **SETTINGS, **ANSWERED)
+
+
+def test_a_plan_is_kept_and_a_moved_tolerance_is_a_departure(frame, tmp_path):
+    plan = faceaudit.plan(120, **SETTINGS, **ANSWERED)
+    path = plan.save(tmp_path / "plan.json")
+    kept = faceaudit.table(frame, plan=path, **SETTINGS, **ANSWERED)
+    assert kept.report.plan.kept and kept.report.plan.sha256 == plan.content["sha256"]
+    moved = faceaudit.table(frame, plan=plan, **(SETTINGS | {"tolerance": 0.5}), **ANSWERED)
+    assert moved.report.plan.departures == ["tolerance: 0.05 was planned, 0.5 was used"]
+    assert moved.gate() == 1
+    path.write_text(path.read_text(encoding="utf-8").replace("0.05", "0.5"), encoding="utf-8")
+    with pytest.raises(InputError, match="was changed after it was made"):
+        faceaudit.table(frame, plan=path, **SETTINGS, **ANSWERED)
+
+
+def test_the_plan_of_a_frame_has_its_chances():
+    plan = faceaudit.plan(400, **SETTINGS, **ANSWERED)
+    assert plan.units == 400
+    assert plan.power["times the tolerance"].tolist() == [0, 1, 1.5, 2]
+    assert np.allclose(plan.power[["beyond", "within", "undecided"]].sum(axis=1), 1)
+    assert "chances that the verdict on one cell is" in repr(plan)
+
+
+def test_a_result_is_saved_shown_and_pickled(frame, tmp_path):
+    audit = faceaudit.table(frame, **SETTINGS, **ANSWERED)
+    audit.save(tmp_path / "mine")
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == {
+        "report.html",
+        "report.json",
+        "model_card.md",
+        "images.csv",
+    }
+    assert faceaudit.gate(tmp_path / "mine" / "report.json")[0] == audit.gate()
+    again = pickle.loads(pickle.dumps(audit))
+    assert again.report == audit.report
+    pd.testing.assert_frame_equal(again.effects, audit.effects)
+    assert 2 <= len(repr(audit).splitlines()) <= 10
+    html = audit._repr_html_()
+    assert "<svg" in html and audit.report.answer.splitlines()[0] in html
+    assert len(audit.plot().axes) == 1
+    wanted = {"estimate", "low", "high", "verdict", "low_family", "high_family"}
+    assert wanted <= set(audit.effects) and wanted <= set(audit.averages)
+    assert audit.effects["low"].dtype == float and audit.missing.empty
+    assert audit.rates["errors"].sum() == audit.frame["error"].sum()
+
+
+def test_versions_are_compared_image_by_image(frame):
+    """The change is the paired difference of error rates: a loop over the images says the same."""
+    mended = frame.assign(score=np.where(frame["label"] == 1, 0.9, 0.1))
+    old = faceaudit.table(frame, **SETTINGS, **ANSWERED)
+    new = faceaudit.table(mended.sample(frac=1, random_state=1), **SETTINGS, **ANSWERED)
+    changed = faceaudit.compare(old, new)
+    differences = []
+    for image in frame.itertuples():
+        wrong_before = (image.score > 0.5) != image.label
+        differences.append(0 - wrong_before)
+    assert changed.changes["estimate"].iloc[0] == pytest.approx(np.mean(differences))
+    dark_women = (frame["skin"] == "dark") & (frame["gender"] == "female")
+    row = changed.changes.set_index("cell").loc["dark, female"]
+    assert row["estimate"] == pytest.approx(np.mean(np.array(differences)[dark_women]))
+    assert row["verdict"] == "exceeds" and changed.gate() == 0
+    assert faceaudit.compare(new, old).gate() == 1
+    skin = changed.effects.set_index("axis").loc["skin"]
+    before, after = (a.averages.set_index("axis")["estimate"]["skin"] for a in (old, new))
+    assert skin["estimate"] == pytest.approx(after - before)
+
+
+def test_versions_of_other_images_are_not_compared(frame):
+    old = faceaudit.table(frame, **SETTINGS, **ANSWERED)
+    fewer = faceaudit.table(frame[frame["unit"] > 2], **SETTINGS, **ANSWERED)
+    with pytest.raises(InputError, match="12 images are in one of both audits alone"):
+        faceaudit.compare(old, fewer)
+    stricter = faceaudit.table(frame, **(SETTINGS | {"tolerance": 0.02}), **ANSWERED)
+    with pytest.raises(InputError, match="tolerance of old is 0.05, that of new is 0.02"):
+        faceaudit.compare(old, stricter)
+    portraits = faceaudit.table(frame, **(SETTINGS | {"unit": None}), **ANSWERED)
+    with pytest.raises(InputError, match="new is an audit of portraits, one of matched images"):
+        faceaudit.compare(old, portraits)
