@@ -51,6 +51,7 @@ FLOORS = (
     ("images",),
     ("designs",),
     ("run",),
+    ("recomputation",),
     ("__main__",),
 )
 """Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""

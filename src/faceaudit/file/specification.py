@@ -416,6 +416,16 @@ class Specification(parts.FilePart):
             raise unfit("images", "missing", "a table of images")
         return self.images
 
+    def of_version(self, version: str) -> Specification:
+        """The audit of another version of the model.
+
+        Args:
+            version: in the auditor's words, as `model.version` has it.
+        """
+        require(bool(version), "model.version", "empty", "a version in your words")
+        model = self.model.model_copy(update={"version": version})
+        return self.model_copy(update={"model": model})
+
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]
