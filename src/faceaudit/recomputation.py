@@ -133,23 +133,21 @@ def _read_images(table: Path, report: Report) -> MatchedImages:
             field=str(table),
             expected="the table of images beside the report",
         )
-    texts = {"image_id": str, "unit": str}
-    rows = pd.read_csv(
-        table,
-        dtype=texts,
-        float_precision="round_trip",
-        keep_default_na=False,
-        na_values={"error": "", "label": "", "score": ""},
-    )
+    rows = pd.read_csv(table, dtype=str, keep_default_na=False)
     axes = report.plan.content["axes"]
     placebos = [f"{placebo}_level" for placebo in report.plan.content["placebos"]]
     columns = ["image_id", "unit", "error", *axes, "no_answer", "label", "score", *placebos]
     missing = [name for name in columns if name not in rows]
     if missing:
         raise missing_in_table(str(table), missing, ", ".join(rows))
-    frame = rows[["image_id", "unit", "label", "score", *placebos]].copy()
+    frame = rows[["image_id", "unit"]].copy()
+    # Python reads a number as it was written, to the last digit.
+    for name in ("label", "score"):
+        frame[name] = rows[name].replace("", "nan").astype(float)
+    for name in placebos:
+        frame[name] = rows[name].astype(int)
     for axis, names in axes.items():
-        levels = rows[axis].astype(str).map({name: level for level, name in enumerate(names)})
+        levels = rows[axis].map({name: level for level, name in enumerate(names)})
         unknown = levels.isna()
         if unknown.any():
             value = rows[axis][unknown].iloc[0]
@@ -162,9 +160,8 @@ def _read_images(table: Path, report: Report) -> MatchedImages:
         frame[f"{axis}_level"] = levels.astype(int)
     scored = bool(report.thresholds)
     data = MatchedImages.from_answers(frame, report.threshold, scored, str(report.data["source"]))
-    other = ~(
-        data.frame["error"].eq(rows["error"]) | data.frame["error"].isna() & rows["error"].isna()
-    )
+    error = rows["error"].replace("", "nan").astype(float)
+    other = data.frame["error"].fillna(-1) != error.fillna(-1)
     if other.any():
         image = rows["image_id"][other].iloc[0]
         raise InputError(
