@@ -280,11 +280,11 @@ def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -
         ...     name="mine", question="?", axes={"skin": ("light", "dark")}, images="faces.csv",
         ...     design={"tolerance": 0.1},
         ... )
-        >>> frame = pd.DataFrame({"image_id": ["a", "b"], "skin_level": [0, 1], "score": [0.1, 1]})
+        >>> frame = pd.DataFrame({"image_id": ["a", "b"], "label": [1, None], "score": [0.1, 1]})
         >>> other_answers = frame.assign(score=0.5).iloc[::-1]
         >>> one, other = (bound_rows(rows, own, Path("a.csv")) for rows in (frame, other_answers))
         >>> list(one["columns"]), one == other
-        (['image', 'skin'], True)
+        (['image', 'label'], True)
     """
     if specification.kind == "verification":
         pairs = frame[["group", "first", "second", "same"]].astype(str)
@@ -298,7 +298,7 @@ def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -
     order = frame["image_id"].argsort(kind="stable")
     ordered = frame.iloc[order.to_numpy()]
     hashes = {
-        name: _hash_of_texts(ordered[column].astype(str))
+        name: _hash_of_texts(map(str, ordered[column].tolist()))
         for name, column in names.items()
         if column in ordered
     }
@@ -515,8 +515,9 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     largest = LARGEST_RATE - EXPECTED_ERROR
     if tolerance >= largest:
         raise InputError(
-            f"design.tolerance is {tolerance}: of a model that errs on {EXPECTED_ERROR:.0%} of the "
-            f"images, no effect is larger; give a tolerance below {largest:g}",
+            f"{specification.path}: design.tolerance is {tolerance}, a number below {largest:g} "
+            f"was expected: the plan takes a model that errs on {EXPECTED_ERROR:.0%} of the "
+            "images, and no effect on it is larger",
             field="design.tolerance",
             found=tolerance,
             expected=f"a number below {largest:g}",

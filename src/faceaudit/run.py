@@ -214,6 +214,15 @@ def _write_plan(
             # The plan of an earlier report is gone, or lies somewhere else.
             new = now if reported is None else naming_former(now, reported, after_report=True)
             plan = keep_plan(new, path)
+    if plan["kind"] != now["kind"]:
+        raise InputError(
+            f"{path}: the plan is of an audit of the kind {plan['kind']}, and the audit file says "
+            f"{now['kind']}; give the audit another name, or make a new plan by the command plan "
+            "with --replace",
+            field="kind",
+            found=now["kind"],
+            expected=plan["kind"],
+        )
     say(f"plan: {state} {path} ({plan['sha256'][:12]})")
     sentences = words.render_sentences("replaced_plans", plan.get("replaces", []))
     sentences += words.render_sentences("chances", now)

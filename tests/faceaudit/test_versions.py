@@ -41,6 +41,7 @@ def audit(tmp_path, capsys):
 
 
 OLD = pretended_table(60, 0.0, seed=1)
+OLD.loc[3, "score"] = None
 NEW = pretended_table(60, 0.0, seed=2)
 
 
@@ -146,6 +147,15 @@ def test_portraits_and_pairs_bind_their_rows_without_the_answers(tmp_path):
     assert faceaudit.run.run_audit(path, list).plan.departures == [
         "faces.csv: not every image has the skin that it had when the plan was made"
     ]
+
+
+def test_a_plan_of_another_kind_is_refused(audit):
+    audit(OLD)
+    audit.command("plan")
+    audit(OLD.drop(columns="unit"), kind="portraits")
+    assert audit.command("run")[0] == 3
+    assert audit.command("plan", "--replace")[0] == 0
+    assert audit.command("run")[0] == 0
 
 
 # --- an endpoint that says its version

@@ -133,7 +133,8 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number between 0 and 1, without the ends."""
 NonEmptyText = Annotated[str, Field(min_length=1)]
 UniqueNames = Annotated[list[str], requirement(_all_different, "every name once")]
-ImportPath = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+IMPORT_PATTERN = r"^[\w.]+:\w+$"
+ImportPath = Annotated[str, Field(pattern=IMPORT_PATTERN)]
 """The module and the name of a Python object, as "module:name"."""
 QuantilePair = Annotated[
     tuple[OpenFraction, OpenFraction], requirement(_rises, "0 < low < high < 1")
