@@ -383,7 +383,7 @@ def naming_former(plan: Plan, former: Plan, after_report: bool) -> dict[str, Any
     changes = []
     if "said" in former:
         differences = _differences(_decisions(former), _decisions(plan))
-        differences += _differences(former["said"], plan["said"])
+        differences += _differences(_said(former), _said(plan))
         differences += _differences(former.get("accept"), plan.get("accept"), "accept")
         changes = [f"{place}: {before} before, {after} now" for place, before, after in differences]
     entry = {
@@ -415,7 +415,7 @@ def departures(
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
     differences = _differences(_decisions(plan), _decisions(now))
-    differences += _differences(plan.get("said"), now.get("said"))
+    differences += _differences(_said(plan), _said(now))
     sentences = [
         f"{place}: {before} was planned, {after} was used" for place, before, after in differences
     ]
@@ -439,6 +439,14 @@ def _decisions(plan: Plan) -> dict[str, Any]:
     decisions = {name: plan[name] for name in plan if name not in NOT_COMPARED}
     decisions["faces"] = plan.get("sizes", {}).get("units")
     return decisions
+
+
+def _said(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What the file said, by its parts; plans of earlier versions name the model as well."""
+    return {
+        part: {key: value for key, value in content.items() if key not in EXCLUDED_KEYS[part]}
+        for part, content in plan.get("said", {}).items()
+    }
 
 
 def _changed_inputs(plan: Plan, now: Plan) -> Iterator[str]:

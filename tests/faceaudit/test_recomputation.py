@@ -69,6 +69,13 @@ def test_a_report_as_it_was_written_is_verified(tmp_path, capsys, table, changes
     assert capsys.readouterr().out.startswith("verified: ")
 
 
+def test_a_report_that_departed_from_its_plan_is_verified_by_what_it_says(tmp_path):
+    table = pretended_table(60, 0.4, seed=1)
+    audited(tmp_path, table)
+    path = audited(tmp_path, table, design={"tolerance": 0.2}, policy={"faces": 80})
+    assert verify(path)[0] == 0
+
+
 def test_pairs_are_verified_from_their_table(tmp_path):
     path = audited(tmp_path, pairs(), leave_out=("axes", "classes", "images"), **PAIRS)
     assert verify(path)[0] == 0

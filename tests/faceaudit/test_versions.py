@@ -18,6 +18,7 @@ from faceaudit.models.answers import Reading, ask_and_keep
 from faceaudit.models.http import RemoteModel
 from faceaudit.report.page import card, page
 from faceaudit.report.schema import read_report
+from faceaudit.run import IMAGES_FILE, REPORT_FILES
 from faceaudit.utils.errors import InputError
 
 
@@ -244,11 +245,11 @@ def watch(event, arguments):
     elif event in ("os.mkdir", "os.rename"):
         written.add(os.path.abspath(os.fsdecode(arguments[-3 if event == "os.mkdir" else 1])))
 sys.addaudithook(watch)
-code = main(sys.argv[1:])
-home = os.path.abspath(".")
-outside = [path for path in written if not path.startswith(home) and path != os.devnull]
-print("outside:", outside)
-sys.exit(code)
+home = os.path.abspath(sys.argv[1])
+for folder, *arguments in (("one",), ("two", "--out", "elsewhere", "--plan", "plans/mine.json")):
+    os.chdir(os.path.join(home, folder))
+    assert main(["run", "small.yml", *arguments]) == 0
+print("outside:", [path for path in written if not path.startswith(home) and path != os.devnull])
 """
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -256,28 +257,17 @@ sys.exit(code)
         pretended_table(40, 0.0, seed=len(name)).to_csv(folder / "faces.csv", index=False)
         (folder / "small.yml").write_text(json.dumps(OF_TABLE), encoding="utf-8")
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
-
-    def run(folder, *arguments):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            cwd=tmp_path / folder, env=environment, capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert done.stdout.splitlines()[-1] == "outside: []"
-
-    run("one", "run", "small.yml")
-    files = sorted(
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "outside: []"
+    files = {
         path.relative_to(tmp_path).as_posix()
-        for path in Path(tmp_path).rglob("*")
+        for path in tmp_path.glob("one/**/*")
         if path.is_file()
-    )
-    kept = [f"one/small/kept/{name}" for name in (".lock", "plan.json", "reported")]
-    report = [
-        f"one/small/{name}"
-        for name in ("images.csv", "model_card.md", "report.html", "report.json")
-    ]
-    given = [f"{folder}/{name}" for folder in ("one", "two") for name in ("faces.csv", "small.yml")]
-    assert files == sorted(kept + report + given)
-    run("two", "run", "small.yml", "--out", "elsewhere", "--plan", "plans/mine.json")
+    }
+    kept = {f"one/small/kept/{name}" for name in (".lock", "plan.json", "reported")}
+    report = {f"one/small/{name}" for name in (*REPORT_FILES, IMAGES_FILE)}
+    assert files == {"one/faces.csv", "one/small.yml", *kept, *report}
     assert (tmp_path / "two" / "plans" / "mine.json").is_file()
     assert (tmp_path / "two" / "elsewhere" / "report.json").is_file()
     assert not (tmp_path / "two" / "small").exists()
