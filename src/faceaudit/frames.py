@@ -387,6 +387,17 @@ def require_complete(
             expected="one image",
         )
     absent = counts == 0
+    absent_everywhere = absent.groupby(level=list(range(1, absent.index.nlevels))).all()
+    if absent_everywhere.any():
+        # A unit of any name, since all of them lack the image.
+        _, place = _unit_and_place(pd.concat({"": absent_everywhere}), axes)
+        raise InputError(
+            f"{source}: there is no image at {place}, of any unit; add these images, or leave an "
+            "axis out",
+            field="axes",
+            found=f"no image at {place}",
+            expected="images at every combination of levels",
+        )
     if incomplete == "refuse" and absent.any():
         unit, place = _unit_and_place(absent, axes)
         incomplete_units = absent.groupby(level=0).any().sum()

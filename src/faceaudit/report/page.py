@@ -81,6 +81,7 @@ def card(report: Report) -> str:
         metrics=[CardMetric(row, facts.is_of_answers(report, row)) for row in report.judged],
         task=_task(report),
         audited_on=facts.day(report.made),
+        replaced_plans=words.render_sentences("replaced_plans", report.plan.replaced),
     )
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
@@ -182,6 +183,7 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "uncovered": [row for row in report.coverage if not row.met],
         "covered": [row for row in report.coverage if row.met],
         "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
+        "replaced_plans": words.render_sentences("replaced_plans", report.plan.replaced),
         "several_departures": len(departures) > 1,
         "first_departures": departures[:DEPARTURES_AT_TOP],
         "more_departures": len(departures) > DEPARTURES_AT_TOP,

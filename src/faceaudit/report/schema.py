@@ -379,6 +379,11 @@ class PlanKept(Part):
     departures: list[str]
     content: dict[str, Any]
 
+    @property
+    def replaced(self) -> list[dict[str, Any]]:
+        """The plans that this one replaced, as of `faceaudit.plans.naming_former`."""
+        return self.content.get("replaces", [])
+
 
 class Report(Part):
     """What `report.json` holds.

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from pretended_audits import pretended_table
-from pydantic import ValidationError
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
 import faceaudit
@@ -16,6 +15,7 @@ from faceaudit.file.specification import read_specification
 from faceaudit.plans import GAPS, GAPS_BY_CELL, UNANSWERED
 from faceaudit.report.page import card as report_card
 from faceaudit.report.page import page
+from faceaudit.utils.errors import InputError
 from faceworld import populations
 from faceworld.audit import run_audit, write_faces
 from faceworld.rendering import render_to_store
@@ -298,7 +298,7 @@ def test_missing_columns_and_errors_that_are_none_are_named(portraits):
     ],
 )
 def test_a_fault_of_the_file_names_its_field(change, sentence):
-    with pytest.raises(ValidationError, match=sentence):
+    with pytest.raises(InputError, match=sentence):
         own(**change)
 
 
