@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata
 
+from faceaudit import plans
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
 from faceaudit.models.answers import (
@@ -38,8 +39,9 @@ DISTANCE_SEPARATION = 0.4
 """Separation of pairs below which similarities seem to be distances."""
 LEAST_MANIPULATION = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-PLACEBO_TABLES = ("placebo axes", "placebos, no answer")
-"""Tables of placebos, which should change neither errors nor missing answers."""
+MISSING_ALONG_PLACEBOS = "placebos, missing"
+PLACEBO_TABLES = (plans.PLACEBOS, MISSING_ALONG_PLACEBOS)
+"""Tables of placebos, which should change neither errors nor what is missing."""
 PREPARATION_IMAGES = 200
 """Images on which other preparations are tried."""
 PIXEL_RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
@@ -112,9 +114,10 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
                 yield _doubt_in_words("manipulation", error_rate, row)
     if plan["placebos"]:
         for name in PLACEBO_TABLES:
+            of_missing = name == MISSING_ALONG_PLACEBOS
             for row in tables[name].itertuples():
                 if row.verdict == EXCEEDS:
-                    yield _doubt_in_words("placebo", error_rate, row, name == "placebos, no answer")
+                    yield _doubt_in_words("placebo", error_rate, row, of_missing)
 
 
 def find_preparation_doubts(

@@ -65,22 +65,22 @@ PRICE = 0.02
 CELLS = "effects by cell"
 AVERAGES = "effects on average"
 INTERACTIONS = "interactions"
-NO_ANSWER = "effects on having no answer"
+MISSING = "effects on being missing"
 PLACEBOS = "placebo axes"
 GROUPS = "error rates by group"
 ENROLMENT = "failures to enrol by group"
 GAPS = "differences between levels"
 GAPS_BY_CELL = "differences by cell"
-UNANSWERED = "differences in having no answer"
+MISSING_GAPS = "differences in being missing"
 JUDGED_FAMILIES = (
     CELLS,
     AVERAGES,
-    NO_ANSWER,
+    MISSING,
     GROUPS,
     ENROLMENT,
     GAPS,
     GAPS_BY_CELL,
-    UNANSWERED,
+    MISSING_GAPS,
 )
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
@@ -154,13 +154,13 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         comparisons = {GAPS: averages}
         if several_axes:
             comparisons[GAPS_BY_CELL] = cells
-        comparisons[UNANSWERED] = averages
+        comparisons[MISSING_GAPS] = averages
         return comparisons
     comparisons = {CELLS: cells}
     if several_axes:
         comparisons[AVERAGES] = averages
         comparisons[INTERACTIONS] = [list(pair) for pair in combinations(axes, 2)]
-    comparisons[NO_ANSWER] = averages
+    comparisons[MISSING] = averages
     if specification.placebos:
         comparisons[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
     return comparisons

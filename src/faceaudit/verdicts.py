@@ -89,8 +89,8 @@ def settle_together(
         tables: name → table; those of `faceaudit.plans.JUDGED_FAMILIES` are judged together, and
             have the columns that `settled` takes.
         level: of all of them.
-        missing: whether any answer or embedding is missing. If none is, no test of the families
-            about missing ones can reject, and these families take no share of the level.
+        missing: whether any image, label, answer or embedding is missing. If none is, no test of
+            the families about missing ones can reject, and these take no share of the level.
 
     Returns:
         The tables, those of the families with new verdicts and the column together: of how many
@@ -105,7 +105,7 @@ def settle_together(
     """
     families = [name for name in plans.JUDGED_FAMILIES if name in tables]
     if not missing:
-        about_missing = (plans.NO_ANSWER, plans.ENROLMENT, plans.UNANSWERED)
+        about_missing = (plans.MISSING, plans.ENROLMENT, plans.MISSING_GAPS)
         families = [name for name in families if name not in about_missing]
     together = pd.concat({name: tables[name] for name in families}, names=["family"])
     estimable = together["p_beyond"].groupby("family").transform("count").clip(lower=1)

@@ -152,10 +152,70 @@ def test_half_of_the_dark_images_cannot_be_deleted(audit):
     dark = table.index[(table["skin"] == "dark") & (table["unit"] % 2 == 0)]
     design = {"tolerance": 0.05, "incomplete": "pairs"}
     _, passed, lines = audit(table.drop(dark), design=design)
-    assert passed == 2 and lines == [
+    assert passed == 1 and lines == [
+        "exceeds: All faces: 0.0 of 100 images listed as “light” and 50.0 of 100 of the same faces "
+        "listed as “dark” are missing, or have no label or answer (+50.0 points; 95 % interval "
+        "+47.2 to +52.8). This is beyond the tolerance of 5 points.",
         "coverage: Images without an answer or a label: at most 50.0 % (dark, female); 20.0 % are "
-        "allowed."
+        "allowed.",
     ]
+
+
+def test_few_deleted_images_are_compared_by_axis(audit):
+    """G5: one dark image in eight is deleted, which is coverage enough."""
+    table = pretended_table(1200, 0.0, seed=1, base=0.02)
+    dark = table["skin"] == "dark"
+    design = {"tolerance": 0.05, "incomplete": "pairs"}
+    _, passed, lines = audit(table[~(dark & (table["unit"] % 8 == 0))], design=design)
+    assert passed == 1 and len(lines) == 1
+    rows = {row.axis: row for row in audit.report().missing}
+    assert rows["skin"].estimate == 0.125 and rows["gender"].estimate == 0
+    assert all(row.met for row in audit.report().coverage)
+    # Alike at both levels, the same number is no effect.
+    alike = table[table["unit"] % 8 != table["skin"].map({"light": 0, "dark": 1})]
+    assert audit(alike, design=design, name="alike")[0] == 0
+    path = str(audit.folder / "alike" / "report.json")
+    assert main(["gate", path]) == 0
+    page = (audit.folder / "alike" / "report.html").read_text(encoding="utf-8")
+    assert "600 images are absent" in page and "What is missing" in page
+
+
+def test_raters_who_tie_where_the_model_errs_hide_nothing(audit):
+    """G5: the label is missing on the dark faces that the model gets wrong; +12 becomes -2."""
+    table = pretended_table(1200, 0.0, seed=1, base=0.02)
+    names = {0: "female", 1: "male"}
+    right = table["label"].map(names)
+    random = seeding.rng(1, "raters who tie")
+    wrong = (table["skin"] == "dark") & (random.random(len(table)) < 0.12)
+    table["says"] = right.where(~wrong, table["label"].rsub(1).map(names))
+    # Where they tie, one says what the model says.
+    table = table.assign(anna=right, ben=table["says"])
+    columns = {"answers": ["anna", "ben"], "decision": "says"}
+    _, passed, lines = audit(table, columns=columns)
+    (row,) = [row for row in audit.report().averages if row.axis == "skin"]
+    assert row.verdict == "within" and passed == 1
+    assert len(lines) == 1 and lines[0].startswith("exceeds: All faces: 0.0 of 100 images listed")
+    (missing,) = [row for row in audit.report().missing if row.axis == "skin"]
+    assert missing.estimate == wrong.sum() / 2400 and audit.report().data["no_answer"] == 0
+
+
+def test_portraits_without_a_label_or_a_covariate_are_compared_by_axis(audit):
+    """G5, of found portraits: a tenth of the dark ones is left out, which is 5 % of all."""
+    table = portraits(1000, 0, 1000).assign(age="20-29")
+    settings = PORTRAITS | {"covariates": ["age"]}
+    assert audit(table, **settings, name="all")[0] == 0
+    assert main(["gate", str(audit.folder / "all" / "report.json")]) == 0
+    hard = table.index[table["skin"] == "dark"][::10]
+    table.loc[hard, "age"] = None
+    _, passed, lines = audit(table, **settings)
+    assert passed == 1 and len(lines) == 1 and "10.0 of 100 listed as “dark” are left" in lines[0]
+    row = audit.report().gaps[-1]
+    assert (row.family, row.estimate, row.n) == ("differences in being missing", 0.1, 2000)
+    # What is left out on purpose is not missing.
+    ages = table.fillna({"age": "child"})
+    audit(ages, **settings, ignore={"age": ["child"]}, name="adults")
+    gaps = read_report(audit.folder / "adults" / "report.json").gaps
+    assert [row.family for row in gaps] == ["differences between levels"]
 
 
 def test_a_doubt_that_is_accepted_after_the_result_is_a_departure(audit):

@@ -9,7 +9,7 @@ its effects are carried over to the portraits' mix, and held against the differe
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,8 @@ class Portraits:
         transects: matched images of another audit, if the file names some: unit, error (0 or 1),
             and the levels of some of the axes, by the same names.
         in_fifths: the covariates of numbers that are cut into fifths.
+        left_out_portraits: identity and axes of the rows behind these counts, but for those of
+            values that the audit file ignores. An axis is missing where its cell has no level.
     """
 
     frame: pd.DataFrame
@@ -70,6 +72,7 @@ class Portraits:
     left_out: pd.DataFrame
     transects: pd.DataFrame | None = None
     in_fifths: tuple[str, ...] = ()
+    left_out_portraits: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @classmethod
     def from_table(
@@ -136,16 +139,24 @@ class Portraits:
             cells = rows.frame[name] if numbers is None else numbers
             unusable[name] = cells.isna()
         unusable_column = _first_unusable_column(pd.DataFrame(unusable))
-        left_out = _count_cells(rows, unusable_column)
+        cells = _unusable_cells(rows, unusable_column)
+        left_out = cells.value_counts().reset_index()
+        unexpected = cells.index[~_on_purpose(cells, specification.ignore)]
+        # A person without a name is another one in each portrait.
+        people = comparable(rows.frame[identity])
+        left_out_portraits = pd.DataFrame({"identity": people.where(people.notna(), names)})
+        for axis, level_pair in axes.items():
+            left_out_portraits[axis] = _categorical(levels[axis], level_pair)
+        left_out_portraits = left_out_portraits.loc[unexpected].reset_index(drop=True)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
         usable = rows.frame.index
 
         frame = pd.DataFrame({"image_id": names[usable], "identity": rows.texts(identity)})
         _require_people(frame["identity"], left_out, rows.source)
         for axis, level_pair in axes.items():
-            level = levels[axis][usable].astype(int)
-            _require_both_levels(level, axis, level_pair, rows.source)
-            frame[axis] = pd.Categorical.from_codes(level, list(level_pair), ordered=True)
+            level = levels[axis][usable]
+            _require_both_levels(level.astype(int), axis, level_pair, rows.source)
+            frame[axis] = _categorical(level, level_pair)
         in_fifths = []
         for name, numbers in numbers_of_covariate.items():
             if numbers is None:
@@ -165,7 +176,9 @@ class Portraits:
             tables = tables or InputTables(specification)
             transects = _read_transects(tables.rows(specification.transects), axes)
         frame = frame.reset_index(drop=True)
-        portraits = cls(frame, rows.source, left_out, transects, tuple(in_fifths))
+        portraits = cls(
+            frame, rows.source, left_out, transects, tuple(in_fifths), left_out_portraits
+        )
         if model_is_asked or columns.error:
             return portraits
         scores = read_scores(rows, specification).to_numpy()
@@ -248,8 +261,9 @@ class Portraits:
         if len(axes) > 1:
             by_cell = _differences_between_levels(frame, "error", plan, by_cell=True)
             tables[plans.GAPS_BY_CELL] = by_cell
-        tables[plans.UNANSWERED] = _differences_between_levels(frame, "no_answer", plan)
-        tables = settle_together(tables, plan["level"], frame["no_answer"].any())
+        every_portrait = self._with_missing_portraits(list(axes))
+        tables[plans.MISSING_GAPS] = _differences_between_levels(every_portrait, "missing", plan)
+        tables = settle_together(tables, plan["level"], every_portrait["missing"].any())
         tables["rates"] = _error_rates_by_stratum(frame, with_error, axes)
         if len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(with_error, list(axes), plan["covariates"])
@@ -263,10 +277,9 @@ class Portraits:
         """The parts of a report that found portraits have, and its limits."""
         counts = count_images(self.frame, self.source, plan)
         counts["identities"] = self.frame["identity"].nunique()
-        # Without a missing answer there is no difference in having none.
-        families = [
-            name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED
-        ]
+        # Where nothing is missing there is no difference in it.
+        any_missing = self._with_missing_portraits(list(plan["axes"]))["missing"].any()
+        families = [name for name in plan["families"] if any_missing or name != plans.MISSING_GAPS]
         gaps = pd.concat({name: tables[name] for name in families}, names=["family"])
         gaps = gaps.reset_index("family")
         gaps["reference"] = [plan["axes"][axis][0] for axis in gaps["axis"]]
@@ -275,11 +288,21 @@ class Portraits:
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
         for name in ("rates", "adjusted", "carried"):
             parts[name] = rows_of(name, tables.get(name))
-        left_out = _with_purpose(self.left_out, plan["ignore"])
+        left_out = self.left_out.assign(on_purpose=_on_purpose(self.left_out, plan["ignore"]))
         parts["left_out"] = rows_of("left_out", left_out)
         covered = self._covered(list(plan["axes"]), left_out)
         parts["coverage"] = coverage_rows(covered, plan["policy"])
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
+
+    def _with_missing_portraits(self, axes: list[str]) -> pd.DataFrame:
+        """Every portrait, and whether its error is unknown: identity, axes and missing (0 or 1).
+
+        Missing are portraits without a label or an answer, and those that are left out for a value
+        that was not expected, as is done with the missing images of matched faces.
+        """
+        there = self.frame[["identity", *axes]].assign(missing=self.frame["error"].isna())
+        left_out = self.left_out_portraits.assign(missing=True)
+        return pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
 
     def _covered(self, axes: list[str], left_out: pd.DataFrame) -> Covered:
         """People and answers in every combination of levels, and rows that are left out."""
@@ -310,22 +333,27 @@ def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
     return unusable.idxmax(axis=1)[unusable.any(axis=1)]
 
 
-def _count_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
-    """How often a value makes a row unusable: column, value and count."""
+def _unusable_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
+    """What makes rows unusable: column and value, as texts."""
     cells = [rows.cell(row, column) for row, column in column_of_row.items()]
-    table = pd.DataFrame({"column": column_of_row, "value": cells})
-    return table.astype(str).value_counts().reset_index()
+    return pd.DataFrame({"column": column_of_row, "value": cells}).astype(str)
 
 
-def _with_purpose(left_out: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Counts of `Portraits.left_out` with on_purpose: whether the audit file ignores the value."""
+def _on_purpose(cells: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> np.ndarray:
+    """Whether the audit file ignores each value: (n,) bool; cells have column and value."""
     # Whole numbers beside an empty cell are read as 4.0, and the audit file says 4.
-    values = comparable(left_out["value"])
+    values = comparable(cells["value"])
     on_purpose = [
         value in ignored.get(column, ())
-        for column, value in zip(left_out["column"], values, strict=True)
+        for column, value in zip(cells["column"], values, strict=True)
     ]
-    return left_out.assign(on_purpose=on_purpose)
+    return np.array(on_purpose, dtype=bool)
+
+
+def _categorical(level: pd.Series, level_pair: Sequence[str]) -> pd.Categorical:
+    """Levels (0, 1, or NaN) by their names."""
+    codes = level.fillna(-1).astype(int)
+    return pd.Categorical.from_codes(codes, list(level_pair), ordered=True)
 
 
 def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:

@@ -65,11 +65,11 @@ class CardMetric:
 
     Attributes:
         row: the comparison.
-        of_answers: whether missing answers or embeddings are compared, and not errors.
+        of_missing: whether what is missing is compared, and not errors.
     """
 
     row: Comparison
-    of_answers: bool
+    of_missing: bool
 
 
 def card(report: Report) -> str:
@@ -77,7 +77,7 @@ def card(report: Report) -> str:
     text = words.render_template(
         "model_card.md.j2",
         report=report,
-        metrics=[CardMetric(row, facts.is_of_answers(report, row)) for row in report.judged],
+        metrics=[CardMetric(row, facts.is_of_missing(report, row)) for row in report.judged],
         task=_task(report),
         audited_on=facts.day(report.made),
     )
@@ -153,7 +153,7 @@ def page(report: Report, sheet: Mapping[str, Any] | None = None) -> str:
     """
     subjects = _subjects(report)
     ordered = partial(_in_order, [row for subject in subjects for row in subject.rows])
-    gaps_of_errors = [row for row in report.gaps if not facts.is_of_answers(report, row)]
+    gaps_of_errors = [row for row in report.gaps if not facts.is_of_missing(report, row)]
     effects = report.disparities or report.effects or gaps_of_errors
     return words.render_template(
         "report.html.j2",
@@ -202,7 +202,7 @@ def _values_of_kind(report: Report) -> dict[str, Any]:
         "is_listed": facts.is_listed(report.data.get("made_by")),
         "extremes": facts.extremes(report.rates),
         "with_truth": has_truth,
-        "is_of_answers": partial(facts.is_of_answers, report),
+        "is_of_missing": partial(facts.is_of_missing, report),
         "levels_without_errors": facts.levels_without_errors,
         "has_tipping_point": facts.has_tipping_point,
         "largest_leaks": _largest_leaks(report),
@@ -287,8 +287,8 @@ def _place(report: Report, row: Comparison) -> str:
     """What a comparison of an axis or a measure is about."""
     if isinstance(row, Disparity):
         return row.group
-    if facts.is_of_answers(report, row):
-        return "having no answer"
+    if facts.is_of_missing(report, row):
+        return "missing"
     return row.cell if row.held else "on average"
 
 
