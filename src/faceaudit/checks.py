@@ -4,7 +4,7 @@ Certain faults are refused (`require_decided`, `refuse_distances`). A likely fau
 stands in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,11 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         if pair_separation < CHANCE_SEPARATION:
             yield _doubt_in_words("chance", pair_separation)
         return
+    if "thresholds" in tables:
+        errors = [tables[name] for name in plans.FAMILIES_OF_ERRORS if name in tables]
+        axes = {axis for table in errors for axis in table.loc[table["verdict"] == EXCEEDS, "axis"]}
+        rows = tables["thresholds"].itertuples()
+        yield from find_threshold_doubts(rows, axes, plan["threshold"], plan["level"])
     error_rate = frame["error"].mean()
     if error_rate > REVERSED_ERROR_RATE:
         yield _doubt_in_words("reversed", error_rate)
@@ -118,6 +123,38 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
             for row in tables[name].itertuples():
                 if row.verdict == EXCEEDS:
                     yield _doubt_in_words("placebo", error_rate, row, of_missing)
+
+
+def find_threshold_doubts(
+    rows: Iterable[Any], axes_beyond: Collection[str], threshold: float, level: float
+) -> Doubts:
+    """Find axes that move scores across another threshold, though no verdict tells of it.
+
+    A model can be equal at the audit's threshold, and its scores of one level lie much nearer to
+    it. Then the verdicts hold for this threshold alone. A shift that crosses none of the planned
+    thresholds is not seen.
+
+    Args:
+        rows: a row per threshold and axis: those of `Report.thresholds`, or of the table that they
+            are made from.
+        axes_beyond: axes with an effect on errors that is called beyond the tolerance. Of these the
+            verdicts tell already.
+        threshold: of the audit.
+        level: of the tests together.
+
+    Yields:
+        Name and sentence, one for an axis, of the threshold with its largest effect.
+    """
+    largest: dict[str, Any] = {}
+    for row in rows:
+        p = row.p_beyond_holm
+        if p is None or not p < level or row.axis in axes_beyond:  # no NaN is below the level
+            continue
+        first = largest.setdefault(row.axis, row)
+        if abs(row.same_label) > abs(first.same_label):
+            largest[row.axis] = row
+    for row in largest.values():
+        yield _doubt_in_words("thresholds", threshold, row)
 
 
 def find_preparation_doubts(

@@ -365,11 +365,24 @@ def with_errors(images: pd.DataFrame, threshold: float, source: str) -> pd.DataF
         InputError: the model decides alike about all images, though their labels differ.
     """
     require_decided(images, threshold, source)
+    no_answer = images["score"].isna().astype(float)
+    return images.assign(no_answer=no_answer, error=errors_at(images, threshold))
+
+
+def errors_at(images: pd.DataFrame, threshold: float) -> pd.Series:
+    """Errors (0 or 1) where scores above a threshold say 1.
+
+    Args:
+        images: columns label and score.
+        threshold: of the scores.
+
+    Returns:
+        (n,) NaN where there is no label or no score.
+    """
     score = images["score"]
     label = images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
-    known = score.notna() & label.notna()
-    return images.assign(no_answer=score.isna().astype(float), error=wrong.where(known))
+    return wrong.where(score.notna() & label.notna())
 
 
 def require_complete(

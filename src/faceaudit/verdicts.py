@@ -76,6 +76,21 @@ def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return table.assign(p_holm=effects.holm(table["p"]), p_beyond=p_beyond)
 
 
+def beyond_elsewhere(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Effects at other thresholds with the adjusted test that each is within the tolerance.
+
+    Args:
+        table: columns threshold and p_beyond; a row per threshold and axis.
+        plan: of the audit. At its own threshold the verdicts decide, and nothing is tested.
+
+    Returns:
+        The table with p_beyond_holm: Holm's adjustment over all other thresholds and axes, so that
+        any of them is called beyond the tolerance by mistake at most as often as the level says.
+    """
+    is_other = table["threshold"] != plan["threshold"]
+    return table.assign(p_beyond_holm=effects.holm(table["p_beyond"].where(is_other)))
+
+
 def settle_together(
     tables: Mapping[str, pd.DataFrame], level: float, missing: bool = True
 ) -> dict[str, pd.DataFrame]:

@@ -7,6 +7,7 @@ import pytest
 from pretended_audits import OF_TABLE, pretended_table
 
 from faceaudit.__main__ import main
+from faceaudit.report.gate import gate
 from faceaudit.report.schema import read_report
 from faceaudit.utils import seeding
 
@@ -248,3 +249,66 @@ def test_an_edited_report_is_refused(audit):
     assert main(["gate", str(path)]) == 3
     path.write_text(text.replace('"verdict": "exceeds"', '"verdict": "within"', 1), "utf-8")
     assert main(["gate", str(path)]) == 3
+
+
+SHIFTED = {"light": 0.45, "dark": 0.05}
+"""How far scores lie from the threshold: those of dark faces are moved towards it by .40."""
+
+
+def with_shifted_scores(table):
+    """The table with scores that make no error at .5, and lie nearer to it for dark faces."""
+    return table.assign(score=0.5 + table["skin"].map(SHIFTED) * (2 * table["label"] - 1))
+
+
+def test_a_shift_of_scores_is_doubted_unless_it_was_accepted_beforehand(audit):
+    """G6: no error at .5, and half of the dark faces are wrong at .4 and at .6."""
+    table = with_shifted_scores(pretended_table(300, 0.0, seed=1))
+    _, passed, lines = audit(table)
+    report = audit.report()
+    assert report.verdict == "within" and passed == 1
+    assert lines == [
+        "doubt, thresholds: At the threshold 0.30, the error rate differs along skin by +50.0 "
+        "points between images of one label, beyond the tolerance. At the audit's own threshold, "
+        "0.50, no such difference is shown, so that the verdicts hold for this threshold alone."
+    ]
+    first_box = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
+    assert "In doubt:" in first_box.partition("<nav")[0]
+    assert "differs along skin by +50.0 points" in first_box.partition("<nav")[0]
+    _, passed, lines = audit(table, accept=["thresholds"])
+    assert passed == 1 and "accepted after the plan was made" in lines[-1]
+    audit(table, accept=["thresholds"], name="known")
+    path = audit.folder / "known" / "report.json"
+    assert main(["gate", str(path)]) == 0
+    # A doubt that is taken out of the report is missed.
+    edited = read_report(path).model_copy(update={"doubts": []})
+    code, lines = gate(edited)
+    assert code == 3 and "doubts about other thresholds do not follow" in lines[0]
+
+
+def test_another_threshold_is_no_doubt_where_the_label_moves_along(audit):
+    """At .3 the model errs on women, at .7 on men, as every model does that tells gender."""
+    table = pretended_table(1200, 0.0, seed=1, base=0.02)
+    assert audit(table)[1] == 0
+    rows = {(row.threshold, row.axis): row for row in audit.report().thresholds}
+    assert rows[0.3, "gender"].estimate < -0.2 < 0.2 < rows[0.7, "gender"].estimate
+    assert rows[0.3, "gender"].same_label == 0 and abs(rows[0.3, "skin"].same_label) < 0.02
+
+
+def test_a_shift_of_scores_of_portraits_is_doubted(audit):
+    """The same of found portraits, of which more light ones are of women."""
+    random = seeding.rng(3, "shifted portraits")
+    table = portraits(1000, 0, 1000)
+    share_of_men = table["skin"].map({"light": 0.3, "dark": 0.6})
+    table["label"] = (random.random(len(table)) < share_of_men).astype(int)
+    settings = PORTRAITS | {"columns": {"label": "label", "score": "score"}}
+    _, passed, lines = audit(with_shifted_scores(table), **settings)
+    assert passed == 1 and len(lines) == 1 and lines[0].startswith("doubt, thresholds: At the")
+    page = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
+    assert "Differences where the score is cut elsewhere" in page
+    # Alike for both, scores near the threshold make a difference at .6, and it is that of the mix.
+    alike = table.assign(score=0.5 + 0.05 * (2 * table["label"] - 1))
+    audit(alike, **settings, name="alike")
+    report = read_report(audit.folder / "alike" / "report.json")
+    rows = {row.threshold: row for row in report.thresholds}
+    assert rows[0.6].estimate > 0.2 and rows[0.6].same_label == 0 and not report.doubts
+    assert gate(report)[0] == 0

@@ -25,6 +25,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
     Rows,
+    errors_at,
     level_names,
     read_matched_images,
     read_scores,
@@ -38,7 +39,7 @@ from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sent
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
-from faceaudit.verdicts import judge, settle_together
+from faceaudit.verdicts import beyond_elsewhere, judge, settle_together
 
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.faces import MakeImages
@@ -309,16 +310,40 @@ def transport_to_target(
 def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Average effects where the score is cut elsewhere, and at the audit's own threshold.
 
+    Another threshold trades errors of one class for errors of the other, whatever the model does:
+    along an axis that moves the label, such as gender where gender is told, it has an effect by
+    itself. A shift of the scores shows in pairs of one label. So `same_label` is the part of the
+    effect that comes from these, in points of the whole: the others count as pairs without change.
+
     Returns:
-        A row per threshold and axis: axis, estimate, low, high, threshold and rate (of errors).
+        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
+        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
+        audit's own threshold).
     """
+    # Of each axis, the images whose partner at its other level has another label.
+    label_changes = {axis: _label_changes(frame, axis) for axis in plan["axes"]}
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
-        wrong = ((frame["score"] > threshold) != (frame["label"] == 1)).astype(float)
-        at_threshold = frame.assign(error=wrong.where(frame["error"].notna()))
-        table = average_effects(at_threshold, plan, "error")[["axis", "estimate", "low", "high"]]
-        tables.append(table.assign(threshold=threshold, rate=at_threshold["error"].mean()))
-    return pd.concat(tables, ignore_index=True)
+        error = errors_at(frame, threshold)
+        table = average_effects(frame.assign(error=error), plan, "error")
+        table = table[["axis", "estimate", "low", "high"]]
+        of_one_label = pd.concat(
+            average_effects(
+                frame.assign(error=error.mask(changes & error.notna(), 0.0)), plan, "error", [axis]
+            )
+            for axis, changes in label_changes.items()
+        )
+        table["same_label"] = of_one_label["estimate"].to_numpy()
+        table["p_beyond"] = of_one_label["p_beyond"].to_numpy()
+        tables.append(table.assign(threshold=threshold, rate=error.mean()))
+    return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
+
+
+def _label_changes(frame: pd.DataFrame, axis: str) -> pd.Series:
+    """Whether the two images of a pair that differs in an axis have different labels: (n,)."""
+    level_columns = [column for column in frame if column.endswith("_level")]
+    matching = ["unit", *(column for column in level_columns if column != f"{axis}_level")]
+    return frame.groupby(matching)["label"].transform("nunique") > 1
 
 
 def _error_rates_by_cell(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:

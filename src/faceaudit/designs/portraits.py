@@ -19,8 +19,16 @@ import pandas as pd
 from faceaudit import effects, plans
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
+from faceaudit.effects.verdicts import beyond_by_interval
 from faceaudit.file.specification import Specification
-from faceaudit.frames import InputTables, Rows, level_names, read_scores, with_errors
+from faceaudit.frames import (
+    InputTables,
+    Rows,
+    errors_at,
+    level_names,
+    read_scores,
+    with_errors,
+)
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
@@ -29,7 +37,7 @@ from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable
-from faceaudit.verdicts import settle_together, with_p_values
+from faceaudit.verdicts import beyond_elsewhere, settle_together, with_p_values
 
 FIFTHS = 5
 """Groups of a covariate of numbers.
@@ -65,6 +73,7 @@ class Portraits:
         in_fifths: the covariates of numbers that are cut into fifths.
         left_out_portraits: identity and axes of the rows behind these counts, but for those of
             values that the audit file ignores. An axis is missing where its cell has no level.
+        scored: whether scores are known, and not decisions or errors alone.
     """
 
     frame: pd.DataFrame
@@ -73,6 +82,7 @@ class Portraits:
     transects: pd.DataFrame | None = None
     in_fifths: tuple[str, ...] = ()
     left_out_portraits: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scored: bool = False
 
     @classmethod
     def from_table(
@@ -229,7 +239,8 @@ class Portraits:
         """The portraits with the errors of a model's scores (n,), NaN where there is no answer."""
         frame = self.frame.assign(score=scores)
         threshold = specification.model.score_threshold
-        return replace(self, frame=with_errors(frame, threshold, self.source))
+        scored = specification.columns.decision is None
+        return replace(self, frame=with_errors(frame, threshold, self.source), scored=scored)
 
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
         """All tables of a report about found portraits.
@@ -243,7 +254,7 @@ class Portraits:
             units); "rates": error rates with Wilson's intervals, and with those of identities where
             one has several portraits; "adjusted": the differences after linear (transects, equation
             2) and logistic regression on the other axes and the covariates; and with transects
-            "carried", see `_carried_effects`.
+            "carried", see `_carried_effects`. Where scores are known, also "thresholds".
 
         Raises:
             InputError: no portrait has both a label and an answer.
@@ -264,6 +275,8 @@ class Portraits:
         every_portrait = self._with_missing_portraits(list(axes))
         tables[plans.MISSING_GAPS] = _differences_between_levels(every_portrait, "missing", plan)
         tables = settle_together(tables, plan["level"], every_portrait["missing"].any())
+        if self.scored:
+            tables["thresholds"] = _other_thresholds(frame, plan)
         tables["rates"] = _error_rates_by_stratum(frame, with_error, axes)
         if len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(with_error, list(axes), plan["covariates"])
@@ -286,7 +299,7 @@ class Portraits:
         gaps["group"] = [plan["axes"][axis][1] for axis in gaps["axis"]]
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
-        for name in ("rates", "adjusted", "carried"):
+        for name in ("thresholds", "rates", "adjusted", "carried"):
             parts[name] = rows_of(name, tables.get(name))
         left_out = self.left_out.assign(on_purpose=_on_purpose(self.left_out, plan["ignore"]))
         parts["left_out"] = rows_of("left_out", left_out)
@@ -438,6 +451,65 @@ def _differences_between_levels(
         tables.append(table.assign(axis=axis, held=cells, cell=names))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
     return with_p_values(table, plan)
+
+
+def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Differences over all portraits where the score is cut elsewhere, and at the own threshold.
+
+    Another threshold trades errors of one class for errors of the other, and so makes a difference
+    between levels that have different labels. Therefore `same_label` is about portraits of one
+    label, as far as both levels have them: differences within a label, each weighted by the smaller
+    of its two shares. This is what pairs of one label are among matched faces
+    (`faceaudit.designs.matched.other_thresholds`).
+
+    Returns:
+        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
+        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
+        audit's own threshold).
+    """
+    tables = []
+    for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
+        at_threshold = frame.assign(error=errors_at(frame, threshold))
+        table = _differences_between_levels(at_threshold, "error", plan)
+        table = table[["axis", *ESTIMATE_AND_LIMITS]]
+        known = at_threshold[at_threshold["error"].notna()]
+        within_label = pd.DataFrame(
+            [_difference_within_label(known, axis) for axis in plan["axes"]]
+        )
+        degrees_of_freedom = known["identity"].nunique() - 1
+        table["same_label"] = within_label["estimate"]
+        table["p_beyond"] = beyond_by_interval(
+            within_label, plan["tolerance"], degrees_of_freedom, plan["level"]
+        )
+        tables.append(table.assign(threshold=threshold, rate=known["error"].mean()))
+    return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
+
+
+def _difference_within_label(known: pd.DataFrame, axis: str) -> dict[str, float]:
+    """Difference of error rates between the levels of an axis, among portraits of one label.
+
+    The interval of the sum over labels follows from those of its parts (MOVER: Zou & Donner,
+    Statistics in Medicine 27 (2008) 1693-1702).
+
+    Args:
+        known: portraits with an error of 0 or 1.
+        axis: whose levels are compared.
+
+    Returns:
+        estimate, low and high.
+    """
+    shares = pd.crosstab(known["label"], known[axis], normalize="columns")
+    weights = shares.min(axis=1)
+    weights = weights[weights > 0]
+    shared = known[known["label"].isin(weights.index)]
+    if shared.empty:
+        return dict.fromkeys(ESTIMATE_AND_LIMITS, 0.0)
+    parts = effects.risk_differences(shared, "error", axis, ["label"], "identity")
+    parts = parts[ESTIMATE_AND_LIMITS].mul(weights, axis=0)
+    estimate = parts["estimate"].sum(skipna=False)
+    below = (parts["estimate"] - parts["low"]).pow(2).sum(skipna=False) ** 0.5
+    above = (parts["high"] - parts["estimate"]).pow(2).sum(skipna=False) ** 0.5
+    return {"estimate": estimate, "low": estimate - below, "high": estimate + above}
 
 
 def _error_rates_by_stratum(

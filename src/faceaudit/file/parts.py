@@ -141,7 +141,15 @@ QuantilePair = Annotated[
 RisingPair = Annotated[tuple[float, float], requirement(_rises, "low < high")]
 TwoNames = Annotated[tuple[str, str], requirement(_all_different, "two different names")]
 DoubtName = Literal[
-    "errors", "reversed", "preparation", "chance", "manipulation", "direction", "gate", "placebo"
+    "errors",
+    "reversed",
+    "preparation",
+    "chance",
+    "manipulation",
+    "direction",
+    "gate",
+    "placebo",
+    "thresholds",
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
 

@@ -123,7 +123,13 @@ class Interaction(Part):
 
 
 class AtThreshold(Part):
-    """The average effect of an axis where the score is cut at a threshold."""
+    """The average effect of an axis, or difference, where the score is cut at a threshold.
+
+    Attributes:
+        same_label: the part that comes from images of one label.
+        p_beyond_holm: of a `same_label` no larger than the tolerance, adjusted over all other
+            thresholds and axes; null at the audit's own threshold.
+    """
 
     threshold: float
     axis: str
@@ -131,6 +137,8 @@ class AtThreshold(Part):
     low: Number
     high: Number
     rate: Number
+    same_label: Number
+    p_beyond_holm: Number
 
 
 class Rate(Part):

@@ -39,7 +39,7 @@ def with_verdicts(report, verdicts, family="effects"):
         judged = row.model_copy(update={"verdict": verdict, **NUMBERS[verdict]})
         sentence = comparison_sentence(judged, family, plan, len(verdicts))
         rows.append(judged.model_copy(update={"sentence": sentence}))
-    parts = {name: [] for name in FAMILIES} | {family: rows}
+    parts = {name: [] for name in (*FAMILIES, "thresholds")} | {family: rows}
     kind = "verification" if of_recogniser else "classification"
     changed = report.model_copy(update={**parts, "kind": kind})
     return changed.model_copy(update=answer_of(dict(changed), report.tolerance))
