@@ -10,6 +10,7 @@ from faceaudit.checks import find_threshold_doubts
 from faceaudit.designs.matched import MatchedImages, other_thresholds
 from faceaudit.designs.portraits import _difference_within_label
 from faceaudit.file.specification import Specification
+from faceaudit.frames import errors_at
 from faceaudit.utils import seeding
 
 OF_SKIN = OF_TABLE | {"axes": {"skin": ("light", "dark")}}
@@ -34,6 +35,13 @@ def test_only_pairs_of_one_label_enter_and_all_pairs_count():
                 ]
                 changes.append((wrong[1] - wrong[0]) * (light["label"] == dark["label"]))
         assert np.isclose(found[threshold, "skin"], np.mean(changes))
+
+
+def test_the_distance_of_scores_is_the_error_rate_averaged_over_all_thresholds():
+    """What the report says of its table of scores."""
+    images = pretended_table(50, 0.2, seed=1)
+    averaged = np.mean([errors_at(images, (k + 0.5) / 2000) for k in range(2000)], axis=0)
+    np.testing.assert_allclose(averaged, (images["score"] - images["label"]).abs(), atol=1e-3)
 
 
 def test_a_difference_within_labels_is_newcombe_s_of_each_label():
