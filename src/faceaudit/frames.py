@@ -347,11 +347,24 @@ def with_errors(images: pd.DataFrame, threshold: float) -> pd.DataFrame:
         The images with the columns no_answer (0 or 1) and error (0 or 1, NaN where there is no
         label or no answer).
     """
+    no_answer = images["score"].isna().astype(float)
+    return images.assign(no_answer=no_answer, error=errors_at(images, threshold))
+
+
+def errors_at(images: pd.DataFrame, threshold: float) -> pd.Series:
+    """Errors (0 or 1) where scores above a threshold say 1.
+
+    Args:
+        images: columns label and score.
+        threshold: of the scores.
+
+    Returns:
+        (n,) NaN where there is no label or no score.
+    """
     score = images["score"]
     label = images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
-    known = score.notna() & label.notna()
-    return images.assign(no_answer=score.isna().astype(float), error=wrong.where(known))
+    return wrong.where(score.notna() & label.notna())
 
 
 def require_complete(

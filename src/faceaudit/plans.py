@@ -71,30 +71,35 @@ PRICE = 0.02
 CELLS = "effects by cell"
 AVERAGES = "effects on average"
 INTERACTIONS = "interactions"
-NO_ANSWER = "effects on having no answer"
+MISSING = "effects on being missing"
 PLACEBOS = "placebo axes"
 GROUPS = "error rates by group"
 ENROLMENT = "failures to enrol by group"
 GAPS = "differences between levels"
 GAPS_BY_CELL = "differences by cell"
-UNANSWERED = "differences in having no answer"
+MISSING_GAPS = "differences in being missing"
 JUDGED_FAMILIES = (
     CELLS,
     AVERAGES,
-    NO_ANSWER,
+    MISSING,
     GROUPS,
     ENROLMENT,
     GAPS,
     GAPS_BY_CELL,
-    UNANSWERED,
+    MISSING_GAPS,
 )
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
+FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
+"""Families about errors along axes."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 """Error rates of a recogniser that are compared between groups."""
 FTE = "FTE"
 """The rate of failures to enrol, among the measures."""
-THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""Score thresholds that are tried besides the audit's own, outside of the families of tests."""
+STEPS_TO_OTHER_THRESHOLDS = (0.2, 0.4)
+"""Other score thresholds lie so far of the way from the audit's own to 0 and to 1.
+
+They are tried outside of the families of tests. For 0.5 they are 0.3, 0.4, 0.6 and 0.7.
+"""
 
 # --- what of an audit file is in its plan
 
@@ -160,6 +165,18 @@ def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str
     return ", ".join(axes[axis][level] for axis, level in held.items()) or "all faces"
 
 
+def other_thresholds(threshold: float) -> list[float]:
+    """Thresholds of scores that are tried besides the audit's own, on both of its sides.
+
+    Example:
+        >>> other_thresholds(0.5), other_thresholds(0.9)
+        ([0.3, 0.4, 0.6, 0.7], [0.54, 0.72, 0.92, 0.94])
+    """
+    below = [threshold * (1 - step) for step in STEPS_TO_OTHER_THRESHOLDS]
+    above = [threshold + (1 - threshold) * step for step in STEPS_TO_OTHER_THRESHOLDS]
+    return sorted(round(other, 9) for other in [*below, *above])
+
+
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests: family → comparisons, each a list of names."""
     if specification.kind == "verification":
@@ -179,13 +196,13 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         comparisons = {GAPS: averages}
         if several_axes:
             comparisons[GAPS_BY_CELL] = cells
-        comparisons[UNANSWERED] = averages
+        comparisons[MISSING_GAPS] = averages
         return comparisons
     comparisons = {CELLS: cells}
     if several_axes:
         comparisons[AVERAGES] = averages
         comparisons[INTERACTIONS] = [list(pair) for pair in combinations(axes, 2)]
-    comparisons[NO_ANSWER] = averages
+    comparisons[MISSING] = averages
     if specification.placebos:
         comparisons[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
     return comparisons
@@ -255,7 +272,8 @@ def make_plan(
         plan["calibration"]["spread"] = SPREAD
     if specification.target:
         plan["target"] = specification.target.name
-    plan["other thresholds"] = list(THRESHOLDS)
+    if specification.kind != "verification":
+        plan["other thresholds"] = other_thresholds(model.score_threshold)
     plan["inputs"] = {path.name: files.file_hash(path) for path in inputs if path.is_file()}
     plan["rows"] = None if rows is None else dict(rows)
     plan["said"] = specification.model_dump(

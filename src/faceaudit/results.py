@@ -72,7 +72,7 @@ class AuditResult:
         if report.kind == "verification":
             return table_of(report.disparities, Disparity)
         if report.kind == "portraits":
-            gaps = [row for row in report.gaps if row.family != plans.UNANSWERED]
+            gaps = [row for row in report.gaps if row.family != plans.MISSING_GAPS]
             several_axes = any(row.family == plans.GAPS_BY_CELL for row in gaps)
             family = plans.GAPS_BY_CELL if several_axes else plans.GAPS
             return table_of([row for row in gaps if row.family == family], Gap)
@@ -86,13 +86,13 @@ class AuditResult:
 
     @property
     def missing(self) -> pd.DataFrame:
-        """A row per comparison of how often answers or embeddings are missing."""
+        """A row per comparison of how often images, labels, answers or embeddings are missing."""
         report = self.report
         if report.kind == "verification":
             return table_of(report.failures_to_enrol, Disparity)
         if report.kind == "portraits":
-            return table_of([row for row in report.gaps if row.family == plans.UNANSWERED], Gap)
-        return table_of(report.no_answer, Effect)
+            return table_of([row for row in report.gaps if row.family == plans.MISSING_GAPS], Gap)
+        return table_of(report.missing, Effect)
 
     @property
     def rates(self) -> pd.DataFrame:

@@ -156,6 +156,7 @@ DoubtName = Literal[
     "direction",
     "gate",
     "placebo",
+    "thresholds",
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
 

@@ -33,8 +33,8 @@ from faceaudit.report.schema import (
 
 PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 """Packages whose versions stand in the report, where they are installed."""
-NO_ANSWER_PART = "no_answer"
-"""Field of `Report` with the effects on having no answer."""
+MISSING_PART = "missing"
+"""Field of `Report` with the effects on being missing."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
 
@@ -202,14 +202,14 @@ class Finding:
 
     Attributes:
         comparable: whether there is an estimate with an interval.
-        of_answers: whether missing answers or embeddings are compared, and not errors.
+        of_missing: whether what is missing is compared, and not errors.
         ending: how the sentence ends; None if not comparable.
         tolerance: largest difference that does not matter.
         family_size: how many comparisons are adjusted together.
     """
 
     comparable: bool
-    of_answers: bool
+    of_missing: bool
     ending: facts.Ending | None
     tolerance: float
     family_size: int
@@ -226,21 +226,21 @@ def comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int
     """
     if isinstance(row, Effect):
         macro = "effect"
-        of_answers = part == NO_ANSWER_PART
+        of_missing = part == MISSING_PART
         made_by = plan.get("generator", {}).get("kind")
         more = (facts.levels_of(row.contrast), facts.is_listed(made_by))
     elif isinstance(row, Gap):
         macro = "gap"
-        of_answers = row.family == plans.UNANSWERED
+        of_missing = row.family == plans.MISSING_GAPS
         more = ()
     else:
         macro = "disparity"
         measure = facts.measure_abbreviation(row.measure)
-        of_answers = measure == plans.FTE
+        of_missing = measure == plans.FTE
         more = (measure,)
     finding = Finding(
         comparable=facts.is_comparable(row),
-        of_answers=of_answers,
+        of_missing=of_missing,
         ending=facts.ending_of(row, plan["tolerance"]),
         tolerance=plan["tolerance"],
         family_size=family_size,

@@ -66,11 +66,11 @@ class CardMetric:
 
     Attributes:
         row: the comparison.
-        of_answers: whether missing answers or embeddings are compared, and not errors.
+        of_missing: whether what is missing is compared, and not errors.
     """
 
     row: Comparison
-    of_answers: bool
+    of_missing: bool
 
 
 def card(report: Report) -> str:
@@ -78,7 +78,7 @@ def card(report: Report) -> str:
     text = words.render_template(
         "model_card.md.j2",
         report=report,
-        metrics=[CardMetric(row, facts.is_of_answers(report, row)) for row in report.judged],
+        metrics=[CardMetric(row, facts.is_of_missing(report, row)) for row in report.judged],
         task=_task(report),
         audited_on=facts.day(report.made),
         replaced_plans=words.render_sentences("replaced_plans", report.plan.replaced),
@@ -203,7 +203,7 @@ def _values_of_kind(report: Report) -> dict[str, Any]:
         "is_listed": facts.is_listed(report.data.get("made_by")),
         "extremes": facts.extremes(report.rates),
         "with_truth": has_truth,
-        "is_of_answers": partial(facts.is_of_answers, report),
+        "is_of_missing": partial(facts.is_of_missing, report),
         "levels_without_errors": facts.levels_without_errors,
         "has_tipping_point": facts.has_tipping_point,
         "largest_leaks": _largest_leaks(report),
@@ -268,7 +268,7 @@ def _subjects(report: Report) -> list[Subject]:
 
 def _comparisons_of_errors(report: Report) -> Sequence[Comparison]:
     """The comparisons of errors in cells or between groups."""
-    gaps = [row for row in report.gaps if not facts.is_of_answers(report, row)]
+    gaps = [row for row in report.gaps if not facts.is_of_missing(report, row)]
     return report.disparities or report.effects or gaps
 
 
@@ -294,8 +294,8 @@ def _place(report: Report, row: Comparison) -> str:
     """What a comparison of an axis or a measure is about."""
     if isinstance(row, Disparity):
         return row.group
-    if facts.is_of_answers(report, row):
-        return "having no answer"
+    if facts.is_of_missing(report, row):
+        return "missing"
     return row.cell if row.held else "on average"
 
 
