@@ -49,7 +49,7 @@ def audited(faces: int, effect: float, repetition: int) -> dict[str, bool]:
     passes = faceaudit.gate(report)[0] == 0
     cells = effects_by_cell(data.frame, plan)["verdict"].eq("exceeds").any()
     averages = average_effects(data.frame, plan, "error")["verdict"].eq("exceeds").any()
-    families = report.effects, report.averages, report.no_answer
+    families = report.effects, report.averages, report.missing
     exceeds = any(row.verdict == "exceeds" for rows in families for row in rows)
     return {"exceeds": exceeds, "missed": exceeds and passes, "before": averages and not cells}
 

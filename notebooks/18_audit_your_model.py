@@ -254,12 +254,12 @@ sizes = plan["sizes"]
 
 # %% tags=["remove-input"]
 families = [len(one) for name, one in plan["families"].items() if name.startswith("effects")]
-of_silence = len(plan["families"].get("effects on having no answer", []))
+of_silence = len(plan["families"].get("effects on being missing", []))
 count = sum(families)
 at_zero, *_, at_twice = sizes["chances"]
 Markdown(
     f"This plan has {sizes['units']} faces, {sizes['images']:,} images and {count} comparisons: "
-    f"{count - of_silence} of error rates, and {of_silence} of missing answers. If the model errs on {sizes['expected error']:.0%} of images, a cell without an effect is "
+    f"{count - of_silence} of error rates, and {of_silence} of what is missing. If the model errs on {sizes['expected error']:.0%} of images, a cell without an effect is "
     f"called within the tolerance of {100 * plan['tolerance']:g} points with a chance of {at_zero['within']:.0%}, and a cell "
     f"with an effect of twice the tolerance is called beyond it with a chance of {at_twice['beyond']:.0%}. "
     f"For {plan['power']:.0%} each, it takes {sizes['needed']:,} faces."

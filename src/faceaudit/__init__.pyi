@@ -19,6 +19,7 @@ from .people.tasks import PeopleNeeded as PeopleNeeded
 from .plans import departures as departures
 from .plans import keep_plan as keep_plan
 from .plans import make_plan as make_plan
+from .recomputation import verify as verify
 from .report.build import build_report as build_report
 from .report.gate import gate as gate
 from .report.page import write_card as write_card

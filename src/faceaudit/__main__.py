@@ -3,6 +3,7 @@
 python -m faceaudit plan audits/mine.yml      write the plan, before any model is asked
 python -m faceaudit run audits/mine.yml       go through the audit, to the report
 python -m faceaudit gate report.json          fail a build where the report says so
+python -m faceaudit verify report.json        compute the report once more from its rows
 
 Files to copy: audits/example.yml (a classifier), audits/verification.yml (a recogniser),
 audits/table.yml (answers that are there already), audits/portraits.yml (found portraits).
@@ -17,6 +18,9 @@ exit codes, of gate:
   3  could not run: a file is missing or has a fault, or the parts of a report contradict each
      other; so ends `run` as well, where an endpoint gives no answers or the disk is full, and the
      same command goes on from there
+
+verify ends with 0 where the rows give what the report says, and else with 3: a line for each thing
+that differs, or one that says which rows are missing.
 """
 
 import argparse
@@ -26,6 +30,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from faceaudit.people.tasks import PeopleNeeded
+from faceaudit.recomputation import verify
 from faceaudit.report.gate import BROKEN, PASSED, STATES, gate, warnings_of
 from faceaudit.run import Folders, plan_audit, run_audit
 
@@ -38,15 +43,29 @@ def parser() -> argparse.ArgumentParser:
     plan_command = commands.add_parser("plan", **form)
     run_command = commands.add_parser("run", **form)
     gate_command = commands.add_parser("gate", **form)
+    verify_command = commands.add_parser("verify", **form)
     for command in (plan_command, run_command):
         command.add_argument("file", help="the audit file, for example audits/table.yml")
         command.add_argument(
             "--out", type=Path, help="the folder of the report; else beside the file"
         )
+        command.add_argument(
+            "--plan", type=Path, metavar="FILE", help="of the plan; else beside what is kept"
+        )
+    plan_command.add_argument(
+        "--replace", action="store_true", help="make a new plan, which names the old one"
+    )
+    run_command.add_argument(
+        "--model-version", metavar="VERSION", help="of the model, in place of model.version"
+    )
     run_command.add_argument("--device", default="cpu", help="cpu or cuda, for networks of files")
     gate_command.add_argument("report", help="a report.json")
     gate_command.add_argument("--fail-on", choices=STATES, help="see exit codes")
     gate_command.add_argument("--allow-departures", action="store_true", help="pass, and say so")
+    verify_command.add_argument("report", help="a report.json")
+    verify_command.add_argument(
+        "--file", type=Path, help="the audit file; else it is looked for beside the report's folder"
+    )
     return command_line
 
 
@@ -82,13 +101,26 @@ def _run_command(
     """The exit code of a command, and the lines that it prints at last."""
     if arguments.command == "gate":
         return gate(arguments.report, arguments.fail_on, arguments.allow_departures)
+    if arguments.command == "verify":
+        return verify(arguments.report, arguments.file)
     folders = None
     if arguments.out:
         folders = Folders(arguments.out, arguments.out / "kept")
     if arguments.command == "plan":
-        plan(arguments.file, folders=folders)
+        plan(
+            arguments.file,
+            folders=folders,
+            plan_file=arguments.plan,
+            replace=arguments.replace,
+        )
         return PASSED, []
-    report = run(arguments.file, device=arguments.device, folders=folders)
+    report = run(
+        arguments.file,
+        device=arguments.device,
+        folders=folders,
+        plan_file=arguments.plan,
+        model_version=arguments.model_version,
+    )
     return PASSED, [*warnings_of(report), report.answer]
 
 

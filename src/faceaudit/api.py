@@ -24,7 +24,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.plans import Plan
 from faceaudit.report.build import build_report
-from faceaudit.results import AuditResult, chances_of
+from faceaudit.results import AuditResult, chances_of, table_of_images
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 from faceaudit.utils.names import comparable
@@ -321,14 +321,18 @@ def _concluded(
     units: int | None = None,
 ) -> AuditResult:
     """Analyse the rows of a table by the settings, and hold the analysis against the plan."""
-    now = plans.make_plan(specification, units)
+    rows = plans.bound_rows(data.frame, specification, Path("the table"))
+    now = plans.make_plan(specification, units, rows=rows)
     planned = now
     if isinstance(plan, AuditPlan):
         planned = plan.content
     elif plan is not None:
         planned = plans.read_plan(Path(plan))
     report = build_report(data, data.analyse(now), planned, now)
-    return AuditResult(report, data.frame)
+    images = None
+    if isinstance(data, MatchedImages):
+        images = table_of_images(data.frame, specification)
+    return AuditResult(report, data.frame, images)
 
 
 def _of_table(

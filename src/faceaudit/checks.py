@@ -4,7 +4,7 @@ Certain faults are refused, such as distances for similarities. A likely fault i
 stands in the report's first box and closes the gate, unless the audit file accepts it by name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import norm, rankdata
 
+from faceaudit import plans
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
 from faceaudit.models.answers import (
@@ -38,8 +39,9 @@ DISTANCE_SEPARATION = 0.4
 """Separation of pairs below which similarities seem to be distances."""
 LEAST_MANIPULATION = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
-PLACEBO_TABLES = ("placebo axes", "placebos, no answer")
-"""Tables of placebos, which should change neither errors nor missing answers."""
+MISSING_ALONG_PLACEBOS = "placebos, missing"
+PLACEBO_TABLES = (plans.PLACEBOS, MISSING_ALONG_PLACEBOS)
+"""Tables of placebos, which should change neither errors nor what is missing."""
 PREPARATION_IMAGES = 200
 """Images on which other preparations are tried."""
 PIXEL_RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
@@ -106,6 +108,11 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         if decision:
             yield _doubt_in_words("constant", pair_separation, {"of_pairs": decision})
         return
+    if "thresholds" in tables:
+        errors = [tables[name] for name in plans.FAMILIES_OF_ERRORS if name in tables]
+        axes = {axis for table in errors for axis in table.loc[table["verdict"] == EXCEEDS, "axis"]}
+        rows = tables["thresholds"].itertuples()
+        yield from find_threshold_doubts(rows, axes, plan["threshold"], plan["level"])
     error_rate = frame["error"].mean()
     decision = _decision_about_all(frame, plan)
     if decision is not None:
@@ -120,9 +127,42 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
                 yield _doubt_in_words("manipulation", error_rate, row)
     if plan["placebos"]:
         for name in PLACEBO_TABLES:
+            of_missing = name == MISSING_ALONG_PLACEBOS
             for row in tables[name].itertuples():
                 if row.verdict == EXCEEDS:
-                    yield _doubt_in_words("placebo", error_rate, row, name == "placebos, no answer")
+                    yield _doubt_in_words("placebo", error_rate, row, of_missing)
+
+
+def find_threshold_doubts(
+    rows: Iterable[Any], axes_beyond: Collection[str], threshold: float, level: float
+) -> Doubts:
+    """Find axes that move scores across another threshold, though no verdict tells of it.
+
+    A model can be equal at the audit's threshold, and its scores of one level lie much nearer to
+    it. Then the verdicts hold for this threshold alone. A shift that crosses none of the planned
+    thresholds is not seen.
+
+    Args:
+        rows: a row per threshold and axis: those of `Report.thresholds`, or of the table that they
+            are made from.
+        axes_beyond: axes with an effect on errors that is called beyond the tolerance. Of these the
+            verdicts tell already.
+        threshold: of the audit.
+        level: of the tests together.
+
+    Yields:
+        Name and sentence, one for an axis, of the threshold with its largest effect.
+    """
+    largest: dict[str, Any] = {}
+    for row in rows:
+        p = row.p_beyond_holm
+        if p is None or not p < level or row.axis in axes_beyond:  # no NaN is below the level
+            continue
+        first = largest.setdefault(row.axis, row)
+        if abs(row.same_label) > abs(first.same_label):
+            largest[row.axis] = row
+    for row in largest.values():
+        yield _doubt_in_words("thresholds", threshold, row)
 
 
 def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | None:

@@ -347,11 +347,24 @@ def with_errors(images: pd.DataFrame, threshold: float) -> pd.DataFrame:
         The images with the columns no_answer (0 or 1) and error (0 or 1, NaN where there is no
         label or no answer).
     """
+    no_answer = images["score"].isna().astype(float)
+    return images.assign(no_answer=no_answer, error=errors_at(images, threshold))
+
+
+def errors_at(images: pd.DataFrame, threshold: float) -> pd.Series:
+    """Errors (0 or 1) where scores above a threshold say 1.
+
+    Args:
+        images: columns label and score.
+        threshold: of the scores.
+
+    Returns:
+        (n,) NaN where there is no label or no score.
+    """
     score = images["score"]
     label = images["label"]
     wrong = ((score > threshold) != (label == 1)).astype(float)
-    known = score.notna() & label.notna()
-    return images.assign(no_answer=score.isna().astype(float), error=wrong.where(known))
+    return wrong.where(score.notna() & label.notna())
 
 
 def require_complete(
@@ -387,6 +400,17 @@ def require_complete(
             expected="one image",
         )
     absent = counts == 0
+    absent_everywhere = absent.groupby(level=list(range(1, absent.index.nlevels))).all()
+    if absent_everywhere.any():
+        # A unit of any name, since all of them lack the image.
+        _, place = _unit_and_place(pd.concat({"": absent_everywhere}), axes)
+        raise InputError(
+            f"{source}: there is no image at {place}, of any unit; add these images, or leave an "
+            "axis out",
+            field="axes",
+            found=f"no image at {place}",
+            expected="images at every combination of levels",
+        )
     if incomplete == "refuse" and absent.any():
         unit, place = _unit_and_place(absent, axes)
         incomplete_units = absent.groupby(level=0).any().sum()

@@ -4,8 +4,13 @@ The plan holds the tolerance, the level, every family of comparisons by name, th
 verdicts these can be expected to lead to, with a date and a hash. A later run of the same audit
 keeps the first plan. It does what the file says by then, and the report lists whatever of that
 departs from the plan.
+
+A plan binds decisions, and not the model: the next version of a model is audited by the same plan.
+Where answers are in a table, the plan binds its images, units, levels and labels, and not its
+answers.
 """
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,6 +22,7 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from scipy.optimize import brentq
 
 from faceaudit import effects
@@ -65,30 +71,35 @@ PRICE = 0.02
 CELLS = "effects by cell"
 AVERAGES = "effects on average"
 INTERACTIONS = "interactions"
-NO_ANSWER = "effects on having no answer"
+MISSING = "effects on being missing"
 PLACEBOS = "placebo axes"
 GROUPS = "error rates by group"
 ENROLMENT = "failures to enrol by group"
 GAPS = "differences between levels"
 GAPS_BY_CELL = "differences by cell"
-UNANSWERED = "differences in having no answer"
+MISSING_GAPS = "differences in being missing"
 JUDGED_FAMILIES = (
     CELLS,
     AVERAGES,
-    NO_ANSWER,
+    MISSING,
     GROUPS,
     ENROLMENT,
     GAPS,
     GAPS_BY_CELL,
-    UNANSWERED,
+    MISSING_GAPS,
 )
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
+FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
+"""Families about errors along axes."""
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 """Error rates of a recogniser that are compared between groups."""
 FTE = "FTE"
 """The rate of failures to enrol, among the measures."""
-THRESHOLDS = (0.3, 0.4, 0.5, 0.6, 0.7)
-"""Score thresholds that are tried besides the audit's own, outside of the families of tests."""
+STEPS_TO_OTHER_THRESHOLDS = (0.2, 0.4)
+"""Other score thresholds lie so far of the way from the audit's own to 0 and to 1.
+
+They are tried outside of the families of tests. For 0.5 they are 0.3, 0.4, 0.6 and 0.7.
+"""
 
 # --- what of an audit file is in its plan
 
@@ -107,8 +118,13 @@ COMPARED_PARTS = {"model", "people", "columns"}
 """Parts of the audit file that the plan holds for comparison with later runs, as `said`."""
 EXCLUDED_KEYS = {
     "model": {
-        "headers",
+        "path",
+        "function",
         "url",
+        "version",
+        "version_header",
+        "version_read",
+        "headers",
         "threshold",
         "fmr",
         "max_calls",
@@ -117,9 +133,23 @@ EXCLUDED_KEYS = {
         "total_time",
     },
     "people": {"models", "export"},
+    "columns": {"score", "decision", "error", "similarity"},
 }
-"""Keys of these parts that may hold a secret, are elsewhere in the plan, or are no decisions."""
-NOT_COMPARED = {"made", "sha256", "families", "inputs", "sizes", "accept", "said"}
+"""Keys of these parts that may hold a secret, are elsewhere in the plan, or are no decisions.
+
+Which model it is, and which column has its answers, is none: it changes with every version.
+"""
+NOT_COMPARED = {
+    "made",
+    "sha256",
+    "families",
+    "inputs",
+    "rows",
+    "sizes",
+    "accept",
+    "said",
+    "replaces",
+}
 """Parts of a plan that are no decisions, or are compared in their own way."""
 
 
@@ -133,6 +163,18 @@ def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, 
 def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str:
     """A cell in words, "all faces" where no axis is held."""
     return ", ".join(axes[axis][level] for axis, level in held.items()) or "all faces"
+
+
+def other_thresholds(threshold: float) -> list[float]:
+    """Thresholds of scores that are tried besides the audit's own, on both of its sides.
+
+    Example:
+        >>> other_thresholds(0.5), other_thresholds(0.9)
+        ([0.3, 0.4, 0.6, 0.7], [0.54, 0.72, 0.92, 0.94])
+    """
+    below = [threshold * (1 - step) for step in STEPS_TO_OTHER_THRESHOLDS]
+    above = [threshold + (1 - threshold) * step for step in STEPS_TO_OTHER_THRESHOLDS]
+    return sorted(round(other, 9) for other in [*below, *above])
 
 
 def families(specification: Specification) -> dict[str, list[list[str]]]:
@@ -154,20 +196,23 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         comparisons = {GAPS: averages}
         if several_axes:
             comparisons[GAPS_BY_CELL] = cells
-        comparisons[UNANSWERED] = averages
+        comparisons[MISSING_GAPS] = averages
         return comparisons
     comparisons = {CELLS: cells}
     if several_axes:
         comparisons[AVERAGES] = averages
         comparisons[INTERACTIONS] = [list(pair) for pair in combinations(axes, 2)]
-    comparisons[NO_ANSWER] = averages
+    comparisons[MISSING] = averages
     if specification.placebos:
         comparisons[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
     return comparisons
 
 
 def make_plan(
-    specification: Specification, units: int | None = None, inputs: Sequence[Path] = ()
+    specification: Specification,
+    units: int | None = None,
+    inputs: Sequence[Path] = (),
+    rows: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What `plan.json` holds: decisions, families, sizes and the chances of the verdicts.
 
@@ -176,6 +221,7 @@ def make_plan(
         units: matched faces of a table; of a generator, the design's number or as many as the
             verdicts ask for with the planned power.
         inputs: files whose hashes are recorded.
+        rows: of `bound_rows`, where the answers are in a table.
 
     Returns:
         The content, with the date and the hash.
@@ -226,14 +272,62 @@ def make_plan(
         plan["calibration"]["spread"] = SPREAD
     if specification.target:
         plan["target"] = specification.target.name
-    plan["other thresholds"] = list(THRESHOLDS)
+    if specification.kind != "verification":
+        plan["other thresholds"] = other_thresholds(model.score_threshold)
     plan["inputs"] = {path.name: files.file_hash(path) for path in inputs if path.is_file()}
+    plan["rows"] = None if rows is None else dict(rows)
     plan["said"] = specification.model_dump(
         mode="json", include=COMPARED_PARTS, exclude=EXCLUDED_KEYS
     )
     plan["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     plan["sha256"] = files.hash_of_content(plan)
     return plan
+
+
+def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -> dict[str, Any]:
+    """What a plan binds of a table with answers: hashes of all but the answers.
+
+    Args:
+        frame: of `MatchedImages`, `Portraits` or `Pairs`, as they are read from the table.
+        specification: of the audit.
+        table: where the rows are from.
+
+    Returns:
+        table: its name; columns: what is bound → SHA-256 of its values, in the order of the names
+        of the images. Pairs have no names, and are bound as a whole.
+
+    Example:
+        >>> own = Specification(
+        ...     name="mine", question="?", axes={"skin": ("light", "dark")}, images="faces.csv",
+        ...     design={"tolerance": 0.1},
+        ... )
+        >>> frame = pd.DataFrame({"image_id": ["a", "b"], "label": [1, None], "score": [0.1, 1]})
+        >>> other_answers = frame.assign(score=0.5).iloc[::-1]
+        >>> one, other = (bound_rows(rows, own, Path("a.csv")) for rows in (frame, other_answers))
+        >>> list(one["columns"]), one == other
+        (['image', 'label'], True)
+    """
+    if specification.kind == "verification":
+        pairs = frame[["group", "first", "second", "same"]].astype(str)
+        lines = pairs["group"].str.cat(pairs[["first", "second", "same"]], sep="\t")
+        return {"table": table.name, "columns": {"pairs": _hash_of_texts(sorted(lines))}}
+    names = {"image": "image_id", "unit": "unit", "identity": "identity", "label": "label"}
+    for axis in [*specification.axes, *specification.placebos]:
+        names[axis] = axis if specification.kind == "portraits" else f"{axis}_level"
+    for column in [*specification.covariates, *specification.annotated]:
+        names.setdefault(column, column)
+    order = frame["image_id"].argsort(kind="stable")
+    ordered = frame.iloc[order.to_numpy()]
+    hashes = {
+        name: _hash_of_texts(map(str, ordered[column].tolist()))
+        for name, column in names.items()
+        if column in ordered
+    }
+    return {"table": table.name, "columns": hashes}
+
+
+def _hash_of_texts(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
 def keep_plan(plan: Plan, path: Path) -> dict[str, Any]:
@@ -272,6 +366,61 @@ def read_plan(path: Path) -> dict[str, Any]:
     )
 
 
+def replace_plan(plan: Plan, path: Path, after_report: bool) -> dict[str, Any]:
+    """Write a plan in place of the one that is there, which the new one names.
+
+    Args:
+        plan: of `make_plan`.
+        path: of `plan.json`.
+        after_report: whether the audit had a report by the old plan.
+
+    Returns:
+        The plan that counts from now on, with the entry `replaces` of `naming_former`.
+
+    Raises:
+        InputError: the old plan is damaged, or was changed after it was made.
+    """
+    former = read_plan(path)
+    named = naming_former(plan, former, after_report)
+    files.write_text(path, json.dumps(named, indent=1) + "\n")
+    return named
+
+
+def naming_former(plan: Plan, former: Plan, after_report: bool) -> dict[str, Any]:
+    """A plan that names the one before it.
+
+    Args:
+        plan: of `make_plan`.
+        former: the plan before it, or of that its sha256 and made alone.
+        after_report: whether the audit had a report by the former plan.
+
+    Returns:
+        The plan with a new hash and the entry `replaces`, a list of all plans before it, the oldest
+        first: sha256, made, after_report, and changes, a sentence for each decision that is another
+        one now.
+
+    Example:
+        >>> former = {"sha256": "ab", "made": "2026-11-20", "tolerance": 0.05, "said": {}}
+        >>> plan = naming_former(former | {"tolerance": 0.1, "made": "2026-11-29"}, former, True)
+        >>> plan["replaces"][0]["changes"]
+        ['tolerance: 0.05 before, 0.1 now']
+    """
+    changes = []
+    if "said" in former:
+        differences = _differences(_decisions(former), _decisions(plan))
+        differences += _differences(_said(former), _said(plan))
+        differences += _differences(former.get("accept"), plan.get("accept"), "accept")
+        changes = [f"{place}: {before} before, {after} now" for place, before, after in differences]
+    entry = {
+        "sha256": former["sha256"],
+        "made": former["made"],
+        "after_report": after_report,
+        "changes": changes,
+    }
+    named = {**plan, "replaces": [*former.get("replaces", []), entry]}
+    return named | {"sha256": files.hash_of_content(named)}
+
+
 def departures(
     plan: Plan, now: Plan, comparisons: Mapping[str, Iterable[Sequence[str]]]
 ) -> list[str]:
@@ -290,10 +439,14 @@ def departures(
         >>> departures(plan, plan | {"tolerance": 0.1}, {})
         ['tolerance: 0.05 was planned, 0.1 was used']
     """
-    sentences = list(_changes(_decisions(plan), _decisions(now)))
-    sentences.extend(_changes(plan.get("said"), now.get("said")))
+    differences = _differences(_decisions(plan), _decisions(now))
+    differences += _differences(_said(plan), _said(now))
+    sentences = [
+        f"{place}: {before} was planned, {after} was used" for place, before, after in differences
+    ]
     sentences.extend(_accepted_afterwards(plan, now))
-    sentences.extend(_changed_inputs(plan.get("inputs", {}), now.get("inputs", {})))
+    sentences.extend(_changed_inputs(plan, now))
+    sentences.extend(_changed_rows(plan.get("rows"), now.get("rows")))
     for family, names_of_comparisons in comparisons.items():
         planned = plan["families"].get(family, [])
         done = list(names_of_comparisons)
@@ -313,14 +466,49 @@ def _decisions(plan: Plan) -> dict[str, Any]:
     return decisions
 
 
-def _changed_inputs(before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+def _said(plan: Plan) -> dict[str, dict[str, Any]]:
+    """What the file said, by its parts; plans of earlier versions name the model as well."""
+    return {
+        part: {key: value for key, value in content.items() if key not in EXCLUDED_KEYS[part]}
+        for part, content in plan.get("said", {}).items()
+    }
+
+
+def _changed_inputs(plan: Plan, now: Plan) -> Iterator[str]:
     """A sentence for each file whose hash is another one.
 
-    What the audit file says is compared as decisions, so that its layout and comments are free.
+    What the audit file says is compared as decisions, so that its layout and comments are free. Of
+    a table with answers, the rows are compared.
     """
+    before = plan.get("inputs", {})
+    after = now.get("inputs", {})
+    both_have_rows = bool(plan.get("rows") and now.get("rows"))
+    compared_by_row = {plan["rows"]["table"], now["rows"]["table"]} if both_have_rows else ()
     for name in dict.fromkeys([*before, *after]):
-        if before.get(name) != after.get(name) and not name.endswith((".yml", ".yaml")):
+        is_compared = name not in compared_by_row and not name.endswith((".yml", ".yaml"))
+        if is_compared and before.get(name) != after.get(name):
             yield f"{name}: the file is not the one that the plan was made with"
+
+
+def _changed_rows(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
+) -> Iterator[str]:
+    """A sentence for each column of a table with answers that is not as it was planned.
+
+    Args:
+        before, after: of `bound_rows`; None where a model is asked.
+    """
+    if not before or not after:
+        return
+    table = after["table"]
+    columns = before["columns"]
+    for name in ("image", "pairs"):
+        if columns.get(name) != after["columns"].get(name):
+            yield f"{table}: the {name.removesuffix('s')}s are not those of the plan"
+            return
+    for name in dict.fromkeys([*columns, *after["columns"]]):
+        if columns.get(name) != after["columns"].get(name):
+            yield f"{table}: not every image has the {name} that it had when the plan was made"
 
 
 def _accepted_afterwards(plan: Plan, now: Plan) -> Iterator[str]:
@@ -330,14 +518,15 @@ def _accepted_afterwards(plan: Plan, now: Plan) -> Iterator[str]:
             yield f"accept: the doubt {name!r} was accepted after the plan was made"
 
 
-def _changes(before: object, after: object, place: str = "") -> Iterator[str]:
-    """A sentence for each difference, with its place in nested keys."""
+def _differences(before: object, after: object, place: str = "") -> list[tuple[str, str, str]]:
+    """Each difference of nested keys: its place, and both values in words."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
+        found = []
         for key in dict.fromkeys([*before, *after]):
             inner = f"{place}.{key}" if place else key
-            yield from _changes(before.get(key), after.get(key), inner)
-    elif before != after:
-        yield f"{place}: {_in_words(before)} was planned, {_in_words(after)} was used"
+            found += _differences(before.get(key), after.get(key), inner)
+        return found
+    return [] if before == after else [(place, _in_words(before), _in_words(after))]
 
 
 def _in_words(value: object) -> str:
@@ -359,8 +548,9 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     largest = LARGEST_RATE - EXPECTED_ERROR
     if tolerance >= largest:
         raise InputError(
-            f"design.tolerance is {tolerance}: of a model that errs on {EXPECTED_ERROR:.0%} of the "
-            f"images, no effect is larger; give a tolerance below {largest:g}",
+            f"{specification.path}: design.tolerance is {tolerance}, a number below {largest:g} "
+            f"was expected: the plan takes a model that errs on {EXPECTED_ERROR:.0%} of the "
+            "images, and no effect on it is larger",
             field="design.tolerance",
             found=tolerance,
             expected=f"a number below {largest:g}",

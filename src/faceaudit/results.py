@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from faceaudit import plans
+from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
 from faceaudit.plans import Plan
 from faceaudit.report import facts
@@ -31,6 +32,8 @@ MOST_LINES = 10
 """Lines of an audit's text in a console."""
 IMAGES_FILE = "images.csv"
 """Name of the table of matched images and their errors, beside the report."""
+REPORT_FILES = ("report.json", "report.html", "model_card.md")
+"""Files that say what an audit found."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,27 +46,19 @@ class AuditResult:
         report: all that was found, as `report.json` has it.
         frame: a row per image, portrait or pair, as it was read: see `faceaudit.MatchedImages`,
             `faceaudit.Portraits` and `faceaudit.Pairs`.
+        images: of matched images, the table of `table_of_images`; None of portraits and pairs.
         sheet: some of the images, of `faceaudit.report.page.contact_sheet`, where there are any.
     """
 
     report: Report
     frame: pd.DataFrame
+    images: pd.DataFrame | None = None
     sheet: Mapping[str, Any] | None = None
 
     @property
     def verdict(self) -> str:
         """ "exceeds", "within" or "inconclusive"."""
         return self.report.verdict
-
-    @property
-    def images(self) -> pd.DataFrame | None:
-        """Matched images: image_id, unit, error, and the levels of the axes by their names.
-
-        None of portraits and pairs.
-        """
-        if self.report.kind != "classification":
-            return None
-        return with_level_names(self.frame, self.report.plan.content["axes"])
 
     @property
     def effects(self) -> pd.DataFrame:
@@ -77,7 +72,7 @@ class AuditResult:
         if report.kind == "verification":
             return table_of(report.disparities, Disparity)
         if report.kind == "portraits":
-            gaps = [row for row in report.gaps if row.family != plans.UNANSWERED]
+            gaps = [row for row in report.gaps if row.family != plans.MISSING_GAPS]
             several_axes = any(row.family == plans.GAPS_BY_CELL for row in gaps)
             family = plans.GAPS_BY_CELL if several_axes else plans.GAPS
             return table_of([row for row in gaps if row.family == family], Gap)
@@ -91,13 +86,13 @@ class AuditResult:
 
     @property
     def missing(self) -> pd.DataFrame:
-        """A row per comparison of how often answers or embeddings are missing."""
+        """A row per comparison of how often images, labels, answers or embeddings are missing."""
         report = self.report
         if report.kind == "verification":
             return table_of(report.failures_to_enrol, Disparity)
         if report.kind == "portraits":
-            return table_of([row for row in report.gaps if row.family == plans.UNANSWERED], Gap)
-        return table_of(report.no_answer, Effect)
+            return table_of([row for row in report.gaps if row.family == plans.MISSING_GAPS], Gap)
+        return table_of(report.missing, Effect)
 
     @property
     def rates(self) -> pd.DataFrame:
@@ -135,9 +130,8 @@ class AuditResult:
             The path of `report.html`.
         """
         folder = Path(folder)
-        images = self.images
-        if images is not None:
-            text = images.to_csv(index=False, lineterminator="\n")
+        if self.images is not None:
+            text = self.images.to_csv(index=False, lineterminator="\n")
             write_text(folder / IMAGES_FILE, text)
         write_card(self.report, folder / "model_card.md")
         page = write_html(self.report, folder / "report.html", self.sheet)
@@ -151,6 +145,24 @@ class AuditResult:
 
     def _repr_html_(self) -> str:
         return answer_html(self.report)
+
+
+def table_of_images(frame: pd.DataFrame, specification: Specification) -> pd.DataFrame:
+    """The table beside the report of matched images.
+
+    An audit of portraits can be held against it, and `faceaudit.verify` computes from it.
+
+    Args:
+        frame: of `faceaudit.MatchedImages`.
+        specification: whose axes and placebos count.
+
+    Returns:
+        image_id, unit, error, the levels of the axes by their names, no_answer, label and score
+        where they are known, and `<placebo>_level`.
+    """
+    known = [name for name in ("no_answer", "label", "score") if name in frame]
+    placebos = [f"{placebo}_level" for placebo in specification.placebos]
+    return with_level_names(frame, specification.axes).join(frame[[*known, *placebos]])
 
 
 def table_of(rows: Sequence[Part], row_class: type[Part]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ again; the report goes to another one (`Folders`).
 from __future__ import annotations
 
 import errno
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,24 +29,22 @@ from faceaudit.file.specification import (
     Specification,
     read_specification,
 )
-from faceaudit.frames import InputTables, with_level_names
+from faceaudit.frames import InputTables
 from faceaudit.models.answers import Notify
-from faceaudit.plans import keep_plan, make_plan
+from faceaudit.plans import bound_rows, keep_plan, make_plan, naming_former, replace_plan
 from faceaudit.report.build import build_report
-from faceaudit.report.page import write_card, write_html
-from faceaudit.report.schema import Report, write_report
+from faceaudit.report.schema import Report
+from faceaudit.results import IMAGES_FILE, REPORT_FILES, AuditResult, table_of_images
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.files import alone, write_text
+from faceaudit.utils.files import alone, file_hash, write_text
 
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.faces import MakeImages
 
-REPORT_FILES = ("report.json", "report.html", "model_card.md")
-"""Files that say what an audit found."""
-IMAGES_FILE = "images.csv"
-"""Name of the table of matched images and their errors, beside the report."""
+PLAN_FILE = "plan.json"
+"""Name of the plan in the folder of what is kept."""
 FINISHED = "reported"
-"""Name of the file in an audit's folder that marks that a run ended."""
+"""Name of the file in an audit's folder that marks that a run ended; it names the plan of it."""
 NAME_LINE = r"""^name:\s*["']?(?P<name>[a-z0-9][a-z0-9-]*)"""
 """The line of an audit file that names the audit."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -79,6 +78,7 @@ class OpenedAudit:
         specification: what the file says.
         tables: that the file names.
         data: images, pairs or portraits whose answers are in a table; None where a model is asked.
+        table: with these answers; None where a model is asked.
         units: number of matched faces in the table of images; None of other audits.
         target: the people of the target population; None where the file names none.
     """
@@ -86,6 +86,7 @@ class OpenedAudit:
     specification: Specification
     tables: InputTables
     data: MatchedImages | Pairs | Portraits | None
+    table: Path | None
     units: int | None
     target: pd.DataFrame | None
 
@@ -146,11 +147,19 @@ def open_audit(specification: Specification) -> OpenedAudit:
     target = None
     if specification.target is not None:
         target = target_population(specification.target, specification.axes, tables)
-    return OpenedAudit(specification, tables, data, units, target)
+    table = None
+    if data is not None:
+        table = specification.beside(specification.pairs or specification.table_of_images)
+    return OpenedAudit(specification, tables, data, table, units, target)
 
 
 def plan_audit(
-    audit: str | Path | Specification, say: Notify = print, *, folders: Folders | None = None
+    audit: str | Path | Specification,
+    say: Notify = print,
+    *,
+    folders: Folders | None = None,
+    plan_file: Path | None = None,
+    replace: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, before any model is asked; keep the one that is there.
 
@@ -158,9 +167,11 @@ def plan_audit(
         audit: path of the audit file, or what was read from it.
         say: takes a sentence for the user.
         folders: where files go, by default beside the audit file.
+        plan_file: of the plan, by default `plan.json` in the folder of what is kept.
+        replace: whether a new plan takes the place of the one that is there, which it names.
 
     Returns:
-        The plan that was made first, and what it would be by the file as it is now.
+        The plan that counts, and what it would be by the file as it is now.
 
     Raises:
         InputError: the file or its table has a fault.
@@ -168,7 +179,7 @@ def plan_audit(
     """
     specification = _specification(audit)
     opened = open_audit(specification)
-    return _write_plan(opened, say, folders or Folders.beside(specification))
+    return _write_plan(opened, say, folders or Folders.beside(specification), plan_file, replace)
 
 
 def _specification(audit: str | Path | Specification) -> Specification:
@@ -176,25 +187,67 @@ def _specification(audit: str | Path | Specification) -> Specification:
 
 
 def _write_plan(
-    opened: OpenedAudit, say: Notify, folders: Folders
+    opened: OpenedAudit,
+    say: Notify,
+    folders: Folders,
+    plan_file: Path | None = None,
+    replace: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The plan that was made first, and what it would be now."""
-    # The answers of a table do not enter the plan; its faces are counted alone.
-    now = make_plan(opened.specification, opened.units, _input_files(opened.specification))
-    path = folders.artifacts / "plan.json"
-    state = "kept as it was," if path.exists() else "written to"
+    """The plan that counts, and what it would be now."""
+    now = plan_as_it_is(opened)
+    path = plan_file or folders.artifacts / PLAN_FILE
+    reported = _plan_of_report(folders.artifacts)
     with explain_full_disk("the plan", path.parent):
-        plan = keep_plan(now, path)
+        if replace and path.exists():
+            state = "replaced in"
+            plan = replace_plan(now, path, reported is not None)
+        elif path.exists():
+            state = "kept as it was,"
+            plan = keep_plan(now, path)
+        else:
+            state = "written to"
+            # The plan of an earlier report is gone, or lies somewhere else.
+            new = now if reported is None else naming_former(now, reported, after_report=True)
+            plan = keep_plan(new, path)
+    if plan["kind"] != now["kind"]:
+        raise InputError(
+            f"{path}: the plan is of an audit of the kind {plan['kind']}, and the audit file says "
+            f"{now['kind']}; give the audit another name, or make a new plan by the command plan "
+            "with --replace",
+            field="kind",
+            found=now["kind"],
+            expected=plan["kind"],
+        )
     say(f"plan: {state} {path} ({plan['sha256'][:12]})")
-    sentences = words.render_sentences("chances", now)
+    sentences = words.render_sentences("replaced_plans", plan.get("replaces", []))
+    sentences += words.render_sentences("chances", now)
     sentences += words.render_sentences("answers", now.get("sizes", {}))
     for sentence in sentences:
         say(sentence)
     return plan, now
 
 
-def _input_files(specification: Specification) -> list[Path]:
-    """The audit file and its tables, whose hashes the plan has."""
+def plan_as_it_is(opened: OpenedAudit) -> dict[str, Any]:
+    """The plan by the audit file and its tables as they are now.
+
+    The answers of a table do not enter it.
+    """
+    specification = opened.specification
+    rows = None
+    if opened.data is not None and opened.table is not None:
+        rows = bound_rows(opened.data.frame, specification, opened.table)
+    return make_plan(specification, opened.units, input_files(specification), rows)
+
+
+def _plan_of_report(artifacts: Path) -> dict[str, str] | None:
+    """Hash and date of the plan of the last report; None where there was none."""
+    path = artifacts / FINISHED
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return json.loads(text) if text else None
+
+
+def input_files(specification: Specification) -> list[Path]:
+    """The audit file first, and its tables, whose hashes the plan has."""
     if isinstance(specification.generator, ImageFolder):
         tables = [specification.generator.table]
     else:
@@ -211,6 +264,8 @@ def run_audit(
     device: str = "cpu",
     *,
     folders: Folders | None = None,
+    plan_file: Path | None = None,
+    model_version: str | None = None,
     pictures: MakeImages | None = None,
 ) -> Report:
     """Run an audit to the end: plan, images, people, model, verdicts, report.
@@ -220,6 +275,8 @@ def run_audit(
         say: takes a sentence for the user after every stage.
         device: "cpu" or "cuda", where networks of files make images and answer.
         folders: where files go, by default beside the audit file.
+        plan_file: of the plan, by default `plan.json` in the folder of what is kept.
+        model_version: of the model, in place of the audit file's `model.version`.
         pictures: makes the images where the audit file names a world of faces.
 
     Returns:
@@ -239,6 +296,8 @@ def run_audit(
     folders = folders or Folders.beside(specification)
     _refuse_to_overwrite(specification, folders.report)
     _remove_report(folders.report)
+    if model_version is not None:
+        specification = specification.of_version(model_version)
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
         raise InputError(
             f"{specification.path}: model.kind is table, but no table is given; name one under "
@@ -252,26 +311,24 @@ def run_audit(
         alone(artifacts / ".lock", say),
     ):
         opened = open_audit(specification)
-        plan, now = _write_plan(opened, say, folders)
+        plan, now = _write_plan(opened, say, folders, plan_file)
         # Another process may have written its report while this one waited.
         _remove_report(folders.report)
         (folders.report / IMAGES_FILE).unlink(missing_ok=True)
         try:
-            report, sheet = _build_report(opened, plan, now, say, device, folders, pictures)
+            result = _conclude(opened, plan, now, say, device, folders, pictures)
         except ValueError:
             # To mend a fault before anything was asked is no departure: the next plan is the first.
             finished_once = (artifacts / FINISHED).exists()
-            if not finished_once and not (artifacts / "answers").exists():
-                (artifacts / "plan.json").unlink()
+            if not finished_once and not (artifacts / "answers").exists() and plan_file is None:
+                (artifacts / PLAN_FILE).unlink()
             raise
-        (artifacts / FINISHED).touch()
+        named_plan = {"sha256": plan["sha256"], "made": plan["made"]}
+        write_text(artifacts / FINISHED, json.dumps(named_plan) + "\n")
         with explain_full_disk("the report", folders.report):
-            write_card(report, folders.report / "model_card.md")
-            page = write_html(report, folders.report / "report.html", sheet)
-            # Last, since a gate takes it for the end of the run.
-            write_report(report, folders.report / "report.json")
+            page = result.save(folders.report)
         say(f"report: {page}")
-    return report
+    return result.report
 
 
 def read_to_run(
@@ -298,7 +355,7 @@ def read_to_run(
 def _refuse_to_overwrite(specification: Specification, folder: Path) -> None:
     """Raise InputError where the report's table of images has the place of an input."""
     table = folder / IMAGES_FILE
-    for path in _input_files(specification):
+    for path in input_files(specification):
         if table.is_file() and path.is_file() and table.samefile(path):
             raise InputError(
                 f"{path}: the report has a file of this name in the same folder; give another "
@@ -321,7 +378,7 @@ def _remove_report(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _build_report(
+def _conclude(
     opened: OpenedAudit,
     plan: dict[str, Any],
     now: dict[str, Any],
@@ -329,13 +386,15 @@ def _build_report(
     device: str,
     folders: Folders,
     pictures: MakeImages | None,
-) -> tuple[Report, dict[str, Any] | None]:
-    """The report, and a contact sheet where images were made or read."""
+) -> AuditResult:
+    """What was found, with a contact sheet where images were made or read."""
     specification = opened.specification
     for sentence in announced_side_effects(specification):
         say(sentence)
     data = opened.data
-    about = {}
+    about: dict[str, Any] = {}
+    if opened.table is not None:
+        about["model"] = _card_of_table(specification, opened.table)
     sheet = None
     tables_of_file = opened.tables
     artifacts = folders.artifacts
@@ -348,17 +407,22 @@ def _build_report(
             specification, now, tables_of_file, artifacts, say, device, pictures
         )
     tables = data.analyse(now)
+    images = None
     if isinstance(data, MatchedImages):
-        # An audit of portraits can be held against this table.
-        images = with_level_names(data.frame, specification.axes)
-        text = images.to_csv(index=False, lineterminator="\n")
-        with explain_full_disk("the table of images", folders.report):
-            write_text(folders.report / IMAGES_FILE, text)
+        images = table_of_images(data.frame, specification)
     if specification.target is not None and opened.target is not None:
         tables["target"] = transport_to_target(
             data.frame, opened.target, specification.target, specification.axes
         )
-    return build_report(data, tables, plan, now, **about), sheet
+    report = build_report(data, tables, plan, now, **about)
+    return AuditResult(report, data.frame, images, sheet)
+
+
+def _card_of_table(specification: Specification, table: Path) -> dict[str, Any]:
+    """What is known of a model whose answers are in a table."""
+    card = {"kind": "table", "file": table.name, "sha256": file_hash(table)}
+    version = specification.model.version
+    return card if version is None else {**card, "version": version}
 
 
 def announced_side_effects(specification: Specification) -> Iterator[str]:

@@ -76,6 +76,21 @@ def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return table.assign(p_holm=effects.holm(table["p"]), p_beyond=p_beyond)
 
 
+def beyond_elsewhere(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Effects at other thresholds with the adjusted test that each is within the tolerance.
+
+    Args:
+        table: columns threshold and p_beyond; a row per threshold and axis.
+        plan: of the audit. At its own threshold the verdicts decide, and nothing is tested.
+
+    Returns:
+        The table with p_beyond_holm: Holm's adjustment over all other thresholds and axes, so that
+        any of them is called beyond the tolerance by mistake at most as often as the level says.
+    """
+    is_other = table["threshold"] != plan["threshold"]
+    return table.assign(p_beyond_holm=effects.holm(table["p_beyond"].where(is_other)))
+
+
 def settle_together(
     tables: Mapping[str, pd.DataFrame], level: float, missing: bool = True
 ) -> dict[str, pd.DataFrame]:
@@ -89,8 +104,8 @@ def settle_together(
         tables: name → table; those of `faceaudit.plans.JUDGED_FAMILIES` are judged together, and
             have the columns that `settled` takes.
         level: of all of them.
-        missing: whether any answer or embedding is missing. If none is, no test of the families
-            about missing ones can reject, and these families take no share of the level.
+        missing: whether any image, label, answer or embedding is missing. If none is, no test of
+            the families about missing ones can reject, and these take no share of the level.
 
     Returns:
         The tables, those of the families with new verdicts and the column together: of how many
@@ -105,7 +120,7 @@ def settle_together(
     """
     families = [name for name in plans.JUDGED_FAMILIES if name in tables]
     if not missing:
-        about_missing = (plans.NO_ANSWER, plans.ENROLMENT, plans.UNANSWERED)
+        about_missing = (plans.MISSING, plans.ENROLMENT, plans.MISSING_GAPS)
         families = [name for name in families if name not in about_missing]
     together = pd.concat({name: tables[name] for name in families}, names=["family"])
     estimable = together["p_beyond"].groupby("family").transform("count").clip(lower=1)

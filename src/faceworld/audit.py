@@ -68,7 +68,12 @@ def folders_of(specification: Specification) -> Folders:
 
 
 def plan_audit(
-    path: str | Path, say: Notify = print, *, folders: Folders | None = None
+    path: str | Path,
+    say: Notify = print,
+    *,
+    folders: Folders | None = None,
+    plan_file: Path | None = None,
+    replace: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the plan of an audit, as `faceaudit.run.plan_audit` does.
 
@@ -76,11 +81,23 @@ def plan_audit(
     """
     specification = read_specification(path)
     make_examples(specification)
-    return run.plan_audit(specification, say, folders=folders or folders_of(specification))
+    return run.plan_audit(
+        specification,
+        say,
+        folders=folders or folders_of(specification),
+        plan_file=plan_file,
+        replace=replace,
+    )
 
 
 def run_audit(
-    path: str | Path, say: Notify = print, device: str = "cpu", *, folders: Folders | None = None
+    path: str | Path,
+    say: Notify = print,
+    device: str = "cpu",
+    *,
+    folders: Folders | None = None,
+    plan_file: Path | None = None,
+    model_version: str | None = None,
 ) -> Report:
     """Run an audit, as `faceaudit.run.run_audit` does, also of the face world.
 
@@ -95,6 +112,8 @@ def run_audit(
         say,
         device,
         folders=folders or folders_of(specification),
+        plan_file=plan_file,
+        model_version=model_version,
         pictures=pictures_of_the_world,
     )
 

@@ -126,7 +126,6 @@ def test_no_room_at_any_time(audit, home, monkeypatch, capsys):
         assert [*dict.fromkeys(places)] == [
             "the plan",
             "images, tasks and answers",
-            "the table of images",
             "the report",
         ]
         assert endpoint.calls == len(set(endpoint.answered)), "no image is asked about twice"

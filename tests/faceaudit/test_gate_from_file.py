@@ -7,6 +7,7 @@ import pytest
 from pretended_audits import OF_TABLE, pretended_table
 
 from faceaudit.__main__ import main
+from faceaudit.report.gate import gate
 from faceaudit.report.schema import read_report
 from faceaudit.utils import seeding
 
@@ -152,10 +153,72 @@ def test_half_of_the_dark_images_cannot_be_deleted(audit):
     dark = table.index[(table["skin"] == "dark") & (table["unit"] % 2 == 0)]
     design = {"tolerance": 0.05, "incomplete": "pairs"}
     _, passed, lines = audit(table.drop(dark), design=design)
-    assert passed == 2 and lines == [
+    assert passed == 1 and lines == [
+        "exceeds: Skin (all faces): 0.0 of 100 images listed as “light” and 50.0 of 100 of the same "
+        "faces listed as “dark” are missing, or have no label or answer (+50.0 points; 95 % interval "
+        "+47.2 to +52.8). This is beyond the tolerance of 5 points.",
         "coverage: Images without an answer or a label: at most 50.0 % (dark, female); 20.0 % are "
-        "allowed."
+        "allowed.",
     ]
+
+
+def test_few_deleted_images_are_compared_by_axis(audit):
+    """G5: one dark image in eight is deleted, which is coverage enough."""
+    table = pretended_table(1200, 0.0, seed=1, base=0.02)
+    dark = table["skin"] == "dark"
+    design = {"tolerance": 0.05, "incomplete": "pairs"}
+    _, passed, lines = audit(table[~(dark & (table["unit"] % 8 == 0))], design=design)
+    assert passed == 1 and len(lines) == 1
+    rows = {row.axis: row for row in audit.report().missing}
+    assert rows["skin"].estimate == 0.125 and rows["gender"].estimate == 0
+    assert all(row.met for row in audit.report().coverage)
+    # Alike at both levels, the same number is no effect.
+    alike = table[table["unit"] % 8 != table["skin"].map({"light": 0, "dark": 1})]
+    assert audit(alike, design=design, name="alike")[0] == 0
+    path = str(audit.folder / "alike" / "report.json")
+    assert main(["gate", path]) == 0
+    page = (audit.folder / "alike" / "report.html").read_text(encoding="utf-8")
+    assert "600 images are absent" in page and ">missing</th>" in page
+
+
+def test_raters_who_tie_where_the_model_errs_hide_nothing(audit):
+    """G5: the label is missing on the dark faces that the model gets wrong; +12 becomes -2."""
+    table = pretended_table(1200, 0.0, seed=1, base=0.02)
+    names = {0: "female", 1: "male"}
+    right = table["label"].map(names)
+    random = seeding.rng(1, "raters who tie")
+    wrong = (table["skin"] == "dark") & (random.random(len(table)) < 0.12)
+    table["says"] = right.where(~wrong, table["label"].rsub(1).map(names))
+    # Where they tie, one says what the model says.
+    table = table.assign(anna=right, ben=table["says"])
+    columns = {"answers": ["anna", "ben"], "decision": "says"}
+    _, passed, lines = audit(table, columns=columns)
+    (row,) = [row for row in audit.report().averages if row.axis == "skin"]
+    assert row.verdict == "within" and passed == 1
+    assert len(lines) == 1 and lines[0].startswith(
+        "exceeds: Skin (all faces): 0.0 of 100 images listed"
+    )
+    (missing,) = [row for row in audit.report().missing if row.axis == "skin"]
+    assert missing.estimate == wrong.sum() / 2400 and audit.report().data["no_answer"] == 0
+
+
+def test_portraits_without_a_label_or_a_covariate_are_compared_by_axis(audit):
+    """G5, of found portraits: a tenth of the dark ones is left out, which is 5 % of all."""
+    table = portraits(1000, 0, 1000).assign(age="20-29")
+    settings = PORTRAITS | {"covariates": ["age"]}
+    assert audit(table, **settings, name="all")[0] == 0
+    assert main(["gate", str(audit.folder / "all" / "report.json")]) == 0
+    hard = table.index[table["skin"] == "dark"][::10]
+    table.loc[hard, "age"] = None
+    _, passed, lines = audit(table, **settings)
+    assert passed == 1 and len(lines) == 1 and "10.0 of 100 listed as “dark” are left" in lines[0]
+    row = audit.report().gaps[-1]
+    assert (row.family, row.estimate, row.n) == ("differences in being missing", 0.1, 2000)
+    # What is left out on purpose is not missing.
+    ages = table.fillna({"age": "child"})
+    audit(ages, **settings, ignore={"age": ["child"]}, name="adults")
+    gaps = read_report(audit.folder / "adults" / "report.json").gaps
+    assert [row.family for row in gaps] == ["differences between levels"]
 
 
 def test_a_doubt_that_is_accepted_after_the_result_is_a_departure(audit):
@@ -231,3 +294,66 @@ def test_a_constant_decider_is_told_of_decisions_and_of_portraits(audit):
     table["label"] = 1
     audit(table, **settings, name="one-class")
     assert not read_report(audit.folder / "one-class" / "report.json").doubts
+
+
+SHIFTED = {"light": 0.45, "dark": 0.05}
+"""How far scores lie from the threshold: those of dark faces are moved towards it by .40."""
+
+
+def with_shifted_scores(table):
+    """The table with scores that make no error at .5, and lie nearer to it for dark faces."""
+    return table.assign(score=0.5 + table["skin"].map(SHIFTED) * (2 * table["label"] - 1))
+
+
+def test_a_shift_of_scores_is_doubted_unless_it_was_accepted_beforehand(audit):
+    """G6: no error at .5, and half of the dark faces are wrong at .4 and at .6."""
+    table = with_shifted_scores(pretended_table(300, 0.0, seed=1))
+    _, passed, lines = audit(table)
+    report = audit.report()
+    assert report.verdict == "within" and passed == 1
+    assert lines == [
+        "doubt, thresholds: At the threshold 0.30, the error rate differs along skin by +50.0 "
+        "points between images of one label, beyond the tolerance. At the audit's own threshold, "
+        "0.50, no such difference is shown, so that the verdicts hold for this threshold alone."
+    ]
+    first_box = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
+    assert "In doubt:" in first_box.partition("<nav")[0]
+    assert "differs along skin by +50.0 points" in first_box.partition("<nav")[0]
+    _, passed, lines = audit(table, accept=["thresholds"])
+    assert passed == 1 and "accepted after the plan was made" in lines[-1]
+    audit(table, accept=["thresholds"], name="known")
+    path = audit.folder / "known" / "report.json"
+    assert main(["gate", str(path)]) == 0
+    # A doubt that is taken out of the report is missed.
+    edited = read_report(path).model_copy(update={"doubts": []})
+    code, lines = gate(edited)
+    assert code == 3 and "doubts about other thresholds do not follow" in lines[0]
+
+
+def test_another_threshold_is_no_doubt_where_the_label_moves_along(audit):
+    """At .3 the model errs on women, at .7 on men, as every model does that tells gender."""
+    table = pretended_table(1200, 0.0, seed=1, base=0.02)
+    assert audit(table)[1] == 0
+    rows = {(row.threshold, row.axis): row for row in audit.report().thresholds}
+    assert rows[0.3, "gender"].estimate < -0.2 < 0.2 < rows[0.7, "gender"].estimate
+    assert rows[0.3, "gender"].same_label == 0 and abs(rows[0.3, "skin"].same_label) < 0.02
+
+
+def test_a_shift_of_scores_of_portraits_is_doubted(audit):
+    """The same of found portraits, of which more light ones are of women."""
+    random = seeding.rng(3, "shifted portraits")
+    table = portraits(1000, 0, 1000)
+    share_of_men = table["skin"].map({"light": 0.3, "dark": 0.6})
+    table["label"] = (random.random(len(table)) < share_of_men).astype(int)
+    settings = PORTRAITS | {"columns": {"label": "label", "score": "score"}}
+    _, passed, lines = audit(with_shifted_scores(table), **settings)
+    assert passed == 1 and len(lines) == 1 and lines[0].startswith("doubt, thresholds: At the")
+    page = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
+    assert "Differences where the score is cut elsewhere" in page
+    # Alike for both, scores near the threshold make a difference at .6, and it is that of the mix.
+    alike = table.assign(score=0.5 + 0.05 * (2 * table["label"] - 1))
+    audit(alike, **settings, name="alike")
+    report = read_report(audit.folder / "alike" / "report.json")
+    rows = {row.threshold: row for row in report.thresholds}
+    assert rows[0.6].estimate > 0.2 and rows[0.6].same_label == 0 and not report.doubts
+    assert gate(report)[0] == 0

@@ -51,6 +51,19 @@ people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is
 generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
 generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
 calibration: {rounds: 4} | calibration is given with generator known-truth, stylegan2, eg3d or py
+axes: fair | axes is 'fair', attributes with two levels each, such as {skin: [light, dark]}, was
+axes: [{skin: [light, dark]}] | axes is [{'skin': ['light', 'dark']}], attributes with two levels
+axes: {skin: fair} | axes.skin is 'fair', two names in brackets, such as [light, dark], was expected
+axes: {skin: [fair]} | axes.skin is ['fair'], two names in brackets, such as [light, dark], was
+classes: male | classes is 'male', two names in brackets, such as [light, dark], was expected
+name: My Audit | name is 'My Audit', small letters, digits and hyphens, such as my-audit, was
+name: null | name is empty, a text
+accept: errors | accept is 'errors', a list in brackets was expected
+design: {tolerance: five} | design.tolerance is 'five', a number was expected
+design: {tolerance: 0.05, transects: 2.5} | design.transects is 2.5, a whole number was expected
+policy: {faces: 1} | policy.faces is 1, 2 or more was expected
+images: 5 | images is 5, the path of a file was expected
+model: {kind: python, function: a b, version: "1", input: {size: 8}} | model.function is 'a b', a mo
 axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
 axes: {skin: [fair, medium, dark]} | axes.skin is ['fair', 'medium', 'dark'], two of the levels
 axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML takes no, off or 0 for
@@ -94,6 +107,28 @@ def test_an_audit_file(tmp_path, whole, change, told):
         read_specification(path)
     message = str(raised.value)
     assert message.startswith(f"{path}: {told}") and "\n" not in message, message
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"name": "My Audit"}, "name is 'My Audit', small letters, digits and hyphens, such as "),
+        ({"axes": "fair"}, "axes is 'fair', attributes with two levels each"),
+        ({"desgn": 1}, "desgn is no key here (did you mean design?)"),
+        ({"design": {}}, "design.tolerance is missing"),
+    ],
+)
+def test_a_specification_in_python(change, told):
+    """G14: pydantic's own lines were raised."""
+    with pytest.raises(InputError) as raised:
+        Specification(**OF_TABLE | change)
+    assert str(raised.value).startswith(told) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("content", ["[1, 2]", "a text"])
+def test_a_file_without_keys(tmp_path, content):
+    with pytest.raises(InputError, match="the file is .*, keys with values was expected"):
+        read_specification(written(tmp_path / "mine.yml", content))
 
 
 OWN = Specification(**OF_TABLE)
@@ -157,6 +192,20 @@ def test_what_else_is_refused(tmp_path, refused, told):
     with pytest.raises(ValueError) as raised:
         refused(tmp_path / "file")
     assert told in str(raised.value)
+
+
+@pytest.mark.parametrize("incomplete", ["pairs", "refuse"])
+def test_a_cell_without_an_image(incomplete):
+    """G14: the frame has no rows."""
+    design = {"tolerance": 0.05, "incomplete": incomplete}
+    cell = (TABLE["skin"] == "dark") & (TABLE["gender"] == "male")
+    sentence = "there is no image at skin 'dark', gender 'male', of any unit; add these images"
+    with pytest.raises(InputError, match=sentence):
+        MatchedImages.from_table(TABLE[~cell], Specification(**OF_TABLE | {"design": design}))
+    with pytest.raises(InputError, match="no image at skin 'dark', gender 'female', of any unit"):
+        MatchedImages.from_table(
+            TABLE[TABLE["skin"] == "light"], Specification(**OF_TABLE | {"design": design})
+        )
 
 
 def in_a_file(folder, **changes):

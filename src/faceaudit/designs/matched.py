@@ -18,13 +18,14 @@ import pandas as pd
 from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import effects, plans
-from faceaudit.checks import examine
+from faceaudit.checks import MISSING_ALONG_PLACEBOS, examine
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.file.parts import KnownTruth, TargetPopulation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
     Rows,
+    errors_at,
     level_names,
     read_errors,
     read_matched_images,
@@ -39,7 +40,7 @@ from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sent
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
-from faceaudit.verdicts import judge, settle_together
+from faceaudit.verdicts import beyond_elsewhere, judge, settle_together
 
 if TYPE_CHECKING:  # with torch
     from faceaudit.images.faces import MakeImages
@@ -47,7 +48,7 @@ if TYPE_CHECKING:  # with torch
 FAMILY_OF_PART = {
     "effects": plans.CELLS,
     "averages": plans.AVERAGES,
-    "no_answer": plans.NO_ANSWER,
+    "missing": plans.MISSING,
     "placebos": plans.PLACEBOS,
 }
 """Parts of a report about matched images that have sentences → their families."""
@@ -210,12 +211,13 @@ class MatchedImages:
         if len(plan["axes"]) > 1:
             tables[plans.AVERAGES] = average_effects(frame, plan, "error")
             tables[plans.INTERACTIONS] = interactions(frame, plan)
-        tables[plans.NO_ANSWER] = average_effects(frame, plan, "no_answer")
-        tables = settle_together(tables, plan["level"], frame["no_answer"].any())
+        places = with_missing_images(frame, plan)
+        tables[plans.MISSING] = average_effects(places, plan, "missing")
+        tables = settle_together(tables, plan["level"], places["missing"].any())
         placebos = plan["placebos"]
         if placebos:
             tables[plans.PLACEBOS] = average_effects(frame, plan, "error", placebos)
-            tables["placebos, no answer"] = average_effects(frame, plan, "no_answer", placebos)
+            tables[MISSING_ALONG_PLACEBOS] = average_effects(places, plan, "missing", placebos)
         if self.scored:
             tables["thresholds"] = other_thresholds(frame, plan)
             distance = (frame["score"] - frame["label"]).abs()
@@ -231,14 +233,18 @@ class MatchedImages:
         """The parts of a report that a classification has, and its limits."""
         kind_of_generator = plan.get("generator", {}).get("kind")
         counts = count_images(self.frame, self.source, plan)
-        counts["units"] = self.frame["unit"].nunique()
+        units = self.frame["unit"].nunique()
+        axes = [*plan["axes"], *plan["placebos"]]
+        counts["units"] = units
+        counts["no_image"] = units * 2 ** len(axes) - len(self.frame)
         counts["made_by"] = kind_of_generator
         counts["target"] = plan.get("target")
         counts["units_needed"] = plan["sizes"]["needed"]
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
+        any_missing = counts["no_image"] or counts["no_label"] or counts["no_answer"]
         for name, family in FAMILY_OF_PART.items():
-            # Without a missing answer there is no effect on having none.
-            table = tables.get(family) if counts["no_answer"] or name != "no_answer" else None
+            # Where nothing is missing there is no effect on it.
+            table = tables.get(family) if name != "missing" or any_missing else None
             parts[name] = rows_with_sentences(name, table, plan)
         # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:
@@ -311,16 +317,40 @@ def transport_to_target(
 def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Average effects where the score is cut elsewhere, and at the audit's own threshold.
 
+    Another threshold trades errors of one class for errors of the other, whatever the model does:
+    along an axis that moves the label, such as gender where gender is told, it has an effect by
+    itself. A shift of the scores shows in pairs of one label. So `same_label` is the part of the
+    effect that comes from these, in points of the whole: the others count as pairs without change.
+
     Returns:
-        A row per threshold and axis: axis, estimate, low, high, threshold and rate (of errors).
+        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
+        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
+        audit's own threshold).
     """
+    # Of each axis, the images whose partner at its other level has another label.
+    label_changes = {axis: _label_changes(frame, axis) for axis in plan["axes"]}
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
-        wrong = ((frame["score"] > threshold) != (frame["label"] == 1)).astype(float)
-        at_threshold = frame.assign(error=wrong.where(frame["error"].notna()))
-        table = average_effects(at_threshold, plan, "error")[["axis", "estimate", "low", "high"]]
-        tables.append(table.assign(threshold=threshold, rate=at_threshold["error"].mean()))
-    return pd.concat(tables, ignore_index=True)
+        error = errors_at(frame, threshold)
+        table = average_effects(frame.assign(error=error), plan, "error")
+        table = table[["axis", "estimate", "low", "high"]]
+        of_one_label = pd.concat(
+            average_effects(
+                frame.assign(error=error.mask(changes & error.notna(), 0.0)), plan, "error", [axis]
+            )
+            for axis, changes in label_changes.items()
+        )
+        table["same_label"] = of_one_label["estimate"].to_numpy()
+        table["p_beyond"] = of_one_label["p_beyond"].to_numpy()
+        tables.append(table.assign(threshold=threshold, rate=error.mean()))
+    return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
+
+
+def _label_changes(frame: pd.DataFrame, axis: str) -> pd.Series:
+    """Whether the two images of a pair that differs in an axis have different labels: (n,)."""
+    level_columns = [column for column in frame if column.endswith("_level")]
+    matching = ["unit", *(column for column in level_columns if column != f"{axis}_level")]
+    return frame.groupby(matching)["label"].transform("nunique") > 1
 
 
 def _error_rates_by_cell(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -374,13 +404,43 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return with_sensitivity(_compare(places, frame, "error", plan))
 
 
+def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Every face at every combination of levels, and whether its error is unknown there.
+
+    An image that is absent from the table, one whose raters tie and one that the model refuses all
+    leave the error rates without a trace. Which of the three it is depends on who prepared the
+    table: a refused image can be deleted, and a hard one can have no label. So they are one outcome
+    of one family, and an axis that changes it by more than the tolerance changes who is counted.
+
+    Args:
+        frame: of `MatchedImages`.
+        plan: of the audit.
+
+    Returns:
+        A row per face and combination of levels of axes and placebos: unit, `<axis>_level` and
+        missing (1 where there is no image, no label or no answer, else 0).
+
+    Example:
+        >>> frame = pd.DataFrame({"unit": ["a", "a", "b"], "skin_level": [0, 1, 0]})
+        >>> plan = {"axes": {"skin": ("light", "dark")}, "placebos": {}}
+        >>> with_missing_images(frame.assign(error=[1, None, 0]), plan)["missing"].tolist()
+        [0.0, 1.0, 0.0, 1.0]
+    """
+    level_columns = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
+    levels = [(0, 1)] * len(level_columns)
+    names = ["unit", *level_columns]
+    places = pd.MultiIndex.from_product([frame["unit"].unique(), *levels], names=names)
+    error = frame.set_index(names)["error"].reindex(places)
+    return error.isna().astype(float).rename("missing").reset_index()
+
+
 def average_effects(
     frame: pd.DataFrame, plan: Plan, outcome: str, axes: Sequence[str] | None = None
 ) -> pd.DataFrame:
     """The effect of every axis, averaged over all pairs that differ in it alone.
 
     Args:
-        frame: of `MatchedImages`.
+        frame: of `MatchedImages`, or of `with_missing_images`.
         plan: of the audit.
         outcome: column in [0, 1].
         axes: those to compare; by default all of the plan.

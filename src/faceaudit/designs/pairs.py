@@ -7,7 +7,7 @@ before the model is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,12 +55,15 @@ class Pairs:
             enrolled (0 or 1) and failed_call (0 or 1: why there is no embedding); None of a table
             of pairs.
         pairs_left_out: number of pairs with an image that has no embedding.
+        unlabelled: where people say which pairs are of one person, the share of every group's pairs
+            about which too few said anything.
     """
 
     frame: pd.DataFrame
     source: str
     images: pd.DataFrame | None = None
     pairs_left_out: int = 0
+    unlabelled: pd.Series | None = None
 
     @classmethod
     def from_table(
@@ -147,8 +150,10 @@ class Pairs:
         drawn = draw_pairs(frame, design.impostors, design.seed, few=people_label)
         check_model(model, images)
         about = {}
+        unlabelled = None
         if people_label:
             same, about_people = pair_labels_by_people(images, drawn, specification, folder)
+            unlabelled = pd.Series(np.isnan(same)).groupby(drawn["group"]).mean()
             drawn = drawn.assign(same=same).dropna().astype({"same": int})
             say(
                 f"people: {about_people['people']} people gave {about_people['answers']:,} answers "
@@ -157,6 +162,7 @@ class Pairs:
             about["people"] = [about_people]
         answers, about_model = examine(model, images, frame["identity"], folder, say, design.seed)
         pairs = cls.from_embeddings(answers, frame, drawn, specification)
+        pairs = replace(pairs, unlabelled=unlabelled)
         say(
             f"pairs: {len(pairs.frame):,}, and {pairs.pairs_left_out:,} left out for want of an "
             "embedding"
@@ -276,7 +282,11 @@ class Pairs:
         return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
 
     def _covered(self) -> Covered:
-        """People in every group; of a recogniser that was asked, images without an embedding."""
+        """People in every group; of a recogniser that was asked, images without an embedding.
+
+        Groups are compared in failures to enrol. Pairs without a label are few over all groups,
+        since an audit stops where people left out more; they may be many in one of them.
+        """
         frame = self.frame
         people = pd.concat(
             [
@@ -288,6 +298,8 @@ class Pairs:
         unanswered = pd.Series(0.0, index=identities.index)
         if self.images is not None:
             unanswered = 1 - self.images.groupby("group")["enrolled"].mean()
+        if self.unlabelled is not None:
+            unanswered = unanswered.combine(self.unlabelled, max)
         return Covered(
             unit="people",
             place="group",

@@ -9,7 +9,7 @@ its effects are carried over to the portraits' mix, and held against the differe
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,17 @@ import pandas as pd
 from faceaudit import effects, plans
 from faceaudit.checks import examine
 from faceaudit.effects import error_rates
+from faceaudit.effects.verdicts import beyond_by_interval
 from faceaudit.file.specification import Specification
-from faceaudit.frames import InputTables, Rows, level_names, read_errors, read_scores, with_errors
+from faceaudit.frames import (
+    InputTables,
+    Rows,
+    errors_at,
+    level_names,
+    read_errors,
+    read_scores,
+    with_errors,
+)
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.plans import Plan, cell_name, held_levels
@@ -29,7 +38,7 @@ from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable
-from faceaudit.verdicts import settle_together, with_p_values
+from faceaudit.verdicts import beyond_elsewhere, settle_together, with_p_values
 
 FIFTHS = 5
 """Groups of a covariate of numbers.
@@ -60,6 +69,9 @@ class Portraits:
         transects: matched images of another audit, if the file names some: unit, error (0 or 1),
             and the levels of some of the axes, by the same names.
         in_fifths: the covariates of numbers that are cut into fifths.
+        left_out_portraits: identity and axes of the rows behind these counts, but for those of
+            values that the audit file ignores. An axis is missing where its cell has no level.
+        scored: whether scores are known, and not decisions or errors alone.
     """
 
     frame: pd.DataFrame
@@ -67,6 +79,8 @@ class Portraits:
     left_out: pd.DataFrame
     transects: pd.DataFrame | None = None
     in_fifths: tuple[str, ...] = ()
+    left_out_portraits: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scored: bool = False
 
     @classmethod
     def from_table(
@@ -133,16 +147,24 @@ class Portraits:
             cells = rows.frame[name] if numbers is None else numbers
             unusable[name] = cells.isna()
         unusable_column = _first_unusable_column(pd.DataFrame(unusable))
-        left_out = _count_cells(rows, unusable_column)
+        cells = _unusable_cells(rows, unusable_column)
+        left_out = cells.value_counts().reset_index()
+        unexpected = cells.index[~_on_purpose(cells, specification.ignore)]
+        # A person without a name is another one in each portrait.
+        people = comparable(rows.frame[identity])
+        left_out_portraits = pd.DataFrame({"identity": people.where(people.notna(), names)})
+        for axis, level_pair in axes.items():
+            left_out_portraits[axis] = _categorical(levels[axis], level_pair)
+        left_out_portraits = left_out_portraits.loc[unexpected].reset_index(drop=True)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
         usable = rows.frame.index
 
         frame = pd.DataFrame({"image_id": names[usable], "identity": rows.texts(identity)})
         _require_people(frame["identity"], left_out, rows.source)
         for axis, level_pair in axes.items():
-            level = levels[axis][usable].astype(int)
-            _require_both_levels(level, axis, level_pair, rows.source)
-            frame[axis] = pd.Categorical.from_codes(level, list(level_pair), ordered=True)
+            level = levels[axis][usable]
+            _require_both_levels(level.astype(int), axis, level_pair, rows.source)
+            frame[axis] = _categorical(level, level_pair)
         in_fifths = []
         for name, numbers in numbers_of_covariate.items():
             if numbers is None:
@@ -162,7 +184,9 @@ class Portraits:
             tables = tables or InputTables(specification)
             transects = _read_transects(tables.rows(specification.transects), axes)
         frame = frame.reset_index(drop=True)
-        portraits = cls(frame, rows.source, left_out, transects, tuple(in_fifths))
+        portraits = cls(
+            frame, rows.source, left_out, transects, tuple(in_fifths), left_out_portraits
+        )
         if model_is_asked or columns.error:
             return portraits
         scores = read_scores(rows, specification).to_numpy()
@@ -213,7 +237,8 @@ class Portraits:
         """The portraits with the errors of a model's scores (n,), NaN where there is no answer."""
         frame = self.frame.assign(score=scores)
         threshold = specification.model.score_threshold
-        return replace(self, frame=with_errors(frame, threshold))
+        scored = specification.columns.decision is None
+        return replace(self, frame=with_errors(frame, threshold), scored=scored)
 
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
         """All tables of a report about found portraits.
@@ -227,7 +252,7 @@ class Portraits:
             units); "rates": error rates with Wilson's intervals, and with those of identities where
             one has several portraits; "adjusted": the differences after linear (transects, equation
             2) and logistic regression on the other axes and the covariates; and with transects
-            "carried", see `_carried_effects`.
+            "carried", see `_carried_effects`. Where scores are known, also "thresholds".
 
         Raises:
             InputError: no portrait has both a label and an answer.
@@ -245,8 +270,11 @@ class Portraits:
         if len(axes) > 1:
             by_cell = _differences_between_levels(frame, "error", plan, by_cell=True)
             tables[plans.GAPS_BY_CELL] = by_cell
-        tables[plans.UNANSWERED] = _differences_between_levels(frame, "no_answer", plan)
-        tables = settle_together(tables, plan["level"], frame["no_answer"].any())
+        every_portrait = self._with_missing_portraits(list(axes))
+        tables[plans.MISSING_GAPS] = _differences_between_levels(every_portrait, "missing", plan)
+        tables = settle_together(tables, plan["level"], every_portrait["missing"].any())
+        if self.scored:
+            tables["thresholds"] = _other_thresholds(frame, plan)
         tables["rates"] = _error_rates_by_stratum(frame, with_error, axes)
         if len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(with_error, list(axes), plan["covariates"])
@@ -260,23 +288,32 @@ class Portraits:
         """The parts of a report that found portraits have, and its limits."""
         counts = count_images(self.frame, self.source, plan)
         counts["identities"] = self.frame["identity"].nunique()
-        # Without a missing answer there is no difference in having none.
-        families = [
-            name for name in plan["families"] if counts["no_answer"] or name != plans.UNANSWERED
-        ]
+        # Where nothing is missing there is no difference in it.
+        any_missing = self._with_missing_portraits(list(plan["axes"]))["missing"].any()
+        families = [name for name in plan["families"] if any_missing or name != plans.MISSING_GAPS]
         gaps = pd.concat({name: tables[name] for name in families}, names=["family"])
         gaps = gaps.reset_index("family")
         gaps["reference"] = [plan["axes"][axis][0] for axis in gaps["axis"]]
         gaps["group"] = [plan["axes"][axis][1] for axis in gaps["axis"]]
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
-        for name in ("rates", "adjusted", "carried"):
+        for name in ("thresholds", "rates", "adjusted", "carried"):
             parts[name] = rows_of(name, tables.get(name))
-        left_out = _with_purpose(self.left_out, plan["ignore"])
+        left_out = self.left_out.assign(on_purpose=_on_purpose(self.left_out, plan["ignore"]))
         parts["left_out"] = rows_of("left_out", left_out)
         covered = self._covered(list(plan["axes"]), left_out)
         parts["coverage"] = coverage_rows(covered, plan["policy"])
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
+
+    def _with_missing_portraits(self, axes: list[str]) -> pd.DataFrame:
+        """Every portrait, and whether its error is unknown: identity, axes and missing (0 or 1).
+
+        Missing are portraits without a label or an answer, and those that are left out for a value
+        that was not expected, as is done with the missing images of matched faces.
+        """
+        there = self.frame[["identity", *axes]].assign(missing=self.frame["error"].isna())
+        left_out = self.left_out_portraits.assign(missing=True)
+        return pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
 
     def _covered(self, axes: list[str], left_out: pd.DataFrame) -> Covered:
         """People and answers in every combination of levels, and rows that are left out."""
@@ -307,22 +344,27 @@ def _first_unusable_column(unusable: pd.DataFrame) -> pd.Series:
     return unusable.idxmax(axis=1)[unusable.any(axis=1)]
 
 
-def _count_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
-    """How often a value makes a row unusable: column, value and count."""
+def _unusable_cells(rows: Rows, column_of_row: pd.Series) -> pd.DataFrame:
+    """What makes rows unusable: column and value, as texts."""
     cells = [rows.cell(row, column) for row, column in column_of_row.items()]
-    table = pd.DataFrame({"column": column_of_row, "value": cells})
-    return table.astype(str).value_counts().reset_index()
+    return pd.DataFrame({"column": column_of_row, "value": cells}).astype(str)
 
 
-def _with_purpose(left_out: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Counts of `Portraits.left_out` with on_purpose: whether the audit file ignores the value."""
+def _on_purpose(cells: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> np.ndarray:
+    """Whether the audit file ignores each value: (n,) bool; cells have column and value."""
     # Whole numbers beside an empty cell are read as 4.0, and the audit file says 4.
-    values = comparable(left_out["value"])
+    values = comparable(cells["value"])
     on_purpose = [
         value in ignored.get(column, ())
-        for column, value in zip(left_out["column"], values, strict=True)
+        for column, value in zip(cells["column"], values, strict=True)
     ]
-    return left_out.assign(on_purpose=on_purpose)
+    return np.array(on_purpose, dtype=bool)
+
+
+def _categorical(level: pd.Series, level_pair: Sequence[str]) -> pd.Categorical:
+    """Levels (0, 1, or NaN) by their names."""
+    codes = level.fillna(-1).astype(int)
+    return pd.Categorical.from_codes(codes, list(level_pair), ordered=True)
 
 
 def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:
@@ -407,6 +449,65 @@ def _differences_between_levels(
         tables.append(table.assign(axis=axis, held=cells, cell=names))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
     return with_p_values(table, plan)
+
+
+def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Differences over all portraits where the score is cut elsewhere, and at the own threshold.
+
+    Another threshold trades errors of one class for errors of the other, and so makes a difference
+    between levels that have different labels. Therefore `same_label` is about portraits of one
+    label, as far as both levels have them: differences within a label, each weighted by the smaller
+    of its two shares. This is what pairs of one label are among matched faces
+    (`faceaudit.designs.matched.other_thresholds`).
+
+    Returns:
+        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
+        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
+        audit's own threshold).
+    """
+    tables = []
+    for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
+        at_threshold = frame.assign(error=errors_at(frame, threshold))
+        table = _differences_between_levels(at_threshold, "error", plan)
+        table = table[["axis", *ESTIMATE_AND_LIMITS]]
+        known = at_threshold[at_threshold["error"].notna()]
+        within_label = pd.DataFrame(
+            [_difference_within_label(known, axis) for axis in plan["axes"]]
+        )
+        degrees_of_freedom = known["identity"].nunique() - 1
+        table["same_label"] = within_label["estimate"]
+        table["p_beyond"] = beyond_by_interval(
+            within_label, plan["tolerance"], degrees_of_freedom, plan["level"]
+        )
+        tables.append(table.assign(threshold=threshold, rate=known["error"].mean()))
+    return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
+
+
+def _difference_within_label(known: pd.DataFrame, axis: str) -> dict[str, float]:
+    """Difference of error rates between the levels of an axis, among portraits of one label.
+
+    The interval of the sum over labels follows from those of its parts (MOVER: Zou & Donner,
+    Statistics in Medicine 27 (2008) 1693-1702).
+
+    Args:
+        known: portraits with an error of 0 or 1.
+        axis: whose levels are compared.
+
+    Returns:
+        estimate, low and high.
+    """
+    shares = pd.crosstab(known["label"], known[axis], normalize="columns")
+    weights = shares.min(axis=1)
+    weights = weights[weights > 0]
+    shared = known[known["label"].isin(weights.index)]
+    if shared.empty:
+        return dict.fromkeys(ESTIMATE_AND_LIMITS, 0.0)
+    parts = effects.risk_differences(shared, "error", axis, ["label"], "identity")
+    parts = parts[ESTIMATE_AND_LIMITS].mul(weights, axis=0)
+    estimate = parts["estimate"].sum(skipna=False)
+    below = (parts["estimate"] - parts["low"]).pow(2).sum(skipna=False) ** 0.5
+    above = (parts["high"] - parts["estimate"]).pow(2).sum(skipna=False) ** 0.5
+    return {"estimate": estimate, "low": estimate - below, "high": estimate + above}
 
 
 def _error_rates_by_stratum(

@@ -138,7 +138,8 @@ Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number between 0 and 1, without the ends."""
 NonEmptyText = Annotated[str, Field(min_length=1)]
 UniqueNames = Annotated[list[str], requirement(_all_different, "every name once")]
-ImportPath = Annotated[str, Field(pattern=r"^[\w.]+:\w+$")]
+IMPORT_PATTERN = r"^[\w.]+:\w+$"
+ImportPath = Annotated[str, Field(pattern=IMPORT_PATTERN)]
 """The module and the name of a Python object, as "module:name"."""
 QuantilePair = Annotated[
     tuple[OpenFraction, OpenFraction], requirement(_rises, "0 < low < high < 1")
@@ -155,6 +156,7 @@ DoubtName = Literal[
     "direction",
     "gate",
     "placebo",
+    "thresholds",
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
 
@@ -485,6 +487,8 @@ class Onnx(_WithPreparation):
 
     kind: Literal["onnx"]
     path: Path
+    # In your words, besides the hash of the file.
+    version: NonEmptyText | None = None
 
 
 class PythonModel(_WithPreparation):
@@ -517,6 +521,9 @@ class Http(_AskedAboutImages):
     # The place of the answer in the JSON, as "faces.0.gender.p_male".
     read: NonEmptyText
     version: NonEmptyText
+    # Where each reply says which version answers: a header, or a place in the JSON.
+    version_header: NonEmptyText | None = None
+    version_read: NonEmptyText | None = None
     # Side of the images that are sent, pixels.
     size: Pixels
     # A value "env:NAME" is taken from the environment.
@@ -528,11 +535,19 @@ class Http(_AskedAboutImages):
     # Seconds for one image, all tries together: its calls, and the waits between them.
     total_time: float = Field(default=60.0, gt=0, le=86_400)
 
+    @model_validator(mode="after")
+    def _one_place_of_the_version(self) -> Http:
+        both = self.version_header is not None and self.version_read is not None
+        require(not both, "version_header", "given besides version_read", "one of them")
+        return self
+
 
 class TableOfScores(_WithThreshold):
     """Scores that are in the table of images or pairs already."""
 
     kind: Literal["table"] = "table"
+    # Of the model that gave the scores, in your words.
+    version: NonEmptyText | None = None
 
 
 def has_score_threshold(model: _WithThreshold) -> bool:

@@ -8,15 +8,18 @@ file are relative to its own folder.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.file import parts
 from faceaudit.file.parts import (
+    IMPORT_PATTERN,
     KINDS_WITH_DIRECTIONS,
     AnnotationTool,
     DirectionSettings,
@@ -114,14 +117,35 @@ KEYS_OF_ROUTE = {
     ),
 }
 """Route of an audit → the keys of the file that count, besides those of every route."""
+NAME_PATTERN = "^[a-z0-9][a-z0-9-]*$"
+"""Of the name of an audit, and so of its folder."""
 _KEYS_WITH_VALUES = "keys with values"
+_NUMBER = "a number"
+_WHOLE_NUMBER = "a whole number"
 EXPECTED_BY_FAULT = {
     "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
     "model_type": _KEYS_WITH_VALUES,
     "model_attributes_type": _KEYS_WITH_VALUES,
     "dict_type": _KEYS_WITH_VALUES,
+    "list_type": "a list in brackets",
+    "tuple_type": "a list in brackets",
+    "float_type": _NUMBER,
+    "float_parsing": _NUMBER,
+    "int_type": _WHOLE_NUMBER,
+    "int_parsing": _WHOLE_NUMBER,
+    "int_from_float": _WHOLE_NUMBER,
+    "path_type": "the path of a file",
 }
 """Kind of fault → what was expected, where pydantic's own words are a programmer's."""
+EXPECTED_BY_PATTERN = {
+    NAME_PATTERN: "small letters, digits and hyphens, such as my-audit,",
+    IMPORT_PATTERN: "a module and a name, such as mymodel:predict,",
+}
+"""Pattern that a text does not have → what was expected."""
+FIELDS_WITH_LEVELS = ("axes", "placebos")
+"""Keys that name attributes with two levels each."""
+EXPECTED_LEVELS = "attributes with two levels each, such as {skin: [light, dark]},"
+EXPECTED_TWO_NAMES = "two names in brackets, such as [light, dark],"
 
 
 class Specification(parts.FilePart):
@@ -164,7 +188,7 @@ class Specification(parts.FilePart):
         (('female', 'male'), 'known-truth', 'table')
     """
 
-    name: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
+    name: str = Field(pattern=NAME_PATTERN)
     kind: Literal["classification", "verification", "portraits"] = "classification"
     question: NonEmptyText
     axes: dict[str, parts.TwoNames] = Field(default={})
@@ -189,12 +213,25 @@ class Specification(parts.FilePart):
     ignore: dict[str, list[str]] = Field(default={})
     _path: Path = PrivateAttr(default=Path("audit.yml"))
 
+    def __init__(self, **content: Any) -> None:
+        """Check what an audit file holds.
+
+        Raises:
+            InputError: a field is unknown, missing or not allowed.
+        """
+        try:
+            super().__init__(**content)
+        except ValidationError as error:
+            raise _first_fault(error) from None
+
     @field_validator("axes", "placebos", mode="before")
     @classmethod
     def _with_level_names(cls, axes: Any) -> Any:
         """Names of the levels, where the file lists attributes alone."""
         if not isinstance(axes, list):
             return axes
+        if not all(isinstance(attribute, str | int) for attribute in axes):
+            raise PydanticCustomError("unfit", EXPECTED_LEVELS)
         levels = {}
         for attribute in map(str, axes):
             plain_names = (f"low {attribute}", f"high {attribute}")
@@ -435,6 +472,16 @@ class Specification(parts.FilePart):
             raise unfit("images", "missing", "a table of images")
         return self.images
 
+    def of_version(self, version: str) -> Specification:
+        """The audit of another version of the model.
+
+        Args:
+            version: in the auditor's words, as `model.version` has it.
+        """
+        require(bool(version), "model.version", "empty", "a version in your words")
+        model = self.model.model_copy(update={"version": version})
+        return self.model_copy(update={"model": model})
+
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]
@@ -470,49 +517,73 @@ def read_specification(path: str | Path) -> Specification:
             field=f"{path}{line}",
             expected="YAML",
         ) from None
+    if not isinstance(content, dict):
+        raise InputError(
+            f"{path}: the file is {content!r}, {_KEYS_WITH_VALUES} was expected",
+            field="the file",
+            found=content,
+            expected=_KEYS_WITH_VALUES,
+        )
     try:
-        specification = Specification.model_validate(content)
-    except ValidationError as error:
-        raise _fault_of_file(path, error) from None
+        specification = Specification(**{str(key): value for key, value in content.items()})
+    except InputError as error:
+        raise InputError(
+            f"{path}: {error}", field=error.field, found=error.found, expected=error.expected
+        ) from None
     specification._path = path
     return specification
 
 
-def _fault_of_file(path: Path, error: ValidationError) -> InputError:
+def _first_fault(error: ValidationError) -> InputError:
     """The first fault of a file in one sentence: the field, its value, what is allowed."""
     details = error.errors()[0]
     kind = details["type"]
     context = details.get("ctx", {})
-    field = _key_of_file(details["loc"])
+    location = details["loc"]
+    field = _key_of_file(location)
     if kind == "value_error":
-        return _fault_of_part(path, field, context["error"])
-    if kind == "missing":
-        return InputError(f"{path}: {field} is missing", field=field)
+        return _fault_of_part(field, context["error"])
+    lacks_an_entry = kind == "missing" and isinstance(location[-1], int)
+    if lacks_an_entry:  # such as one level of two
+        field = _key_of_file(location[:-1])
+    elif kind == "missing":
+        return InputError(f"{field} is missing", field=field)
     if kind == "union_tag_not_found":
         field = f"{field}.kind"
-        return InputError(f"{path}: {field} is missing", field=field)
+        return InputError(f"{field} is missing", field=field)
     if kind == "union_tag_invalid":
         field = f"{field}.kind"
         found = context["tag"]
-        expected = f"one of {context['expected_tags']}"
-    else:
-        field = field or "the file"
-        found = details["input"]
-        expected = EXPECTED_BY_FAULT.get(kind)
-        if kind == "too_long" and field.startswith(("axes", "placebos")):
-            expected = "two of the levels (write one audit for each pair of them)"
-        elif expected is None:
-            expected = re.sub(r"^\w+ should (be|have|match) ", "", details["msg"])
-    found_text = found if kind == "union_tag_invalid" else repr(found)
-    message = f"{path}: {field} is {found_text}, {expected} was expected"
+        return unfit(field, found, f"one of {context['expected_tags']}")
+    found = details["input"]
+    expected = _expected(kind, field, context, details["msg"])
+    found_text = "empty" if found is None else repr(found)
+    message = f"{field} is {found_text}, {expected} was expected"
     return InputError(message, field=field, found=found, expected=expected)
 
 
-def _fault_of_part(path: Path, part: str, error: InputError) -> InputError:
+def _expected(kind: str, field: str, context: Mapping[str, Any], message: str) -> str:
+    """What was expected of a field, by pydantic's kind of fault, context and message."""
+    of_levels = field.startswith(FIELDS_WITH_LEVELS)
+    if of_levels and kind == "too_long":
+        return "two of the levels (write one audit for each pair of them)"
+    if of_levels and kind == "dict_type":
+        return EXPECTED_LEVELS
+    if kind in ("tuple_type", "missing") and (of_levels or field == "classes"):
+        return EXPECTED_TWO_NAMES
+    if kind == "string_pattern_mismatch":
+        return EXPECTED_BY_PATTERN[context["pattern"]]
+    if kind == "greater_than_equal":
+        return f"{context['ge']} or more"
+    words = re.sub(r"^(\w+ should (be|have|match)|Field required) ?", "", message)
+    return EXPECTED_BY_FAULT.get(kind) or words or "another entry"
+
+
+def _fault_of_part(part: str, error: InputError) -> InputError:
     """A fault that a validator of a part raised, with the part's own place before it."""
     prefix = f"{part}." if part else ""
     return InputError(
-        f"{path}: {prefix}{error}",
+        f"{prefix}{error}",
         field=f"{prefix}{error.field}",
         found=error.found,
         expected=error.expected,

@@ -234,6 +234,13 @@ class BlackBox:
             "hash": self.hash,
         }
 
+    def identify(self, images: np.ndarray) -> None:
+        """Find out which version answers, where the model says so itself; it joins the hash.
+
+        Args:
+            images: whole images (n, 3, height, width), of which one is asked about.
+        """
+
     def fill_cache(
         self, cache: "AnswerCache", images: np.ndarray, pending: PendingRows, progress: Progress
     ) -> None:
@@ -405,6 +412,7 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
     Returns:
         The answers, in the order of the images.
     """
+    model.identify(images)
     keys = [image_key(image) for image in model.cut_images(images)]
     with closing(AnswerCache(Path(folder), model.hash)) as cache:
         pending = {key: row for row, key in enumerate(keys) if not cache.has(key)}

@@ -39,6 +39,7 @@ from faceaudit.models.answers import (
     PendingRows,
     Progress,
     Reading,
+    image_key,
 )
 from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
@@ -170,6 +171,8 @@ class RemoteModel(BlackBox):
         self._http = http
         self._seed = seed
         self._session = self._new_session()
+        # Version that the endpoint says it has; None until the first reply of a run.
+        self._version: str | None = None
         self._next_call_at = 0.0  # of `time.monotonic`
         # Of the calls about images that no earlier run failed at.
         self._called = 0
@@ -186,6 +189,81 @@ class RemoteModel(BlackBox):
         # nothing, and the environment's proxies go on working, which `trust_env` would turn off.
         session.auth = lambda request: request
         return session
+
+    def identify(self, images: np.ndarray) -> None:
+        """Ask about one image once a run, and learn the version from the reply.
+
+        It joins the description of the model, so that no answer of another version is used.
+
+        Args:
+            images: whole images (n, 3, height, width).
+
+        Raises:
+            EndpointSilent: the endpoint gives no answer.
+            InputError: the reply has no version at the place that the audit file names.
+        """
+        if self._version is not None or not self._place_of_version:
+            return
+        png = _encode_png(images[0])
+        key = image_key(images[0])
+        retry = Retry(MAX_TRIES - 1, backoff_factor=FIRST_WAIT, backoff_jitter=FIRST_WAIT)
+        # A reply without an answer has a version all the same.
+        while self._version is None:
+            try:
+                self._call(png, key, self._http.timeout)
+            except CallFailed as failure:
+                if self._version is None and not (failure.may_pass and retry.total):
+                    raise EndpointSilent(
+                        f"{self.name}: no answer when it was asked for its version "
+                        f"({failure}); run the same again when the endpoint is well"
+                    ) from None
+                retry = retry.increment(error=failure)
+                time.sleep(retry.get_backoff_time() if failure.after is None else failure.after)
+        self.description = self.description | {"version_of_endpoint": self._version}
+
+    @property
+    def _place_of_version(self) -> str:
+        """The key of the audit file that says where replies have the version; "" if none does."""
+        if self._http.version_header is not None:
+            return "model.version_header"
+        return "" if self._http.version_read is None else "model.version_read"
+
+    def _check_version(self, reply: Reply, content: Any) -> None:
+        """Take the version of a run's first reply, and refuse another one afterwards.
+
+        Args:
+            reply: a success.
+            content: of its JSON.
+
+        Raises:
+            InputError: there is no version, or another one than before.
+        """
+        place = self._place_of_version
+        if not place:
+            return
+        if self._http.version_header is not None:
+            where = f"the header {self._http.version_header}"
+            found = reply.headers.get(self._http.version_header)
+        else:
+            where = str(self._http.version_read)
+            found = _value_at(content, where)
+        if not isinstance(found, str | int | float) or found == "":
+            raise InputError(
+                f"{self.name}: the reply has no version at {where}, which {place} names",
+                field=place,
+                found=where,
+                expected="a version",
+            )
+        version = str(found)
+        if self._version not in (None, version):
+            raise InputError(
+                f"{self.name}: the version was {self._version!r} when the run began, and is "
+                f"{version!r} now; run the same again to ask the new version about every image",
+                field=place,
+                found=version,
+                expected=self._version,
+            )
+        self._version = version
 
     def fill_cache(
         self, cache: AnswerCache, images: np.ndarray, pending: PendingRows, progress: Progress
@@ -354,7 +432,9 @@ class RemoteModel(BlackBox):
         except _CALL_ERRORS as error:
             raise CallFailed(f"no connection ({type(error).__name__})") from None
         self._require_success(reply)
-        return self._read(_parse_json(reply))
+        content = _parse_json(reply)
+        self._check_version(reply, content)
+        return self._read(content)
 
     def _reply_in_time(self, png: bytes, headers: dict[str, str], seconds: float) -> Reply:
         """Call, and return the reply if all of it comes within so many seconds.
@@ -511,6 +591,16 @@ class RemoteModel(BlackBox):
         """
         refusal = f"{self.name}: {sentence or reason}"
         return CallFailed(reason, in_json=True, refusal=refusal)
+
+
+def _value_at(content: Any, place: str) -> Any:
+    """What stands at a place in JSON, such as "model.version"; None where nothing does."""
+    for part in place.split("."):
+        try:
+            content = content[int(part) if isinstance(content, list) else part]
+        except (LookupError, TypeError, ValueError):
+            return None
+    return content
 
 
 def _encode_png(image: np.ndarray) -> bytes:

@@ -10,6 +10,7 @@ import pkgutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -356,6 +357,9 @@ def _model_of_function(part: PythonModel, reading: Reading) -> LocalModel:
     """The model of a function of Python; what it loads is no part of the hash but its version."""
     call, module_hash = _import_function(part.function)
     description = {"kind": "python", "function": part.function, "version": part.version}
+    packages = installed_packages(part.function)
+    if packages:
+        description["package"] = packages
     if module_hash is not None:
         description["sha256"] = module_hash
     return LocalModel(
@@ -390,6 +394,8 @@ def _model_of_file(part: Onnx, folder: Path, reading: Reading, device: str) -> L
         "sha256": file_hash(path),
         "read": network.output,
     }
+    if part.version is not None:
+        description["version"] = part.version
     if device != "cpu":  # answers of another device differ in their last digits
         description["device"] = device
     hashes = {name: file_hash(file) for name, file in network.weight_files.items()}
@@ -409,6 +415,20 @@ def _model_of_file(part: Onnx, folder: Path, reading: Reading, device: str) -> L
         compute=network,
         takes_pixels=network.takes_pixels,
     )
+
+
+def installed_packages(path: str) -> str:
+    """The installed packages that have the module of "module:name", with their versions.
+
+    Args:
+        path: of an object, as the audit file names it.
+
+    Returns:
+        Such as "mymodel 1.2"; "" where the module is of no installed package.
+    """
+    top, _, _ = path.partition(":")[0].partition(".")
+    names = sorted(set(metadata.packages_distributions().get(top, ())))
+    return ", ".join(f"{name} {metadata.version(name)}" for name in names)
 
 
 def import_object(path: str, field: str) -> Any:

@@ -150,7 +150,7 @@ def _place(row: Comparison, parts: Mapping[str, Any]) -> str:
     """In which cell a comparison is; of a verification, which rate it is of."""
     if isinstance(row, Disparity):
         return facts.measure_abbreviation(row.measure)
-    return facts.place_of(row, facts.is_of_answers(parts, row))
+    return facts.place_of(row, facts.is_of_missing(parts, row))
 
 
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:

@@ -30,8 +30,8 @@ from faceaudit.report.schema import (
 
 PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 """Packages whose versions stand in the report, where they are installed."""
-NO_ANSWER_PART = "no_answer"
-"""Field of `Report` with the effects on having no answer."""
+MISSING_PART = "missing"
+"""Field of `Report` with the effects on being missing."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
 
@@ -201,7 +201,7 @@ class Finding:
 
     Attributes:
         comparable: whether there is an estimate with an interval.
-        of_answers: whether missing answers or embeddings are compared, and not errors.
+        of_missing: whether what is missing is compared, and not errors.
         by_tests: whether the two one-sided tests alone say "within": the 95 % interval is wider.
         ending: how the sentence ends; None if not comparable.
         tolerance: largest difference that does not matter.
@@ -209,7 +209,7 @@ class Finding:
     """
 
     comparable: bool
-    of_answers: bool
+    of_missing: bool
     by_tests: bool
     ending: facts.Ending | None
     tolerance: float
@@ -227,21 +227,21 @@ def comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int
     """
     if isinstance(row, Effect):
         macro = "effect"
-        of_answers = part == NO_ANSWER_PART
+        of_missing = part == MISSING_PART
         made_by = plan.get("generator", {}).get("kind")
         more = (facts.levels_of(row.contrast), facts.is_listed(made_by))
     elif isinstance(row, Gap):
         macro = "gap"
-        of_answers = row.family == plans.UNANSWERED
+        of_missing = row.family == plans.MISSING_GAPS
         more = ()
     else:
         macro = "disparity"
         measure = facts.measure_abbreviation(row.measure)
-        of_answers = measure == plans.FTE
+        of_missing = measure == plans.FTE
         more = (measure,)
     finding = Finding(
         comparable=facts.is_comparable(row),
-        of_answers=of_answers,
+        of_missing=of_missing,
         by_tests=facts.is_within_by_tests(row, plan["tolerance"]),
         ending=facts.ending_of(row, plan["tolerance"]),
         tolerance=plan["tolerance"],

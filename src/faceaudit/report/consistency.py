@@ -7,6 +7,8 @@ and the hash of the plan.
 
 from collections.abc import Iterator
 
+from faceaudit import plans
+from faceaudit.checks import find_threshold_doubts
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
@@ -50,8 +52,21 @@ def _contradictions(report: Report) -> Iterator[str]:
     for row in report.coverage:
         if row.met != is_met(row.demand, row.found, row.limit):
             yield f"whether coverage is enough does not follow from its row: {row.sentence}"
+    if _threshold_doubts(report) != [
+        doubt.sentence for doubt in report.doubts if doubt.name == "thresholds"
+    ]:
+        yield "the doubts about other thresholds do not follow from their rows"
     if not report.plan.departures:
         yield from _silent_departures(report)
+
+
+def _threshold_doubts(report: Report) -> list[str]:
+    """The doubts about other thresholds that follow from the rows."""
+    rows = [*report.effects, *report.averages]
+    rows += [row for row in report.gaps if row.family in plans.FAMILIES_OF_ERRORS]
+    axes_beyond = {row.axis for row in rows if row.verdict == EXCEEDS}
+    doubts = find_threshold_doubts(report.thresholds, axes_beyond, report.threshold, report.level)
+    return [sentence for _, sentence in doubts]
 
 
 def _silent_departures(report: Report) -> Iterator[str]:

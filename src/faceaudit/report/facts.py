@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from faceaudit import plans
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from faceaudit.plans import UNANSWERED
 from faceaudit.report.schema import (
     Comparison,
     Disparity,
@@ -183,17 +182,17 @@ def subject_of(row: Comparison) -> str:
     return row.group if isinstance(row, Disparity) else row.axis
 
 
-def place_of(row: Comparison, of_answers: bool) -> str:
+def place_of(row: Comparison, of_missing: bool) -> str:
     """What a comparison of an axis or a measure is about.
 
     Args:
         row: the comparison.
-        of_answers: whether missing answers are compared, and not errors.
+        of_missing: whether what is missing is compared, and not errors.
     """
     if isinstance(row, Disparity):
         return row.group
-    if of_answers:
-        return "having no answer"
+    if of_missing:
+        return "missing"
     return row.cell if row.held else "on average"
 
 
@@ -328,16 +327,16 @@ def is_listed(made_by: object) -> bool:
     return made_by in LISTED_SOURCES
 
 
-def is_of_answers(parts: Mapping[str, Any], row: Comparison) -> bool:
-    """Whether a comparison is about missing answers or embeddings, and not about errors.
+def is_of_missing(parts: Mapping[str, Any], row: Comparison) -> bool:
+    """Whether a comparison is about what is missing, and not about errors.
 
     Args:
         parts: of a report, by their names in `Report`.
         row: of one of them.
     """
     if isinstance(row, Gap):
-        return row.family == UNANSWERED
-    family = "failures_to_enrol" if isinstance(row, Disparity) else "no_answer"
+        return row.family == plans.MISSING_GAPS
+    family = "failures_to_enrol" if isinstance(row, Disparity) else "missing"
     # By identity: an equal row can stand in another family.
     return any(row is other for other in parts.get(family, ()))
 
@@ -409,20 +408,22 @@ def example_level(content: Mapping[str, Any]) -> str:
 class Void(StrEnum):
     """Planned comparisons that had nothing to compare."""
 
-    ANSWER_OF_IMAGES = "answer of images"
-    ANSWERS_OF_IMAGES = "answers of images"
-    ANSWERS_OF_PORTRAITS = "answers of portraits"
+    MISSING_IMAGE = "missing image"
+    MISSING_IMAGES = "missing images"
+    MISSING_PORTRAITS = "missing portraits"
     ENROLMENT = "enrolment"
 
 
 def void_comparisons(report: Report) -> Void | None:
-    """Which planned comparisons are void, because no answer or embedding is missing."""
+    """Which planned comparisons are void, because nothing is missing."""
     planned = report.plan.content["families"]
-    if planned.get(plans.NO_ANSWER) and not report.no_answer:
-        several = len(planned[plans.NO_ANSWER]) > 1
-        return Void.ANSWERS_OF_IMAGES if several else Void.ANSWER_OF_IMAGES
-    if UNANSWERED in planned and not report.data["no_answer"]:
-        return Void.ANSWERS_OF_PORTRAITS
+    if planned.get(plans.MISSING) and not report.missing:
+        several = len(planned[plans.MISSING]) > 1
+        return Void.MISSING_IMAGES if several else Void.MISSING_IMAGE
+    if plans.MISSING_GAPS in planned and not any(
+        row.family == plans.MISSING_GAPS for row in report.gaps
+    ):
+        return Void.MISSING_PORTRAITS
     if plans.ENROLMENT in planned and not report.failures_to_enrol:
         return Void.ENROLMENT
     return None

@@ -97,15 +97,16 @@ def _passed(report: Report) -> str:
 
 
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
-    """A line for each doubt, and for each departure from the plan.
+    """A line for each doubt, for each departure from the plan, and for each plan it replaced.
 
     Args:
-        report: with doubts and departures.
+        report: with doubts, departures and the plan.
         allow_departures: whether the lines say that departures are allowed.
 
     Returns:
-        The lines; none without doubts and departures.
+        The lines; none without doubts, departures and replaced plans.
     """
+    plan = report.plan
     return words.render_sentences(
-        "warnings", report.doubts, report.plan.departures, allow_departures
+        "warnings", report.doubts, plan.departures, allow_departures, plan.replaced
     )

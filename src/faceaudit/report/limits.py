@@ -50,6 +50,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
         detectable_range=(min(detectable), max(detectable)) if detectable else None,
         answers_came_first=_answers_came_first(plan),
         one_class=one_class,
+        absent=counts["no_image"],
         unlabelled=counts["no_label"],
         unanswered=_unanswered(counts),
         incomplete_pairs=sum(row.missing for row in parts["effects"]),

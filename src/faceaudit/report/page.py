@@ -69,12 +69,12 @@ class CardMetric:
 
     Attributes:
         row: the comparison.
-        of_answers: whether missing answers or embeddings are compared, and not errors.
+        of_missing: whether missing answers or embeddings are compared, and not errors.
         by_tests: whether it is "within" by its 90 % interval, while the 95 % interval is wider.
     """
 
     row: Comparison
-    of_answers: bool
+    of_missing: bool
     by_tests: bool
 
 
@@ -87,13 +87,14 @@ def card(report: Report) -> str:
         metrics=[
             CardMetric(
                 row,
-                of_answers=facts.is_of_answers(dict(report), row),
+                of_missing=facts.is_of_missing(dict(report), row),
                 by_tests=facts.is_within_by_tests(row, report.tolerance),
             )
             for row in report.judged
         ],
         task=_task(report),
         audited_on=facts.day(report.made),
+        replaced_plans=words.render_sentences("replaced_plans", report.plan.replaced),
     )
     _, head, body = text.split("---\n", 2)
     # Names of the audit file and the table may hold tags, which a hub would show as a page's own.
@@ -180,6 +181,7 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "uncovered": [row for row in report.coverage if not row.met],
         "covered": [row for row in report.coverage if row.met],
         "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
+        "replaced_plans": words.render_sentences("replaced_plans", report.plan.replaced),
         "first_departures": departures[:DEPARTURES_AT_TOP],
         "more_departures": len(departures[DEPARTURES_AT_TOP:]),
         "rates_of": facts.rates_of,
@@ -252,10 +254,10 @@ def _groups(report: Report) -> list[ComparedGroup]:
         groups.setdefault(_head(row), []).append(row)
 
     def rank(row: Comparison) -> tuple[bool, bool, int, float]:
-        """Averages first, of errors before missing answers, then what asks for action."""
+        """Averages first, of errors before what is missing, then what asks for action."""
         in_a_cell = not isinstance(row, Disparity) and bool(row.held)
         urgency = facts.VERDICT_ORDER.index(row.verdict)
-        return in_a_cell, facts.is_of_answers(parts, row), urgency, -abs(row.estimate or 0)
+        return in_a_cell, facts.is_of_missing(parts, row), urgency, -abs(row.estimate or 0)
 
     return [ComparedGroup(sorted(rows, key=rank)) for rows in groups.values()]
 
@@ -282,7 +284,7 @@ def _groups_of(rows: Sequence[Comparison], groups: Sequence[ComparedGroup]) -> l
 
 def _place(report: Report, row: Comparison) -> str:
     """What a comparison of an axis or a measure is about."""
-    return facts.place_of(row, facts.is_of_answers(dict(report), row))
+    return facts.place_of(row, facts.is_of_missing(dict(report), row))
 
 
 def _worst(report: Report) -> Comparison | None:
@@ -456,7 +458,7 @@ def figure_of(report: Report) -> Figure:
     """The forest of a report: its comparisons of errors, in the order of the page's table."""
     parts = dict(report)
     groups = _groups(report)
-    rows = [row for row in _rows(groups) if not facts.is_of_answers(parts, row)]
+    rows = [row for row in _rows(groups) if not facts.is_of_missing(parts, row)]
     names = [f"{_name(row)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
     with mpl.rc_context(LOOK):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 
-JUDGED_PARTS = ("averages", "effects", "no_answer", "disparities", "failures_to_enrol", "gaps")
+JUDGED_PARTS = ("averages", "effects", "missing", "disparities", "failures_to_enrol", "gaps")
 """Parts of a report whose comparisons decide whether a model passes."""
 
 
@@ -128,7 +128,13 @@ class Interaction(Part):
 
 
 class AtThreshold(Part):
-    """The average effect of an axis where the score is cut at a threshold."""
+    """The average effect of an axis, or difference, where the score is cut at a threshold.
+
+    Attributes:
+        same_label: the part that comes from images of one label.
+        p_beyond_holm: of a `same_label` no larger than the tolerance, adjusted over all other
+            thresholds and axes; null at the audit's own threshold.
+    """
 
     threshold: float
     axis: str
@@ -136,6 +142,8 @@ class AtThreshold(Part):
     low: Number
     high: Number
     rate: Number
+    same_label: Number
+    p_beyond_holm: Number
 
 
 class Rate(Part):
@@ -386,6 +394,11 @@ class PlanKept(Part):
     departures: list[str]
     content: dict[str, Any]
 
+    @property
+    def replaced(self) -> list[dict[str, Any]]:
+        """The plans that this one replaced, as of `faceaudit.plans.naming_former`."""
+        return self.content.get("replaces", [])
+
 
 class Report(Part):
     """What `report.json` holds.
@@ -397,17 +410,18 @@ class Report(Part):
         doubts: what makes the report hard to believe.
         coverage: whether enough is there for the model to pass, a row for each demand.
         tolerance, level, threshold: decisions.
-        data: counts: images, units, no_answer, no_label, error_rate, and so on.
+        data: counts: images, units, no_image, no_answer, no_label, error_rate, and so on.
         effects: by cell.
         averages: over all faces; empty with one axis, whose cell is the average.
-        no_answer: where some image has none.
+        missing: effects on being missing: of an image without a known error, since it is absent or
+            has no label or no answer; empty where none is.
         placebos: a control, which is judged for itself.
         manipulation: how far people saw an axis move along itself.
         interactions, thresholds, scores, rates, leakage, target: see their classes.
         match_rates, disparities: of a verification.
         enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
             from the reference; the latter only where there is a failure.
-        gaps: of found portraits, differences in a column of errors or of missing answers.
+        gaps: of found portraits, differences of error rates, and in being missing.
         adjusted, carried, left_out: of found portraits, see `faceaudit.Portraits.analyse`.
         people: who said what the images show, a row for each stage that asked them.
         calibration: of a generator of somebody's own, where the audit file has one.
@@ -420,7 +434,7 @@ class Report(Part):
         True
     """
 
-    schema_version: Literal["2.1"] = "2.1"
+    schema_version: Literal["2.2"] = "2.2"
     name: str
     kind: Literal["classification", "verification", "portraits"]
     question: str
@@ -435,7 +449,7 @@ class Report(Part):
     data: Counts
     effects: list[Effect] = []
     averages: list[Effect] = []
-    no_answer: list[Effect] = []
+    missing: list[Effect] = []
     placebos: list[Effect] = []
     interactions: list[Interaction] = []
     thresholds: list[AtThreshold] = []

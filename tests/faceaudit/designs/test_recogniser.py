@@ -256,6 +256,11 @@ def test_people_say_which_pairs_are_of_one_person(write, home, tool, tasks, leav
     assert "people decide which pairs show one person" in page(report)
     (said,) = report.people
     assert said.answers == 160 * 9 and said.stage == "pairs of images"
+    # In group b people leave out 15 of 80 pairs, which are less than a tenth of all pairs.
+    left = pairs.index[pairs["group"] == "b"][:15]
+    leave(answers[~answers["pair_id"].isin(left)], pairs, kept / "people/answers")
+    (row,) = [row for row in run_audit(path).coverage if row.demand == "unanswered"]
+    assert row.found == 15 / 80
 
 
 def test_a_euclidean_threshold_is_that_of_the_vectors_as_they_are(write, home):

@@ -37,7 +37,7 @@ EFFECT = {
     "better": 2,
     "base_rate": 0.1,
 }
-COUNTS = {"images": 160, "units": 40, "no_answer": 0, "no_label": 0}
+COUNTS = {"images": 160, "units": 40, "no_image": 0, "no_answer": 0, "no_label": 0}
 PLAN = {"model": "onnx", "level": 0.05}
 
 
@@ -164,20 +164,20 @@ def test_undecided_comparisons_say_what_they_would_detect_if_it_is_known():
 
 
 def test_planned_comparisons_without_a_missing_answer_are_void(report):
-    assert not report.no_answer and facts.void_comparisons(report) == Void.ANSWERS_OF_IMAGES
-    answered = report.model_copy(update={"no_answer": [effect()]})
+    assert not report.missing and facts.void_comparisons(report) == Void.MISSING_IMAGES
+    answered = report.model_copy(update={"missing": [effect()]})
     assert facts.void_comparisons(answered) is None
     content = report.plan.content
-    families = {"effects on having no answer": [["skin", "all faces"]]}
+    families = {"effects on being missing": [["skin", "all faces"]]}
     plan = report.plan.model_copy(update={"content": content | {"families": families}})
-    assert facts.void_comparisons(report.model_copy(update={"plan": plan})) == Void.ANSWER_OF_IMAGES
+    assert facts.void_comparisons(report.model_copy(update={"plan": plan})) == Void.MISSING_IMAGE
 
 
-def test_a_comparison_is_of_answers_by_its_family_and_not_by_its_content(report):
+def test_a_comparison_is_of_missing_by_its_family_and_not_by_its_content(report):
     row = report.effects[0]
-    changed = report.model_copy(update={"no_answer": [row.model_copy()]})
-    assert not facts.is_of_answers(dict(changed), row)
-    assert facts.is_of_answers(dict(changed), changed.no_answer[0])
+    changed = report.model_copy(update={"missing": [row.model_copy()]})
+    assert not facts.is_of_missing(dict(changed), row)
+    assert facts.is_of_missing(dict(changed), changed.missing[0])
 
 
 FOLDER = Path(faceaudit.__file__).parent / "templates"

@@ -13,7 +13,7 @@ from faceaudit.report.page import card, page
 from faceaudit.report.schema import Coverage, Disparity, Doubt, read_report, write_report
 from faceworld.audit import main
 
-FAMILIES = ("effects", "averages", "no_answer", "disparities", "failures_to_enrol")
+FAMILIES = ("effects", "averages", "missing", "disparities", "failures_to_enrol")
 NAMES = ("estimate", "low", "high", "low90", "high90", "p_beyond_holm")
 NUMBERS = {
     "exceeds": dict(zip(NAMES, (0.3, 0.2, 0.4, 0.21, 0.39, 0.001), strict=True)),
@@ -41,7 +41,7 @@ def with_verdicts(report, verdicts, family="effects"):
         judged = row.model_copy(update={"verdict": verdict, **NUMBERS[verdict]})
         sentence = comparison_sentence(judged, family, plan, len(verdicts))
         rows.append(judged.model_copy(update={"sentence": sentence}))
-    parts = {name: [] for name in FAMILIES} | {family: rows}
+    parts = {name: [] for name in (*FAMILIES, "thresholds")} | {family: rows}
     kind = "verification" if of_recogniser else "classification"
     changed = report.model_copy(update={**parts, "kind": kind})
     if not rows:
@@ -145,13 +145,13 @@ def test_a_planted_average_closes_the_gate_and_leads_the_headline():
 
 
 def test_a_model_that_refuses_dark_faces_does_not_pass():
-    """Having no answer is a judged family (A2)."""
+    """Being missing is a judged family (A2)."""
     data, plan = pretend(units=80, effect=0.0, seed=2)
     silent = (data.frame["skin_level"] == 1) & (data.frame["unit"].astype(int) % 2 == 0)
     frame = data.frame.assign(no_answer=silent.astype(float))
     changed = replace(data, frame=frame.assign(error=frame["error"].where(~silent)))
     report = faceaudit.build_report(changed, changed.analyse(plan), plan, plan)
-    assert report.verdict == "exceeds" and "for dark (having no answer)" in report.answer
+    assert report.verdict == "exceeds" and "for dark (missing)" in report.answer
     assert gate(report)[0] == 1
 
 

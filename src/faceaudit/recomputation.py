@@ -1,0 +1,249 @@
+"""Whether a report says what its rows give: everything with a verdict is computed once more.
+
+A gate trusts a report whose parts agree with one another. Here the rows count: those of matched
+images lie beside the report, those of found portraits and of pairs in the audit's own table.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from pydantic import BaseModel
+
+from faceaudit.checks import find_doubts
+from faceaudit.designs.matched import MatchedImages
+from faceaudit.designs.pairs import Pairs
+from faceaudit.designs.portraits import Portraits
+from faceaudit.file.specification import read_specification
+from faceaudit.plans import Plan
+from faceaudit.report.answer import answer_of
+from faceaudit.report.consistency import contradictions
+from faceaudit.report.gate import BROKEN, PASSED
+from faceaudit.report.schema import Report, read_report
+from faceaudit.results import IMAGES_FILE
+from faceaudit.run import input_files, open_audit
+from faceaudit.utils.errors import InputError, missing_in_table
+from faceaudit.utils.files import file_hash
+
+Data = MatchedImages | Pairs | Portraits
+"""Rows of any design, with their answers."""
+ROUNDING = 1e-9
+"""Largest relative difference between two computations of one number, on two machines."""
+NOT_IN_ROWS = {"manipulation", "leakage"}
+"""Parts that follow from what people see in images, which the table of images does not have."""
+COUNTS_OF_THE_PLAN = {"tells", "units_needed"}
+"""Entries of `Report.data` that do not follow from the rows."""
+NOT_COMPARED = {"sentence", "truth", "truth_se"}
+"""Columns of a part that follow from others, or from the known-truth world."""
+KEYS_OF_A_ROW = (
+    "family",
+    "measure",
+    "demand",
+    "axis",
+    "other",
+    "group",
+    "cell",
+    "threshold",
+    "column",
+    "value",
+)
+"""Columns that name a row in a sentence."""
+
+
+def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, list[str]]:
+    """Compute a report once more from its rows, by its own plan.
+
+    The rows of matched images are `images.csv` beside the report. Those of found portraits and of
+    pairs are in the table of the audit, if its answers are in a table; it must be the same file as
+    at the run. Limits, what people see in images, and the model itself are not computed again.
+
+    Args:
+        report: the path of a `report.json`.
+        file: the path of the audit file, for portraits and pairs; by default it is looked for in
+            the folder above that of the report, by its name at the run.
+
+    Returns:
+        The exit code, and a line for each thing that differs, or the line that all agrees. 0: the
+        rows give what the report says; 3: they do not, or they are missing.
+
+    Example:
+        >>> from faceaudit import verify
+        >>> verify("nowhere/report.json")
+        (3, ['nowhere/report.json: no such report'])
+    """
+    path = Path(report)
+    try:
+        content = read_report(path)
+        contradicted = contradictions(content)
+        if contradicted:
+            return BROKEN, [f"{content.name}: {line}" for line in contradicted]
+        source, data = _rows_of(content, path, None if file is None else Path(file))
+        lines = list(_differences(content, data))
+    except ValueError as error:
+        return BROKEN, [str(error)]
+    if lines:
+        return BROKEN, [f"{content.name}: {line}" for line in lines]
+    return PASSED, [f"verified: {source} gives what the report says"]
+
+
+def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]:
+    """Where the rows of a report are, and the rows.
+
+    Raises:
+        InputError: they are missing, or are not those of the run.
+    """
+    if report.kind == "classification":
+        table = path.parent / IMAGES_FILE
+        return table, _read_images(table, report)
+    name = next(iter(report.provenance["inputs"]), "the audit file")
+    place = path.parent.parent / name if file is None else file
+    if not place.is_file():
+        raise InputError(
+            f"{path}: the rows of this report are in the table of the audit, and the audit file "
+            f"{place} is not there; say where it is with --file",
+            field=str(place),
+            expected="the audit file",
+        )
+    specification = read_specification(place)
+    inputs = report.provenance["inputs"]
+    # The audit file counts by what it says, which the plan of the report has.
+    for table in input_files(specification)[1:]:
+        if table.is_file() and inputs.get(table.name) != file_hash(table):
+            raise InputError(
+                f"{table}: this is not the table that the report was made from; its hash is "
+                "another one",
+                field=str(table),
+                expected="the table of the run",
+            )
+    opened = open_audit(specification)
+    if opened.data is None or opened.table is None:
+        raise InputError(
+            f"{path}: a model was asked, and its answers are not beside the report; there are no "
+            "rows to compute from",
+            field=str(path),
+            expected="answers in a table",
+        )
+    return opened.table, opened.data
+
+
+def _read_images(table: Path, report: Report) -> MatchedImages:
+    """The matched images beside a report; InputError where they are missing or of other columns."""
+    if not table.is_file():
+        raise InputError(
+            f"{table}: the rows of the report are not there; run the audit again to have them",
+            field=str(table),
+            expected="the table of images beside the report",
+        )
+    rows = pd.read_csv(table, dtype=str, keep_default_na=False)
+    axes = report.plan.content["axes"]
+    placebos = [f"{placebo}_level" for placebo in report.plan.content["placebos"]]
+    # A table of errors alone has neither labels nor scores.
+    answered = ["label", "score"] if "label" in rows else []
+    columns = ["image_id", "unit", "error", *axes, "no_answer", *answered, *placebos]
+    missing = [name for name in columns if name not in rows]
+    if missing:
+        raise missing_in_table(str(table), missing, ", ".join(rows))
+    frame = rows[["image_id", "unit"]].copy()
+    # Python reads a number as it was written, to the last digit.
+    for name in answered:
+        frame[name] = rows[name].replace("", "nan").astype(float)
+    for name in placebos:
+        frame[name] = rows[name].astype(int)
+    for axis, names in axes.items():
+        levels = rows[axis].map({name: level for level, name in enumerate(names)})
+        unknown = levels.isna()
+        if unknown.any():
+            value = rows[axis][unknown].iloc[0]
+            raise InputError(
+                f"{table}: column {axis!r} has {value!r}, one of {', '.join(names)} was expected",
+                field=axis,
+                found=value,
+                expected=f"one of {', '.join(names)}",
+            )
+        frame[f"{axis}_level"] = levels.astype(int)
+    source = str(report.data["source"])
+    error = rows["error"].replace("", "nan").astype(float)
+    if not answered:
+        no_answer = error.isna().astype(float)
+        return MatchedImages(frame.assign(error=error, no_answer=no_answer), False, source)
+    scored = bool(report.thresholds)
+    data = MatchedImages.from_answers(frame, report.threshold, scored, source)
+    other = data.frame["error"].fillna(-1) != error.fillna(-1)
+    if other.any():
+        image = rows["image_id"][other].iloc[0]
+        raise InputError(
+            f"{table}: the error of the image {image} does not follow from its score and its label "
+            f"({other.sum()} such images)",
+            field="error",
+            found=image,
+            expected="an error where score and label differ",
+        )
+    return data
+
+
+def _differences(report: Report, data: Data) -> Iterator[str]:
+    """A line for each thing that a report has otherwise than its rows."""
+    plan = _plan_of_analysis(report)
+    tables = data.analyse(plan)
+    parts, _ = data.report_parts(tables, plan)
+    for name, computed in parts.items():
+        if name not in NOT_IN_ROWS:
+            yield from _differences_of_part(name, getattr(report, name), computed)
+    derived = answer_of(parts, report.tolerance)
+    if derived.verdict != report.verdict:
+        yield f"the verdict of the audit is {report.verdict!r}, its rows give {derived.verdict!r}"
+    told = {doubt.name for doubt in report.doubts}
+    for name, sentence in find_doubts(data.frame, tables, plan):
+        if name not in told:
+            yield f"the report does not tell the doubt {name!r}: {sentence}"
+
+
+def _plan_of_analysis(report: Report) -> Plan:
+    """The plan of a report, with what the report says that it was computed by.
+
+    Where these differ from the plan, the report lists departures, or contradicts itself.
+    """
+    plan = dict(report.plan.content)
+    plan["tolerance"] = report.tolerance
+    plan["level"] = report.level
+    plan["policy"] = {row.demand: row.limit for row in report.coverage}
+    if not plan.get("fmr"):
+        plan["threshold"] = report.threshold
+    if report.kind == "classification":
+        # The table has no answers about other attributes.
+        plan |= {"annotated": [], "attribute": None}
+    return plan
+
+
+def _differences_of_part(name: str, told: Any, computed: Any) -> Iterator[str]:
+    """A line for each difference in a part of a report: a number, counts, or rows of a table."""
+    if isinstance(computed, Mapping):
+        for key, value in computed.items():
+            if key not in COUNTS_OF_THE_PLAN and not _are_equal(told.get(key), value):
+                yield f"{name}.{key} is {told.get(key)}, the rows give {value}"
+    elif not isinstance(computed, list):
+        if not _are_equal(told, computed):
+            yield f"{name} is {told}, the rows give {computed}"
+    elif len(told) != len(computed):
+        yield f"{name} has {len(told)} rows, there should be {len(computed)}"
+    else:
+        for row, other in zip(told, computed, strict=True):
+            yield from _differences_of_row(name, row, other)
+
+
+def _differences_of_row(part: str, told: BaseModel, computed: BaseModel) -> Iterator[str]:
+    """A line for each column of a row that differs."""
+    content = told.model_dump(exclude=NOT_COMPARED)
+    place = ", ".join(str(content[key]) for key in KEYS_OF_A_ROW if key in content)
+    for column, value in computed.model_dump(exclude=NOT_COMPARED).items():
+        if not _are_equal(content[column], value):
+            yield f"{part} ({place}): {column} is {content[column]}, the rows give {value}"
+
+
+def _are_equal(told: object, computed: object) -> bool:
+    """Whether two values agree, numbers up to rounding."""
+    if isinstance(told, int | float) and isinstance(computed, int | float):
+        return math.isclose(told, computed, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return told == computed
