@@ -269,7 +269,7 @@ def pairs(
         "same": same,
         "similarity": similarity,
     }
-    content = {
+    content: dict[str, Any] = {
         "name": name,
         "kind": "verification",
         "question": question or _question_about_groups(reference),
@@ -281,7 +281,7 @@ def pairs(
         "policy": dict(policy or {}),
         "accept": list(accept),
     }
-    specification = Specification.model_validate(content)
+    specification = Specification(**content)
     rows = Rows.read(_as_pandas(data), first_row=0)
     return _concluded(Pairs.from_table(rows, specification), specification, plan)
 
@@ -359,7 +359,7 @@ def _of_table(
         "policy": dict(settings.get("policy", {})),
         "accept": list(settings.get("accept", ())),
     }
-    design = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
+    design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
     if power is not None:
         design["power"] = power
     if unit is None:
@@ -371,7 +371,8 @@ def _of_table(
         content["placebos"] = _levels(settings.get("placebos", ()), "placebos", frame)
         content["annotated"] = list(settings.get("annotated", ()))
         design["incomplete"] = settings.get("incomplete", "refuse")
-    return Specification.model_validate({**content, "design": design})
+    content["design"] = design
+    return Specification(**content)
 
 
 def _require_answers_and_labels(settings: TableSettings) -> None:

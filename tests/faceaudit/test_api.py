@@ -159,6 +159,10 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"score": None}, "pred, score or error: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
+        ({"tolerance": 5}, "design.tolerance is 5, less than 1 was expected"),
+        ({"axes": {"skin": ["light"]}}, "axes.skin is"),
+        ({"name": "My audit"}, "name is 'My audit'"),
+        ({"policy": {"face": 3}}, "face is no key here (did you mean faces?)"),
         ({"label": "skin"}, "column 'skin', row 0 is 'light', a label, '0' or '1', was expected"),
     ],
 )
@@ -239,6 +243,18 @@ def test_a_result_is_saved_shown_and_pickled(frame, tmp_path):
     assert wanted <= set(audit.effects) and wanted <= set(audit.averages)
     assert audit.effects["low"].dtype == float and audit.missing.empty
     assert audit.rates["errors"].sum() == audit.frame["error"].sum()
+
+
+@pytest.mark.parametrize("answers", [ANSWERED, {"error": "wrong"}])
+def test_a_saved_result_is_verified_from_its_rows(frame, answers, tmp_path):
+    frame = frame.assign(wrong=((frame["score"] > 0.5) != frame["label"]).astype(object))
+    frame.loc[5, ["wrong", "score"]] = None
+    faceaudit.table(frame, **SETTINGS, **answers).save(tmp_path)
+    assert faceaudit.verify(tmp_path / "report.json")[0] == 0
+    images = pd.read_csv(tmp_path / "images.csv", dtype=str).drop(index=[0, 1, 2, 3])
+    images.to_csv(tmp_path / "images.csv", index=False)
+    code, lines = faceaudit.verify(tmp_path / "report.json")
+    assert code == 3 and any("the rows give" in line for line in lines)
 
 
 def test_versions_are_compared_image_by_image(frame):

@@ -154,9 +154,9 @@ def test_half_of_the_dark_images_cannot_be_deleted(audit):
     design = {"tolerance": 0.05, "incomplete": "pairs"}
     _, passed, lines = audit(table.drop(dark), design=design)
     assert passed == 1 and lines == [
-        "exceeds: Skin (all faces): 0.0 of 100 images listed as “light” and 50.0 of 100 of the same "
-        "faces listed as “dark” are missing, or have no label or answer (+50.0 points; 95 % interval "
-        "+47.2 to +52.8). This is beyond the tolerance of 5 points.",
+        "exceeds: Skin (all faces): 0.0 of 100 images listed as “light” and 50.0 of 100 of the "
+        "same faces listed as “dark” are missing, or have no label or answer (+50.0 points; 95 % "
+        "interval +47.2 to +52.8). This is beyond the tolerance of 5 points.",
         "coverage: Images without an answer or a label: at most 50.0 % (dark, female); 20.0 % are "
         "allowed.",
     ]
