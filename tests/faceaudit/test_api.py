@@ -238,6 +238,9 @@ def test_a_result_is_saved_shown_and_pickled(frame, tmp_path):
     assert 2 <= len(repr(audit).splitlines()) <= 10
     html = audit._repr_html_()
     assert "<svg" in html and audit.report.answer.splitlines()[0] in html
+    assert "<strong>Skin</strong>: dark instead of light" in html
+    few = faceaudit.table(frame[frame["unit"] < 9], **SETTINGS, **ANSWERED)
+    assert "Too little is there to let the model pass" in few._repr_html_()
     assert len(audit.plot().axes) == 1
     wanted = {"estimate", "low", "high", "verdict", "low_family", "high_family"}
     assert wanted <= set(audit.effects) and wanted <= set(audit.averages)

@@ -480,7 +480,8 @@ def answer_html(report: Report) -> str:
     """The answer and the forest as a part of a page, which a notebook shows."""
     return words.render_template(
         "result.html.j2",
-        report=report,
+        answer=answer_of(dict(report), report.tolerance),
         figure=_figure(report),
         warnings=warnings_of(report),
+        uncovered=[row for row in report.coverage if not row.met],
     )
