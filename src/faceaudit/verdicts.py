@@ -52,28 +52,51 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     family["p_beyond"] = np.where(known, p, np.nan)
     family["p_holm"] = effects.holm(family["p"])
 
-    # Simultaneous intervals: the same, by the quantile of Bonferroni's level.
-    comparisons = max(int(known.sum()), 1)
-    quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
-    family_quantile = stdtrit(degrees_of_freedom, 1 - level / (2 * comparisons))
-    below = (estimate - family["low"]).abs() * family_quantile / quantile
-    above = (estimate - family["high"]).abs() * family_quantile / quantile
-    ends = np.stack([estimate - below, estimate + above], axis=1)
+    family_quantile = _bonferroni_quantile(family, degrees_of_freedom, level)
+    ends = _family_intervals(family, degrees_of_freedom, level)
     counts = family[["worse", "better", "n"]].to_numpy()
     for row in np.flatnonzero(exact & known):
         worse, better, n = counts[row]
         ends[row] = effects.paired_interval(worse, better, n, family_quantile[row])
-    ends = np.clip(ends, -1, 1)
-    family["low_family"] = ends[:, 0]
-    family["high_family"] = ends[:, 1]
-    return settled(family, level)
+    return settled(family.assign(low_family=ends[:, 0], high_family=ends[:, 1]), level)
+
+
+def _bonferroni_quantile(
+    table: pd.DataFrame, degrees_of_freedom: np.ndarray | pd.Series, level: float
+) -> np.ndarray:
+    """Quantiles (n,) of intervals that hold for all comparisons with an interval at once."""
+    comparisons = max(int(table["low"].notna().sum()), 1)
+    return np.asarray(stdtrit(degrees_of_freedom, 1 - level / (2 * comparisons)))
+
+
+def _family_intervals(
+    table: pd.DataFrame, degrees_of_freedom: np.ndarray | pd.Series, level: float
+) -> np.ndarray:
+    """Simultaneous intervals (n, 2): the table's, each side as much longer as its quantile."""
+    estimate = table["estimate"]
+    quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
+    family_quantile = _bonferroni_quantile(table, degrees_of_freedom, level)
+    below = (estimate - table["low"]).abs() * family_quantile / quantile
+    above = (estimate - table["high"]).abs() * family_quantile / quantile
+    return np.clip(np.stack([estimate - below, estimate + above], axis=1), -1, 1)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Differences between groups of identities with p_holm and p_beyond of `beyond_by_interval`."""
+    """Differences between groups of identities, with tests and intervals of the whole family.
+
+    Returns:
+        The table with p_holm, p_beyond of `beyond_by_interval`, and low_family and high_family:
+        simultaneous intervals, by Bonferroni's quantile.
+    """
     degrees_of_freedom = (table["identities"] - 1).clip(lower=1)
     p_beyond = beyond_by_interval(table, plan["tolerance"], degrees_of_freedom, plan["level"])
-    return table.assign(p_holm=effects.holm(table["p"]), p_beyond=p_beyond)
+    ends = _family_intervals(table, degrees_of_freedom, plan["level"])
+    return table.assign(
+        p_holm=effects.holm(table["p"]),
+        p_beyond=p_beyond,
+        low_family=ends[:, 0],
+        high_family=ends[:, 1],
+    )
 
 
 def beyond_elsewhere(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow
 import pytest
 from pretended_audits import OF_TABLE, pretended_table
+from scipy import stats
 
 import faceaudit
 from faceaudit.run import run_audit
@@ -72,6 +73,21 @@ def test_portraits_and_errors_give_what_the_audit_file_gives(frame, tmp_path):
     assert said(by_call.report) == said(by_file)
     assert by_call.averages["axis"].tolist() == ["skin", "gender"]
     assert len(by_call.effects) == 4 and by_call.effects["cell"].nunique() == 4
+
+
+def test_intervals_of_a_family_are_bonferronis(frame):
+    """Of one comparison it is its own interval; of several, each side grows with the quantile."""
+    for unit in ("unit", None):
+        settings = SETTINGS | {"unit": unit}
+        several = faceaudit.table(frame, **settings, **ANSWERED).averages
+        n = several.get("identities", several.get("units"))
+        grown = stats.t.isf(0.05 / 4, n - 1) / stats.t.isf(0.05 / 2, n - 1)
+        above = (several["high_family"] - several["estimate"]).to_numpy()
+        np.testing.assert_allclose(above, (several["high"] - several["estimate"]) * grown)
+    one = frame[frame["gender"] == "female"]
+    settings |= {"axes": {"skin": AXES["skin"]}, "label": "label"}
+    gaps = faceaudit.table(one, score="score", **settings).averages
+    assert gaps["low_family"].tolist() == gaps["low"].tolist()
 
 
 def test_pairs_give_what_the_audit_file_gives(tmp_path):

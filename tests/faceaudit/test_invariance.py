@@ -23,7 +23,7 @@ def numbers(frame, axes=AXES, unit="unit", **more):
     """Numbers and verdicts of all comparisons: averages first, then cells."""
     audit = faceaudit.table(frame, unit=unit, axes=axes, **SETTINGS, **more)
     table = pd.concat([audit.averages, audit.effects, audit.missing], ignore_index=True)
-    return table.filter([*NUMBERS, "verdict"])
+    return table[[*NUMBERS, "verdict"]]
 
 
 def with_gaps(seed):

@@ -105,6 +105,8 @@ class Disparity(Part):
     high: Number
     low90: Number
     high90: Number
+    low_family: Number
+    high_family: Number
     p_holm: Number
     p_beyond_holm: Number
     verdict: Verdict
@@ -182,6 +184,8 @@ class Gap(Part):
     high: Number
     low90: Number
     high90: Number
+    low_family: Number
+    high_family: Number
     p: Number
     p_holm: Number
     p_beyond_holm: Number
