@@ -219,9 +219,10 @@ def pairs(
     first: str,
     second: str,
     same: str,
-    similarity: str,
     reference: str,
     tolerance: float,
+    similarity: str | None = None,
+    distance: str | None = None,
     threshold: float | None = None,
     fmr: float | None = None,
     policy: Mapping[str, Any] | None = None,
@@ -239,10 +240,12 @@ def pairs(
         first: column of the first identity.
         second: column of the second identity.
         same: column that is 1 where both are one person, else 0.
-        similarity: column of similarities, which are larger for one person.
         reference: name of the group that the others are compared with.
         tolerance: largest difference of error rates that does not matter, a fraction.
-        threshold: similarity from which on the recogniser says that it is one person.
+        similarity: column of similarities, which are larger for one person.
+        distance: column of distances in its place, which are smaller for one person.
+        threshold: similarity from which on, or distance up to which, the recogniser says that it is
+            one person.
         fmr: false match rate of the reference that the threshold is chosen by, in its place.
         policy: as of `table`.
         accept: as of `table`.
@@ -257,18 +260,29 @@ def pairs(
     Raises:
         InputError: an argument or a cell that cannot be used; the message names it.
     """
+    if (similarity is None) == (distance is None):
+        found = "both are given" if similarity else "none of them is given"
+        raise InputError(
+            f"similarity or distance: {found}, one of them was expected",
+            field="similarity or distance",
+            found=found,
+            expected="one of them",
+        )
     model: dict[str, Any] = {"kind": "table"}
     if threshold is not None:
         model["threshold"] = threshold
     if fmr is not None:
         model["fmr"] = fmr
-    columns = {
+    columns: dict[str, Any] = {
         "group": group,
         "first": first,
         "second": second,
         "same": same,
-        "similarity": similarity,
     }
+    if similarity is not None:
+        columns["similarity"] = similarity
+    else:
+        columns["distance"] = distance
     content: dict[str, Any] = {
         "name": name,
         "kind": "verification",

@@ -117,6 +117,12 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path):
     by_call = faceaudit.pairs(pairs, **names, **settings)
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
+    # The same as distances.
+    names["distance"] = names.pop("similarity")
+    apart = faceaudit.pairs(pairs.assign(similarity=1 - pairs["similarity"]), **names, **settings)
+    pd.testing.assert_frame_equal(apart.effects[["estimate"]], by_call.effects[["estimate"]])
+    with pytest.raises(InputError, match="similarity or distance: both are given"):
+        faceaudit.pairs(pairs, **names, similarity="similarity", **settings)
 
 
 def test_errors_alone_give_the_effects_of_labels_and_answers(frame):
