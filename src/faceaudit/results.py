@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from faceaudit import plans
 from faceaudit.file.specification import Specification
@@ -27,6 +26,9 @@ from faceaudit.report.schema import (
     write_report,
 )
 from faceaudit.utils.files import write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MOST_LINES = 10
 """Lines of an audit's text in a console."""

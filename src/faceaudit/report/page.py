@@ -18,16 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from PIL import Image
 
 from faceaudit import words
-from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE
 from faceaudit.plans import cell_name
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
@@ -37,7 +34,7 @@ from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
 
 if TYPE_CHECKING:
-    from matplotlib.typing import RcKeyType
+    from matplotlib.figure import Figure
 
 DEPARTURES_AT_TOP = 3
 """Departures from the plan that the first box of the page lists."""
@@ -373,107 +370,29 @@ def data_address(image: np.ndarray) -> str:
 
 # --- the figure
 
-BLACK = "#000000"
-BLUE = "#0072B2"
-GREY = "#777777"
-VERMILION = "#D55E00"
-MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
-"""Verdict → colour and marker, which can be told apart without colour."""
-WIDTH = 5.2
-"""Of figures in inches, so that their text can be read on a phone as on paper."""
-LOOK: dict["RcKeyType", Any] = {
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.spines.left": False,
-    "font.size": 10,
-    "svg.hashsalt": "audit",
-    "svg.fonttype": "path",
-}
-"""Settings of matplotlib."""
-
-
-def forest(
-    rows: Sequence[Comparison], names: Sequence[str], tolerance: float, xlabel: str
-) -> Figure:
-    """Estimates with their intervals, one below the other, around the band of the tolerance.
-
-    The thick interval is that of the comparison, the thin one that of its family, and the upright
-    black line the truth. Upright ticks are the ends of the 90 % interval, where it alone is within
-    the tolerance.
-
-    Args:
-        rows: the comparisons, from top to bottom.
-        names: of the rows.
-        tolerance: largest difference that does not matter, a fraction.
-        xlabel: label of the axis, in points.
-
-    Returns:
-        The figure.
-    """
-    figure = Figure((WIDTH, 0.5 * len(rows) + 0.75), layout="constrained")
-    ax = figure.subplots()
-    ax.axvspan(-100 * tolerance, 100 * tolerance, color="#E8EEF4", lw=0)
-    ax.axvline(0, color=BLACK, lw=0.8)
-    heights = range(len(rows))[::-1]
-    for height, row, name in zip(heights, rows, names, strict=True):
-        _draw_comparison(ax, height, row, name, tolerance)
-    ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
-    ax.grid(axis="x", color="#E3E3E3", lw=0.6)
-    return figure
-
-
-def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str, tolerance: float) -> None:
-    """Draw one comparison of a forest at a height, with its name above."""
-    label = f"{name}: not estimable"
-    interval = facts.interval_of(row)
-    if row.estimate is not None and interval is not None:
-        label = name
-        colour, marker = MARKS[row.verdict]
-        if isinstance(row, Effect) and row.low_family is not None and row.high_family is not None:
-            ax.hlines(height, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
-        ax.hlines(height, 100 * interval.low, 100 * interval.high, color=colour, lw=3.2)
-        interval90 = facts.interval90_of(row)
-        if facts.is_within_by_tests(row, tolerance) and interval90 is not None:
-            ends = [100 * interval90.low, 100 * interval90.high]
-            ax.plot(ends, [height, height], "|", color=colour, ms=11, mew=1.6)
-        ax.plot(100 * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
-    if isinstance(row, Effect) and row.truth is not None:
-        ax.plot(100 * row.truth, height, "|", color=BLACK, ms=13, mew=2)
-    ax.annotate(
-        label,
-        (0, height),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 6),
-        textcoords="offset points",
-        fontsize=9.5,
-    )
-
 
 def _name(row: Comparison) -> str:
     """The axis or the measure of a comparison."""
     return row.measure if isinstance(row, Disparity) else formatting.spaced(row.axis)
 
 
-def figure_of(report: Report) -> Figure:
+def figure_of(report: Report) -> "Figure":
     """The forest of a report: its comparisons of errors, in the order of the page's table."""
+    from faceaudit.report.figure import forest  # with matplotlib, for what is drawn alone
+
     parts = dict(report)
     groups = _groups(report)
     rows = [row for row in _rows(groups) if not facts.is_of_missing(parts, row)]
     names = [f"{_name(row)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
-    with mpl.rc_context(LOOK):
-        return forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+    return forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
 
 
 def _figure(report: Report) -> Markup:
-    """The forest as a part of the page, which scales it and says what it is."""
-    svg = io.StringIO()
-    figure = figure_of(report)
-    with mpl.rc_context(LOOK):
-        # The page shines through, and in the dark turns the colours of the drawing.
-        figure.savefig(svg, format="svg", metadata={"Date": None}, transparent=True)
-    _, _, drawing = svg.getvalue().partition("<svg")
-    return Markup(f'<svg aria-hidden="true"{drawing}')
+    """The forest as a part of the page."""
+    from faceaudit.report.figure import as_svg  # with matplotlib
+
+    return Markup(as_svg(figure_of(report)))
 
 
 def answer_html(report: Report) -> str:
