@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -531,10 +531,9 @@ def matched_row(
     one_pair_a_face = effect["n"] == effect["transects"]
     exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
 
-    matching = ["unit", *(column for column in level_columns if column != compared)]
-    pairs = images.pivot_table(outcome, matching, compared, dropna=False)
-    pairs = pairs.reindex(columns=[0, 1]).dropna()
-    change = (pairs[1] - pairs[0]).groupby("unit").sum().round(9)
+    others = [column for column in level_columns if column != compared]
+    pairs = _complete_pairs(images, outcome, compared, others)
+    change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
     low, high = (plan["axes"] | plan["placebos"])[axis]
     return {
         "axis": axis,
@@ -543,10 +542,50 @@ def matched_row(
         "cell": cell_name(plan["axes"], held),
         **effect.to_dict(),
         "exact": bool(exact),
-        "base_rate": float(pairs[0].mean()),
+        "base_rate": float(pairs.at_low.mean()) if len(pairs.at_low) else np.nan,
         "faces_worse": (change > 0).sum(),
         "faces_better": (change < 0).sum(),
     }
+
+
+class CompletePairs(NamedTuple):
+    """Pairs of images of one face that differ in one axis alone, by face and place.
+
+    Attributes:
+        face: (pairs,) number of the face.
+        at_low: (pairs,) outcome at the low level.
+        at_high: (pairs,) outcome at the high level.
+    """
+
+    face: np.ndarray
+    at_low: np.ndarray
+    at_high: np.ndarray
+
+
+def _complete_pairs(
+    images: pd.DataFrame, outcome: str, compared: str, others: Sequence[str]
+) -> CompletePairs:
+    """Pairs with both outcomes.
+
+    Args:
+        images: columns unit, the outcome, and levels of 0 and 1.
+        outcome: column of the outcome, NaN where it is unknown.
+        compared: column of the levels that are compared.
+        others: columns of the levels at which the images of a pair agree.
+    """
+    known = images[images[outcome].notna()]
+    face, _ = pd.factorize(known["unit"], sort=True)
+    place = face
+    for column in others:
+        place = 2 * place + known[column].to_numpy()
+    value = known[outcome].to_numpy(float)
+    is_high = known[compared].to_numpy() == 1
+    low, high = np.flatnonzero(~is_high), np.flatnonzero(is_high)
+    _, of_low, of_high = np.intersect1d(
+        place[low], place[high], assume_unique=True, return_indices=True
+    )
+    low = low[of_low]
+    return CompletePairs(face[low], value[low], value[high[of_high]])
 
 
 def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
