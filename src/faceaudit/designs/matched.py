@@ -206,7 +206,9 @@ class MatchedImages:
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
             "leakage" (every other attribute along it).
         """
-        frame = self.frame
+        # Numbers in the order of the names: every comparison below groups by the unit.
+        units, _ = pd.factorize(self.frame["unit"], sort=True)
+        frame = self.frame.assign(unit=units)
         tables = {plans.CELLS: effects_by_cell(frame, plan)}
         if len(plan["axes"]) > 1:
             tables[plans.AVERAGES] = average_effects(frame, plan, "error")

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 MISSING_TEXTS = frozenset(
@@ -67,7 +68,12 @@ def tidy_cells(column: pd.Series) -> pd.Series:
         cells = pd.Series([*column.cat.categories, None], dtype=object)
         cells = tidy_cells(cells).to_numpy(object)
         return pd.Series(cells[column.cat.codes], column.index, dtype=object, name=column.name)
-    if not (pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column)):
+    if isinstance(column.dtype, pd.StringDtype):
+        # Most texts of a table stand in it many times.
+        codes, texts = pd.factorize(column)
+        tidy = np.array([*map(_tidy_cell, texts), np.nan], dtype=object)
+        return pd.Series(tidy[codes], column.index, dtype=object, name=column.name)
+    if not pd.api.types.is_object_dtype(column):
         return column
     cells = [_tidy_cell(cell) for cell in column]
     return pd.Series(cells, column.index, dtype=object, name=column.name)
