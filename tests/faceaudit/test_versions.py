@@ -235,6 +235,7 @@ def test_files_go_where_the_command_says_and_nowhere_else(tmp_path):
     code = """
 import os, sys
 from pathlib import Path
+import faceaudit.report.figure  # matplotlib keeps a list of this machine's fonts
 from faceaudit.__main__ import main
 written = set()
 def watch(event, arguments):
