@@ -4,6 +4,8 @@ import pkgutil
 import subprocess
 import sys
 
+from refused_imports import REFUSING
+
 import faceaudit.designs
 import faceaudit.effects
 import faceaudit.report
@@ -39,16 +41,9 @@ MODULES = [
         for module in pkgutil.iter_modules(package.__path__)
     ),
 ]
-PROGRAM = """
-import importlib, sys
+PROGRAM = f"""{REFUSING}
+import importlib
 
-class Refuses:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in FORBIDDEN:
-            raise ImportError(f"{name} is imported")
-
-FORBIDDEN = sys.argv[1].split(",")
-sys.meta_path.insert(0, Refuses())
 for module in sys.argv[2:]:
     importlib.import_module(module)
 """

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pretended_audits import pretended_table
+from refused_imports import REFUSING
 
 MOST_BYTES = 1_000_000
 NOT_INSTALLED = (
@@ -30,16 +31,7 @@ NOT_INSTALLED = (
     "facerender",
 )
 """What an environment with the wheel alone does without."""
-PROGRAM = """
-import sys
-
-class Refuses:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in NOT_INSTALLED:
-            raise ModuleNotFoundError(f"{name} is imported")
-
-NOT_INSTALLED = sys.argv[1].split(",")
-sys.meta_path.insert(0, Refuses())
+PROGRAM = f"""{REFUSING}
 sys.path.insert(0, sys.argv[2])
 
 import pandas as pd
@@ -48,7 +40,7 @@ from faceaudit.__main__ import main
 
 assert faceaudit.__file__.startswith(sys.argv[2])
 frame = pd.read_csv("faces.csv")
-settings = {"axes": {"skin": ["light", "dark"]}, "tolerance": 0.05, "label": "label"}
+settings = dict(axes=dict(skin=["light", "dark"]), tolerance=0.05, label="label")
 audit = faceaudit.table(frame, unit="unit", score="score", **settings)
 audit.save("report")
 assert main(["gate", "report/report.json"]) == audit.gate()
