@@ -413,45 +413,29 @@ class RemoteModel(BlackBox):
     def _call(self, png: bytes, key: str, seconds: float) -> float | list[float] | None:
         """Make one call, and read its answer; None if no face was found."""
         headers = {"Content-Type": "image/png", "Idempotency-Key": key, **self._secret_headers()}
-        try:
-            reply = self._reply_in_time(png, headers, seconds)
-        except (requests.Timeout, TimeoutError):
-            raise CallFailed(f"no answer in {seconds:.3g} s") from None
-        except requests.exceptions.InvalidURL:
-            # Its own words, as those of the others, hold the whole URL.
-            raise InputError(
-                f"model.url {self.name} is no address that can be called",
-                field="model.url",
-                found=self.name,
-                expected="an address that can be called",
-            ) from None
-        except requests.exceptions.ContentDecodingError:
-            raise CallFailed("the answer cannot be unpacked") from None
-        except requests.exceptions.ChunkedEncodingError:
-            raise CallFailed("the answer broke off") from None
-        except _CALL_ERRORS as error:
-            raise CallFailed(f"no connection ({type(error).__name__})") from None
-        self._require_success(reply)
-        content = _parse_json(reply)
-        self._check_version(reply, content)
+        outcome = self._outcome_in_time(png, headers, seconds)
+        if isinstance(outcome, Exception):
+            raise outcome
+        self._require_success(outcome)
+        content = _parse_json(outcome)
+        self._check_version(outcome, content)
         return self._read(content)
 
-    def _reply_in_time(self, png: bytes, headers: dict[str, str], seconds: float) -> Reply:
-        """Call, and return the reply if all of it comes within so many seconds.
+    def _outcome_in_time(
+        self, png: bytes, headers: dict[str, str], seconds: float
+    ) -> Reply | CallFailed | InputError:
+        """Call, and return the reply if all of it comes within so many seconds, or what failed.
 
         The time limits of sockets start anew with each byte that comes, and looking up a host has
         none. So another thread makes the call. When it is late, it is left to itself with its
         session, and ends when the endpoint does.
-
-        Raises:
-            TimeoutError: the reply is not complete after the time.
         """
         session = self._session
-        future: Future[Reply] = Future()
+        future: Future[Reply | CallFailed | InputError] = Future()
 
         def call() -> None:
             try:
-                future.set_result(_post_image(session, self._http.url, png, headers, seconds))
+                future.set_result(self._outcome_of_call(session, png, headers, seconds))
             except Exception as error:
                 future.set_exception(error)
             if session is not self._session:
@@ -462,7 +446,36 @@ class RemoteModel(BlackBox):
             return future.result(timeout=seconds)
         except TimeoutError:
             self._session = self._new_session()
-            raise
+            return _no_answer_in(seconds)
+
+    def _outcome_of_call(
+        self, session: requests.Session, png: bytes, headers: dict[str, str], seconds: float
+    ) -> Reply | CallFailed | InputError:
+        """The reply, or what failed in words of ours.
+
+        A failure is returned, not raised: an error that is kept would keep the libraries' frames,
+        and the connection in them.
+        """
+        try:
+            return _post_image(session, self._http.url, png, headers, seconds)
+        except CallFailed as failure:
+            return CallFailed(str(failure))
+        except (requests.Timeout, TimeoutError):
+            return _no_answer_in(seconds)
+        except requests.exceptions.InvalidURL:
+            # Its own words, as those of the others, hold the whole URL.
+            return InputError(
+                f"model.url {self.name} is no address that can be called",
+                field="model.url",
+                found=self.name,
+                expected="an address that can be called",
+            )
+        except requests.exceptions.ContentDecodingError:
+            return CallFailed("the answer cannot be unpacked")
+        except requests.exceptions.ChunkedEncodingError:
+            return CallFailed("the answer broke off")
+        except _CALL_ERRORS as error:
+            return CallFailed(f"no connection ({type(error).__name__})")
 
     def _secret_headers(self) -> dict[str, str]:
         """The file's headers with the values of the environment; no message shows a value.
@@ -591,6 +604,10 @@ class RemoteModel(BlackBox):
         """
         refusal = f"{self.name}: {sentence or reason}"
         return CallFailed(reason, in_json=True, refusal=refusal)
+
+
+def _no_answer_in(seconds: float) -> CallFailed:
+    return CallFailed(f"no answer in {seconds:.3g} s")
 
 
 def _value_at(content: Any, place: str) -> Any:

@@ -1,6 +1,8 @@
 """A real HTTP server on the loopback: answers, faults, budget, order, and what is kept."""
 
 import collections
+import contextlib
+import gc
 import gzip
 import json
 import socket
@@ -323,6 +325,28 @@ def test_an_endpoint_without_answers_ends_the_run_in_one_sentence_and_in_time(tm
         again = ask_endpoint(tmp_path, images, endpoint.url, "p")
         assert endpoint.calls - calls == 15, "what was answered before is kept"
     np.testing.assert_array_equal(again.values, truth(images))
+
+
+def open_connections(port):
+    """Sockets of this process that lead to a port, also those that only a reader holds open."""
+    sockets = [one for one in gc.get_objects() if isinstance(one, socket.socket)]
+    peers = []
+    for one in sockets:
+        with contextlib.suppress(OSError):  # closed, or not connected
+            peers.append(socket.socket.getpeername(one))
+    return [peer for peer in peers if peer[1] == port]
+
+
+def test_an_answer_that_cannot_be_read_leaves_no_connection_open(tmp_path):
+    say, message = SILENT["two lengths"]
+    gc.disable()
+    try:
+        with FaceEndpoint(say=say) as endpoint:
+            with pytest.raises(ValueError, match=message):
+                ask_endpoint(tmp_path, faces(3), endpoint.url, "p")
+            assert open_connections(endpoint.server.server_port) == []
+    finally:
+        gc.enable()
 
 
 WELL = {
