@@ -30,8 +30,8 @@ from faceaudit.utils.files import write_text
 from faceaudit.utils.names import comparable
 
 Axes = Mapping[str, Sequence[Any]] | Sequence[str]
-"""Attribute → its low and its high level, as the frame has them; or names of columns that are
-ordered categoricals, whose categories are the levels."""
+"""Attribute → its levels, two or more and the lowest first, as the frame has them; or names of
+columns that are ordered categoricals, whose categories are the levels."""
 IMAGE_COLUMN = "image_id"
 """Column of the names of images where the caller names none: the rows are numbered."""
 NAME = "audit"
@@ -55,6 +55,7 @@ class TableSettings(TypedDict, total=False):
     covariates: Sequence[str]
     annotated: Sequence[str]
     incomplete: str
+    contrasts: str
     policy: Mapping[str, Any]
     ignore: Mapping[str, Sequence[Any]]
     accept: Sequence[str]
@@ -121,6 +122,7 @@ def table(
     covariates: Sequence[str] = (),
     annotated: Sequence[str] = (),
     incomplete: str = "refuse",
+    contrasts: str = "reference",
     policy: Mapping[str, Any] | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
@@ -150,6 +152,8 @@ def table(
         covariates: of portraits, columns that differences are adjusted for besides the axes.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
+        contrasts: of axes with more than two levels, "reference" compares each level with the
+            first, "adjacent" with the one before it.
         policy: what must be there before the model may pass; see `CoveragePolicy` of
             `faceaudit.file.parts`.
         ignore: of portraits, column → values whose rows are left out on purpose.
@@ -194,6 +198,7 @@ def table(
         covariates=covariates,
         annotated=annotated,
         incomplete=incomplete,
+        contrasts=contrasts,
         policy=policy or {},
         ignore=ignore or {},
         accept=accept,
@@ -374,6 +379,7 @@ def _of_table(
         "accept": list(settings.get("accept", ())),
     }
     design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
+    design["contrasts"] = settings.get("contrasts", "reference")
     if power is not None:
         design["power"] = power
     if unit is None:

@@ -156,7 +156,7 @@ class Rows:
         return numbers
 
     def level(self, column: str, names: Sequence[str]) -> pd.Series:
-        """Cells that name one of the two levels of an axis: 0.0, 1.0, NaN of others.
+        """Cells that name one of the levels of an axis: its place from 0.0 on, NaN of others.
 
         A level is matched by its name alone. Truth values are the names 0 and 1, or False and True
         in any writing, and no others.
@@ -187,7 +187,7 @@ class Rows:
         return codes, " or ".join(alternatives)
 
     def _coded(self, column: str, texts: list[str]) -> pd.Series:
-        """0.0 where a cell is the first of two texts, 1.0 where it is the second, NaN of others."""
+        """The place of each cell's text among these texts, from 0.0 on; NaN of others."""
         cells = comparable(self.frame[column])
         lower_case = cells.str.casefold()
         if set(texts) == {"0", "1"}:
@@ -195,7 +195,7 @@ class Rows:
         elif _are_truth_values(texts):
             cells = lower_case
             texts = [text.casefold() for text in texts]
-        return cells.map(dict(zip(texts, [0.0, 1.0], strict=True))).astype(float)
+        return cells.map({text: place for place, text in enumerate(texts)}).astype(float)
 
     def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
         """Codes of `answer`, NaN where a cell is missing; InputError about any other cell.
@@ -208,11 +208,11 @@ class Rows:
         return codes
 
     def levels(self, axes: Mapping[str, Sequence[str]]) -> dict[str, pd.Series]:
-        """`<axis>_level` of every axis, 0 or 1."""
+        """`<axis>_level` of every axis: the place of the level among its names, from 0 on."""
         levels = {}
         for axis, names in axes.items():
             level = self.level(axis, names)
-            self.refuse(level.isna(), axis, f"{names[0]!r} or {names[1]!r}")
+            self.refuse(level.isna(), axis, _one_of_names(names))
             levels[f"{axis}_level"] = level.astype(int)
         return levels
 
@@ -290,6 +290,12 @@ def _names_in_table(names: Sequence[str], column: str, source: str) -> list[str]
                 expected="another name",
             )
     return comparable(pd.Series([composed(name.strip()) for name in names], dtype=object)).tolist()
+
+
+def _one_of_names(names: Sequence[str]) -> str:
+    """Names in words: 'light' or 'dark'; 'I', 'III' or 'V'."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}"
 
 
 def _are_truth_values(names: Sequence[str]) -> bool:
@@ -380,7 +386,8 @@ def require_complete(
     """
     units = images["unit"].unique()
     level_columns = [f"{axis}_level" for axis in axes]
-    combinations = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
+    levels_of_axes = [range(len(names)) for names in axes.values()]
+    combinations = pd.MultiIndex.from_product([units, *levels_of_axes])
     counts = images.groupby(["unit", *level_columns]).size().reindex(combinations, fill_value=0)
     if len(units) == len(images):
         raise InputError(
@@ -434,7 +441,7 @@ def _unit_and_place(bad: pd.Series, axes: Mapping[str, Sequence[str]]) -> tuple[
 
 
 def level_names(levels: Mapping, axes: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
-    """The levels of every axis (`<axis>_level`, 0 or 1) by their names."""
+    """The levels of every axis (`<axis>_level`) by their names."""
     return {axis: np.take(names, levels[f"{axis}_level"]) for axis, names in axes.items()}
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +18,14 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import effects, plans
 from faceaudit.checks import MISSING_ALONG_PLACEBOS, examine
+from faceaudit.comparisons import (
+    Axes,
+    Contrast,
+    all_contrasts,
+    cell_name,
+    combinations_of_levels,
+    held_levels,
+)
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.file.parts import KnownTruth, TargetPopulation
 from faceaudit.file.specification import Specification
@@ -35,7 +42,7 @@ from faceaudit.frames import (
 )
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import ask, model_of
-from faceaudit.plans import Plan, cell_name, held_levels
+from faceaudit.plans import Plan, kind_of_contrasts, pairs_of_contrasts
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
@@ -69,8 +76,8 @@ class MatchedImages:
     """Images with labels and answers, ready for the analysis.
 
     Attributes:
-        frame: a row per image: image_id, unit, `<axis>_level` (0 or 1) of every axis and placebo,
-            no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
+        frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
+            placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
             answer), and the annotated columns; unless the table has errors alone, label (0, 1 or
             NaN where raters tie) and score (NaN where the model gave no answer; of decisions 0 or
             1).
@@ -236,9 +243,9 @@ class MatchedImages:
         kind_of_generator = plan.get("generator", {}).get("kind")
         counts = count_images(self.frame, self.source, plan)
         units = self.frame["unit"].nunique()
-        axes = [*plan["axes"], *plan["placebos"]]
+        combinations = combinations_of_levels({**plan["axes"], **plan["placebos"]})
         counts["units"] = units
-        counts["no_image"] = units * 2 ** len(axes) - len(self.frame)
+        counts["no_image"] = units * combinations - len(self.frame)
         counts["made_by"] = kind_of_generator
         counts["target"] = plan.get("target")
         counts["units_needed"] = plan["sizes"]["needed"]
@@ -259,17 +266,16 @@ class MatchedImages:
     def _covered(self, axes: Mapping[str, Sequence[str]]) -> Covered:
         """Faces with an error of 0 or 1 at every combination of levels, of all faces."""
         frame = self.frame
-        combinations_of_levels = list(product((0, 1), repeat=len(axes)))
+        shape = [len(names) for names in axes.values()]
         levels = frame[[f"{axis}_level" for axis in axes]].to_numpy()
-        # The number of a combination in the list, with the last axis running fastest.
-        combination = levels @ (1 << np.arange(len(axes))[::-1])
+        # The number of a combination, with the last axis running fastest.
+        combination = np.ravel_multi_index(levels.T, shape)
+        names = [
+            cell_name(axes, dict(zip(axes, levels, strict=True))) for levels in np.ndindex(*shape)
+        ]
         known = frame["error"].notna()
         faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
-        faces = faces.reindex(range(len(combinations_of_levels)), fill_value=0)
-        names = [
-            ", ".join(axes[axis][level] for axis, level in zip(axes, combination, strict=True))
-            for combination in combinations_of_levels
-        ]
+        faces = faces.reindex(range(len(names)), fill_value=0)
         smallest = names[int(faces.idxmin())]
         fewest = int(faces.min())
         unanswered = 1 - fewest / frame["unit"].nunique()
@@ -325,22 +331,26 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     effect that comes from these, in points of the whole: the others count as pairs without change.
 
     Returns:
-        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
-        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
-        audit's own threshold).
+        A row per threshold and contrast: axis, contrast, estimate, low, high, threshold, rate (of
+        errors), same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN
+        at the audit's own threshold).
     """
-    # Of each axis, the images whose partner at its other level has another label.
-    label_changes = {axis: _label_changes(frame, axis) for axis in plan["axes"]}
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    # Of each contrast, the images whose partner at its other level has another label.
+    label_changes = [_label_changes(frame, contrast) for contrast in contrasts]
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         error = errors_at(frame, threshold)
         table = average_effects(frame.assign(error=error), plan, "error")
-        table = table[["axis", "estimate", "low", "high"]]
+        table = table[["axis", "contrast", "estimate", "low", "high"]]
         of_one_label = pd.concat(
-            average_effects(
-                frame.assign(error=error.mask(changes & error.notna(), 0.0)), plan, "error", [axis]
+            _compare(
+                [(contrast, {})],
+                frame.assign(error=error.mask(changes & error.notna(), 0.0)),
+                "error",
+                plan,
             )
-            for axis, changes in label_changes.items()
+            for contrast, changes in zip(contrasts, label_changes, strict=True)
         )
         table["same_label"] = of_one_label["estimate"].to_numpy()
         table["p_beyond"] = of_one_label["p_beyond"].to_numpy()
@@ -348,11 +358,14 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
 
 
-def _label_changes(frame: pd.DataFrame, axis: str) -> pd.Series:
-    """Whether the two images of a pair that differs in an axis have different labels: (n,)."""
+def _label_changes(frame: pd.DataFrame, contrast: Contrast) -> pd.Series:
+    """Whether the two images of a pair of a contrast have different labels: (n,)."""
+    images = at_levels_of(frame, contrast)
     level_columns = [column for column in frame if column.endswith("_level")]
-    matching = ["unit", *(column for column in level_columns if column != f"{axis}_level")]
-    return frame.groupby(matching)["label"].transform("nunique") > 1
+    compared = f"{contrast.axis}_level"
+    matching = ["unit", *(column for column in level_columns if column != compared)]
+    changes = images.groupby(matching)["label"].transform("nunique") > 1
+    return changes.reindex(frame.index, fill_value=False)
 
 
 def _error_rates_by_cell(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
@@ -377,32 +390,34 @@ def _shifts_of_attributes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     if plan["attribute"] in plan["axes"]:
         column_of_attribute.setdefault(plan["attribute"], "label")
     rows = []
-    for axis in plan["axes"]:
+    for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan)):
         for attribute, column in column_of_attribute.items():
-            if attribute == axis or column != "label":
-                row = matched_row(frame, column, axis, {}, plan)
+            if attribute == contrast.axis or column != "label":
+                row = matched_row(frame, column, contrast, {}, plan)
                 rows.append({**row, "attribute": attribute})
-    return pd.DataFrame(rows, columns=["axis", "attribute", "estimate", "low", "high"])
+    columns = ["axis", "contrast", "attribute", "estimate", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 # --- the planned comparisons of matched images, and their verdicts
 
 
 def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """The main family: the effect of every axis on errors in every cell of the others.
+    """The main family: the effect of every contrast on errors in every cell of the other axes.
 
     Args:
         frame: of `MatchedImages`.
         plan: of the audit.
 
     Returns:
-        A row per axis and cell: those of `matched_row`, of `judge` and of `with_sensitivity`.
+        A row per contrast and cell: those of `matched_row`, of `judge` and of `with_sensitivity`.
     """
     axes = plan["axes"]
-    places = []
-    for axis in axes:
-        for held in held_levels(axes, axis):
-            places.append((axis, held))
+    places = [
+        (contrast, held)
+        for contrast in all_contrasts(axes, kind_of_contrasts(plan))
+        for held in held_levels(axes, contrast.axis)
+    ]
     return with_sensitivity(_compare(places, frame, "error", plan))
 
 
@@ -428,18 +443,18 @@ def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         >>> with_missing_images(frame.assign(error=[1, None, 0]), plan)["missing"].tolist()
         [0.0, 1.0, 0.0, 1.0]
     """
-    level_columns = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
-    levels = [(0, 1)] * len(level_columns)
-    names = ["unit", *level_columns]
+    axes = {**plan["axes"], **plan["placebos"]}
+    levels = [range(len(names)) for names in axes.values()]
+    names = ["unit", *(f"{axis}_level" for axis in axes)]
     places = pd.MultiIndex.from_product([frame["unit"].unique(), *levels], names=names)
     error = frame.set_index(names)["error"].reindex(places)
     return error.isna().astype(float).rename("missing").reset_index()
 
 
 def average_effects(
-    frame: pd.DataFrame, plan: Plan, outcome: str, axes: Sequence[str] | None = None
+    frame: pd.DataFrame, plan: Plan, outcome: str, axes: Axes | None = None
 ) -> pd.DataFrame:
-    """The effect of every axis, averaged over all pairs that differ in it alone.
+    """The effect of every contrast, averaged over all pairs that differ in it alone.
 
     Args:
         frame: of `MatchedImages`, or of `with_missing_images`.
@@ -448,17 +463,20 @@ def average_effects(
         axes: those to compare; by default all of the plan.
 
     Returns:
-        A row per axis, of `matched_row` and `judge`, with the cell "all faces".
+        A row per contrast, of `matched_row` and `judge`, with the cell "all faces".
     """
-    places = [(axis, {}) for axis in axes or plan["axes"]]
-    return _compare(places, frame, outcome, plan)
+    contrasts = all_contrasts(axes or plan["axes"], kind_of_contrasts(plan))
+    return _compare([(contrast, {}) for contrast in contrasts], frame, outcome, plan)
 
 
 def _compare(
-    places: Iterable[tuple[str, Mapping[str, int]]], frame: pd.DataFrame, outcome: str, plan: Plan
+    places: Iterable[tuple[Contrast, Mapping[str, int]]],
+    frame: pd.DataFrame,
+    outcome: str,
+    plan: Plan,
 ) -> pd.DataFrame:
-    """Comparisons with verdicts, a row for each axis and what is held meanwhile."""
-    rows = [matched_row(frame, outcome, axis, held, plan) for axis, held in places]
+    """Comparisons with verdicts, a row for each contrast and what is held meanwhile."""
+    rows = [matched_row(frame, outcome, contrast, held, plan) for contrast, held in places]
     return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
 
 
@@ -472,16 +490,20 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         plan: of the audit.
 
     Returns:
-        A row per pair of axes: axis, cell (the other axis), estimate (effect at the high level of
-        the other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
+        A row per pair of contrasts of different axes: axis, contrast, other (the other axis),
+        other_contrast, names (as the plan has them), estimate (effect at the high level of the
+        other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
         complete faces.
     """
-    axes = [*plan["axes"], *plan["placebos"]]
-    grid = outcome_grid(frame, "error", axes, "unit")
+    names = {**plan["axes"], **plan["placebos"]}
+    axes = list(names)
+    levels = [len(names[axis]) for axis in axes]
+    grid = outcome_grid(frame, "error", axes, "unit", levels)
     rows = []
-    for first, second in combinations(plan["axes"], 2):
-        effect = np.diff(grid, axis=1 + axes.index(first))
-        difference = np.diff(effect, axis=1 + axes.index(second))
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    for first, second in pairs_of_contrasts(contrasts):
+        effect = _difference_of_levels(grid, first, axes)
+        difference = _difference_of_levels(effect, second, axes)
         # Of each face, the mean over all other axes.
         differences = difference.mean(axis=tuple(range(1, grid.ndim)))
         estimate = low = high = p = np.nan
@@ -493,9 +515,11 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
                 p = statistics.ttest_mean(0)[1]
         rows.append(
             {
-                "axis": first,
-                "cell": second,
-                "other": second,
+                "axis": first.axis,
+                "contrast": first.name,
+                "other": second.axis,
+                "other_contrast": second.name,
+                "names": [*first.key, *second.key],
                 "transects": len(differences),
                 "estimate": estimate,
                 "low": low,
@@ -506,28 +530,49 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(p_holm=lambda table: effects.holm(table["p"]))
 
 
+def _difference_of_levels(grid: np.ndarray, contrast: Contrast, axes: Sequence[str]) -> np.ndarray:
+    """The high level of a contrast minus the low one; its dimension stays, with one entry.
+
+    Args:
+        grid: (faces, levels of each axis), outcomes or differences of them.
+        contrast: of one of the axes.
+        axes: in the order of the grid's dimensions.
+    """
+    dimension = 1 + axes.index(contrast.axis)
+    return grid.take([contrast.high], dimension) - grid.take([contrast.low], dimension)
+
+
+def at_levels_of(frame: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """The images at one of the two levels of a contrast, which are then 0 and 1."""
+    column = f"{contrast.axis}_level"
+    level = frame[column]
+    images = frame[level.isin([contrast.low, contrast.high])]
+    return images.assign(**{column: (images[column] == contrast.high).astype(int)})
+
+
 def matched_row(
-    frame: pd.DataFrame, outcome: str, axis: str, held: Mapping[str, int], plan: Plan
+    frame: pd.DataFrame, outcome: str, contrast: Contrast, held: Mapping[str, int], plan: Plan
 ) -> dict[str, Any]:
     """One comparison, of the faces in one cell.
 
     Args:
         frame: of `MatchedImages`.
         outcome: column in [0, 1].
-        axis: whose two levels are compared.
+        contrast: whose two levels are compared.
         held: the cell, axis → level; `{}` for all faces.
         plan: of the audit.
 
     Returns:
-        Column → value: axis, contrast, cell, held, those of `faceaudit.effects.matched_effects`,
-        exact (one pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete
-        pairs), faces_worse and faces_better (those with more at the high or at the low level).
+        Column → value: axis, contrast, cell, held, names (as the plan has them), those of
+        `faceaudit.effects.matched_effects`, exact (one pair a face, of outcomes 0 and 1), base_rate
+        (at the low level, in complete pairs), faces_worse and faces_better (those with more at the
+        high or at the low level).
     """
     level_columns = [column for column in frame if column.endswith("_level")]
-    compared = f"{axis}_level"
+    compared = f"{contrast.axis}_level"
     held_columns = [f"{name}_level" for name in held]
     in_cell = (frame[held_columns] == list(held.values())).all(axis=1)
-    images = frame.loc[in_cell, ["unit", outcome, *level_columns]]
+    images = at_levels_of(frame.loc[in_cell, ["unit", outcome, *level_columns]], contrast)
     effect = effects.matched_effects(images, outcome, compared, [], "unit", plan["tolerance"])
     effect = effect.iloc[0]
     one_pair_a_face = effect["n"] == effect["transects"]
@@ -536,12 +581,13 @@ def matched_row(
     others = [column for column in level_columns if column != compared]
     pairs = _complete_pairs(images, outcome, compared, others)
     change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
-    low, high = (plan["axes"] | plan["placebos"])[axis]
+    cell = cell_name(plan["axes"], held)
     return {
-        "axis": axis,
-        "contrast": f"{high} instead of {low}",
+        "axis": contrast.axis,
+        "contrast": contrast.name,
         "held": dict(held),
-        "cell": cell_name(plan["axes"], held),
+        "cell": cell,
+        "names": [*contrast.key, cell],
         **effect.to_dict(),
         "exact": bool(exact),
         "base_rate": float(pairs.at_low.mean()) if len(pairs.at_low) else np.nan,
@@ -570,7 +616,7 @@ def _complete_pairs(
     """Pairs with both outcomes.
 
     Args:
-        images: columns unit, the outcome, and levels of 0 and 1.
+        images: columns unit, the outcome, and levels from 0 on.
         outcome: column of the outcome, NaN where it is unknown.
         compared: column of the levels that are compared.
         others: columns of the levels at which the images of a pair agree.
@@ -579,7 +625,8 @@ def _complete_pairs(
     face, _ = pd.factorize(known["unit"], sort=True)
     place = face
     for column in others:
-        place = 2 * place + known[column].to_numpy()
+        level = known[column].to_numpy()
+        place = place * (level.max(initial=0) + 1) + level
     value = known[outcome].to_numpy(float)
     is_high = known[compared].to_numpy() == 1
     low, high = np.flatnonzero(~is_high), np.flatnonzero(is_high)

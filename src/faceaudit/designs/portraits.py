@@ -18,6 +18,7 @@ import pandas as pd
 
 from faceaudit import effects, plans
 from faceaudit.checks import examine
+from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_levels
 from faceaudit.effects import error_rates
 from faceaudit.effects.verdicts import beyond_by_interval
 from faceaudit.file.specification import Specification
@@ -32,7 +33,7 @@ from faceaudit.frames import (
 )
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
-from faceaudit.plans import Plan, cell_name, held_levels
+from faceaudit.plans import Plan, kind_of_contrasts
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
@@ -60,8 +61,8 @@ class Portraits:
     """Portraits with labels and answers, ready for the analysis.
 
     Attributes:
-        frame: a row per portrait: image_id, identity, a column per axis (a categorical of both
-            levels, the low one first) and per covariate (text), label (0, 1 or NaN where raters
+        frame: a row per portrait: image_id, identity, a column per axis (a categorical of its
+            levels, the lowest first) and per covariate (text), label (0, 1 or NaN where raters
             tie), and of those with answers no_answer (0 or 1) and error (0, 1 or NaN).
         source: of the table.
         left_out: counts of rows that cannot be used: column, value as it is in the table ("" for an
@@ -91,7 +92,7 @@ class Portraits:
     ) -> Portraits:
         """Read a table of portraits, as the audit file describes it.
 
-        Rows without a covariate, an identity, a label or one of the two levels of an axis are not
+        Rows without a covariate, an identity, a label or one of the levels of an axis are not
         used. Where most cells of a covariate are numbers, neither are rows with other cells.
         Numbers are cut into fifths of the portraits. At most five different numbers, and whole
         numbers with at most `MOST_CODES` different values, are categories instead.
@@ -136,7 +137,7 @@ class Portraits:
         rows.require(required)
         names = rows.names(columns.image)
 
-        levels = {axis: rows.level(axis, level_pair) for axis, level_pair in axes.items()}
+        levels = {axis: rows.level(axis, names) for axis, names in axes.items()}
         unusable = {axis: level.isna() for axis, level in levels.items()}
         if len(label_columns) == 1:
             label, _ = rows.answer(label_columns[0], specification.classes)
@@ -153,18 +154,18 @@ class Portraits:
         # A person without a name is another one in each portrait.
         people = comparable(rows.frame[identity])
         left_out_portraits = pd.DataFrame({"identity": people.where(people.notna(), names)})
-        for axis, level_pair in axes.items():
-            left_out_portraits[axis] = _categorical(levels[axis], level_pair)
+        for axis, level_names_of_axis in axes.items():
+            left_out_portraits[axis] = _categorical(levels[axis], level_names_of_axis)
         left_out_portraits = left_out_portraits.loc[unexpected].reset_index(drop=True)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
         usable = rows.frame.index
 
         frame = pd.DataFrame({"image_id": names[usable], "identity": rows.texts(identity)})
         _require_people(frame["identity"], left_out, rows.source)
-        for axis, level_pair in axes.items():
+        for axis, level_names_of_axis in axes.items():
             level = levels[axis][usable]
-            _require_both_levels(level.astype(int), axis, level_pair, rows.source)
-            frame[axis] = _categorical(level, level_pair)
+            _require_every_level(level.astype(int), axis, level_names_of_axis, rows.source)
+            frame[axis] = _categorical(level, level_names_of_axis)
         in_fifths = []
         for name, numbers in numbers_of_covariate.items():
             if numbers is None:
@@ -277,7 +278,7 @@ class Portraits:
             tables["thresholds"] = _other_thresholds(frame, plan)
         tables["rates"] = _error_rates_by_stratum(frame, with_error, axes)
         if len(axes) + len(plan["covariates"]) > 1:
-            tables["adjusted"] = _adjusted_differences(with_error, list(axes), plan["covariates"])
+            tables["adjusted"] = _adjusted_differences(with_error, plan)
         if self.transects is not None:
             tables["carried"] = _carried_effects(
                 with_error, self.transects, tables[plans.GAPS], plan
@@ -293,8 +294,6 @@ class Portraits:
         families = [name for name in plan["families"] if any_missing or name != plans.MISSING_GAPS]
         gaps = pd.concat({name: tables[name] for name in families}, names=["family"])
         gaps = gaps.reset_index("family")
-        gaps["reference"] = [plan["axes"][axis][0] for axis in gaps["axis"]]
-        gaps["group"] = [plan["axes"][axis][1] for axis in gaps["axis"]]
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
         for name in ("thresholds", "rates", "adjusted", "carried"):
@@ -361,10 +360,10 @@ def _on_purpose(cells: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> np
     return np.array(on_purpose, dtype=bool)
 
 
-def _categorical(level: pd.Series, level_pair: Sequence[str]) -> pd.Categorical:
-    """Levels (0, 1, or NaN) by their names."""
+def _categorical(level: pd.Series, names: Sequence[str]) -> pd.Categorical:
+    """Levels (from 0 on, or NaN) by their names."""
     codes = level.fillna(-1).astype(int)
-    return pd.Categorical.from_codes(codes, list(level_pair), ordered=True)
+    return pd.Categorical.from_codes(codes, list(names), ordered=True)
 
 
 def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:
@@ -384,11 +383,10 @@ def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) 
     )
 
 
-def _require_both_levels(
-    level: pd.Series, axis: str, level_pair: Sequence[str], source: str
-) -> None:
-    """Raise InputError where no usable row has one of the two levels of an axis."""
-    missing_levels = set(level_pair) - set(np.take(level_pair, level))
+def _require_every_level(level: pd.Series, axis: str, names: Sequence[str], source: str) -> None:
+    """Raise InputError where no usable row has one of the levels of an axis."""
+    present = set(np.take(names, level))
+    missing_levels = [name for name in names if name not in present]
     for name in missing_levels:
         raise InputError(
             f"{source}: column {axis!r} has no {name!r} in a row of use",
@@ -399,7 +397,7 @@ def _require_both_levels(
 
 def _read_transects(rows: Rows, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Matched images of another audit: unit, error, and the levels of the axes that it has."""
-    common = {axis: level_pair for axis, level_pair in axes.items() if axis in rows.frame}
+    common = {axis: names for axis, names in axes.items() if axis in rows.frame}
     rows.require(["unit", "error", *(common or axes)])
     levels = level_names(rows.levels(common), common)
     error = read_errors(rows, "error")
@@ -435,20 +433,33 @@ def _differences_between_levels(
     """
     axes = plan["axes"]
     tables = []
-    for axis in axes:
+    for contrast in all_contrasts(axes, kind_of_contrasts(plan)):
+        axis = contrast.axis
         cells = held_levels(axes, axis) if by_cell else [{}]
         strata = list(cells[0])
+        portraits = _at_levels_of(frame, contrast)
         table = effects.risk_differences(
-            frame, outcome, axis, strata, "identity", tolerance=plan["tolerance"]
+            portraits, outcome, axis, strata, "identity", tolerance=plan["tolerance"]
         )
-        rates = frame.groupby([*strata, axis], observed=False)[outcome].mean()
+        rates = portraits.groupby([*strata, axis], observed=False)[outcome].mean()
         rates_of_levels = rates.to_numpy().reshape(-1, 2)
         table["reference_rate"] = rates_of_levels[:, 0]
         table["rate"] = rates_of_levels[:, 1]
-        names = [cell_name(axes, held) for held in cells]
-        tables.append(table.assign(axis=axis, held=cells, cell=names))
+        table["reference"] = contrast.low_name
+        table["group"] = contrast.high_name
+        cell_names = [cell_name(axes, held) for held in cells]
+        table["names"] = [[*contrast.key, name] for name in cell_names]
+        tables.append(table.assign(axis=axis, contrast=contrast.name, held=cells, cell=cell_names))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
     return with_p_values(table, plan)
+
+
+def _at_levels_of(frame: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """The portraits at one of the two levels of a contrast, which are all levels of their axis."""
+    level_pair = [contrast.low_name, contrast.high_name]
+    portraits = frame[frame[contrast.axis].isin(level_pair)]
+    column = portraits[contrast.axis].cat.set_categories(level_pair)
+    return portraits.assign(**{contrast.axis: column})
 
 
 def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -461,18 +472,21 @@ def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     (`faceaudit.designs.matched.other_thresholds`).
 
     Returns:
-        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
-        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
-        audit's own threshold).
+        A row per threshold and contrast: axis, contrast, estimate, low, high, threshold, rate (of
+        errors), same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN
+        at the audit's own threshold).
     """
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         at_threshold = frame.assign(error=errors_at(frame, threshold))
         table = _differences_between_levels(at_threshold, "error", plan)
-        table = table[["axis", *ESTIMATE_AND_LIMITS]]
+        table = table[["axis", "contrast", *ESTIMATE_AND_LIMITS]]
         known = at_threshold[at_threshold["error"].notna()]
         within_label = pd.DataFrame(
-            [_difference_within_label(known, axis) for axis in plan["axes"]]
+            [
+                _difference_within_label(_at_levels_of(known, contrast), contrast.axis)
+                for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan))
+            ]
         )
         degrees_of_freedom = known["identity"].nunique() - 1
         table["same_label"] = within_label["estimate"]
@@ -490,7 +504,7 @@ def _difference_within_label(known: pd.DataFrame, axis: str) -> dict[str, float]
     Statistics in Medicine 27 (2008) 1693-1702).
 
     Args:
-        known: portraits with an error of 0 or 1.
+        known: portraits with an error of 0 or 1, at the two levels of the axis.
         axis: whose levels are compared.
 
     Returns:
@@ -536,18 +550,27 @@ def _stratum_name(levels: Hashable) -> str:
     return ", ".join(levels) if isinstance(levels, tuple) else str(levels)
 
 
-def _adjusted_differences(
-    with_error: pd.DataFrame, axes: list[str], covariates: list[str]
-) -> pd.DataFrame:
+def _adjusted_differences(with_error: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Differences between levels after linear and logistic regression on all other columns."""
-    linear = effects.linear_effects(with_error, "error", axes, covariates, "identity")
+    columns = [*plan["axes"], *plan["covariates"]]
+    linear = []
+    logistic = []
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    for contrast in contrasts:
+        axis = contrast.axis
+        portraits = _at_levels_of(with_error, contrast)
+        others = [column for column in columns if column != axis]
+        linear.append(effects.linear_effects(portraits, "error", [axis], others, "identity"))
+        logistic.append(
+            effects.risk_differences(portraits, "error", axis, None, "identity", others)
+        )
     tables = []
-    for axis in axes:
-        others = [column for column in [*axes, *covariates] if column != axis]
-        tables.append(effects.risk_differences(with_error, "error", axis, None, "identity", others))
-    logistic = pd.concat(tables).set_axis(axes)
-    table = pd.concat({"linear": linear, "logistic": logistic}, names=["model", "axis"])
-    return table.reset_index().rename(columns={"clusters": "identities"})
+    for model, rows in {"linear": linear, "logistic": logistic}.items():
+        table = pd.concat(rows, ignore_index=True)
+        table["axis"] = [contrast.axis for contrast in contrasts]
+        table["contrast"] = [contrast.name for contrast in contrasts]
+        tables.append(table.assign(model=model))
+    return pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
 
 
 def _carried_effects(
@@ -562,15 +585,17 @@ def _carried_effects(
         plan: of the audit.
 
     Returns:
-        A row per axis that the transects have: axis, gap (the counted difference); the effect of
-        the axis by the portraits' mix of the others (estimate, low, high); the difference if the
-        others go along as among the portraits (mix, mix_low, mix_high: chapter 13); of the gap the
-        effect's share, share_low, share_high and word (`faceaudit.effects.share_of_gap`); and the
-        share of portraits in strata that the transects lack (missing).
+        A row per axis of two levels that the transects have: axis, contrast, gap (the counted
+        difference); the effect of the axis by the portraits' mix of the others (estimate, low,
+        high); the difference if the others go along as among the portraits (mix, mix_low, mix_high:
+        chapter 13); of the gap the effect's share, share_low, share_high and word
+        (`faceaudit.effects.share_of_gap`); and the share of portraits in strata that
+        the transects lack (missing).
     """
     axes = [axis for axis in plan["axes"] if axis in transects]
     rows = []
-    for axis, gap in gaps.set_index("axis").loc[axes].iterrows():
+    compared = [axis for axis in axes if len(plan["axes"][axis]) == 2]
+    for axis, gap in gaps.set_index("axis").loc[compared].iterrows():
         mix, _ = _transported_difference(transects, with_error, axis, axes)
         # Every portrait at both levels, so that the others' mix is the same at each.
         levels = with_error[axis].dtype
@@ -581,6 +606,7 @@ def _carried_effects(
         effect, missing = _transported_difference(transects, at_both_levels, axis, axes)
         row = {
             "axis": axis,
+            "contrast": gap["contrast"],
             "gap": gap["estimate"],
             "mix": mix[0],
             "mix_low": mix[1],

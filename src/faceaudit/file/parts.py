@@ -146,6 +146,13 @@ QuantilePair = Annotated[
 ]
 RisingPair = Annotated[tuple[float, float], requirement(_rises, "low < high")]
 TwoNames = Annotated[tuple[str, str], requirement(_all_different, "two different names")]
+MOST_LEVELS = 10
+"""Levels of one axis."""
+LevelNames = Annotated[
+    tuple[str, ...],
+    Field(min_length=2, max_length=MOST_LEVELS),
+    requirement(_all_different, "different names"),
+]
 DoubtName = Literal[
     "errors",
     "reversed",
@@ -681,6 +688,8 @@ class DesignSettings(FilePart):
     power: OpenFraction = 0.8
     seed: int = Field(default=1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
+    # Of an axis with more than two levels: each with the first, or with the one before it.
+    contrasts: Literal["reference", "adjacent"] = "reference"
     # Pairs of two people in a group, at most.
     impostors: int = Field(default=10_000, ge=1)
     # Highest HCIC of people's ratings at which a pair is of one person.

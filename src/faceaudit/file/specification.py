@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
+from faceaudit.comparisons import combinations_of_levels
 from faceaudit.file import parts
 from faceaudit.file.parts import (
     IMPORT_PATTERN,
@@ -40,6 +41,8 @@ PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answe
 """Columns of a table of portraits once it is read; axes and covariates have other names."""
 MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
+MOST_COMBINATIONS = 100
+"""Combinations of the levels of all axes and placebos: each is another image of a face."""
 CLASSIFICATION = "classification"
 PORTRAITS = "set of portraits"
 VERIFICATION_OF_IMAGES = "verification of images"
@@ -78,6 +81,7 @@ KEYS_OF_ROUTE = {
         "design.transects",
         "design.power",
         "design.incomplete",
+        "design.contrasts",
     ),
     VERIFICATION_OF_IMAGES: (
         "images",
@@ -104,6 +108,7 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "design.contrasts",
     ),
     VERIFICATION_OF_PAIRS: (
         "pairs",
@@ -143,8 +148,8 @@ EXPECTED_BY_PATTERN = {
 }
 """Pattern that a text does not have → what was expected."""
 FIELDS_WITH_LEVELS = ("axes", "placebos")
-"""Keys that name attributes with two levels each."""
-EXPECTED_LEVELS = "attributes with two levels each, such as {skin: [light, dark]},"
+"""Keys that name attributes with their levels."""
+EXPECTED_LEVELS = "attributes with their levels, such as {skin: [light, dark]},"
 EXPECTED_TWO_NAMES = "two names in brackets, such as [light, dark],"
 
 
@@ -162,8 +167,9 @@ class Specification(parts.FilePart):
         model: that is audited, by kind.
         columns: names of columns in the user's tables.
         design: tolerance, sizes and seed.
-        axes: attribute → names of its low and its high level; a list of attributes of the book
-            takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are made by.
+        axes: attribute → names of its levels, two or more, the lowest first; a list of attributes
+            of the book takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are
+            made by.
         covariates: of portraits, columns that differences are adjusted for besides the axes.
         attribute: what the model classifies faces by, which people are asked about too.
         classes: names of the answers 0 and 1.
@@ -191,11 +197,11 @@ class Specification(parts.FilePart):
     name: str = Field(pattern=NAME_PATTERN)
     kind: Literal["classification", "verification", "portraits"] = "classification"
     question: NonEmptyText
-    axes: dict[str, parts.TwoNames] = Field(default={})
+    axes: dict[str, parts.LevelNames] = Field(default={})
     covariates: parts.UniqueNames = Field(default=[])
     attribute: str = "gender"
     classes: parts.TwoNames = ("0", "1")
-    placebos: dict[str, parts.TwoNames] = Field(default={})
+    placebos: dict[str, parts.LevelNames] = Field(default={})
     annotated: parts.UniqueNames = Field(default=[])
     images: Path | None = None
     transects: Path | None = None
@@ -292,11 +298,22 @@ class Specification(parts.FilePart):
             f"of {number} attributes",
             f"1 to {MOST_AXES} with the placebos",
         )
+        combinations = combinations_of_levels({**self.axes, **self.placebos})
+        require(
+            combinations <= MOST_COMBINATIONS,
+            "axes",
+            f"of {combinations} combinations of levels",
+            f"at most {MOST_COMBINATIONS} with the placebos",
+        )
         different = self.axes.keys().isdisjoint(self.placebos)
         require(different, "placebos", "also an axis", "other attributes")
         self._check_one_source_of_answers()
         for name in self.target.by if self.target else []:
             require(name in self.axes, "target.by", repr(name), "one of the axes")
+        if self.images is None and self.generator.kind != "images":
+            for axis, names in {**self.axes, **self.placebos}.items():
+                found = f"of {len(names)} levels with generator {self.generator.kind}"
+                require(len(names) == 2, f"axes.{axis}", found, "two levels")
 
     def _check_ignored_values(self) -> None:
         """Raise InputError where `ignore` names no column of levels, labels or covariates."""
@@ -566,10 +583,10 @@ def _expected(kind: str, field: str, context: Mapping[str, Any], message: str) -
     """What was expected of a field, by pydantic's kind of fault, context and message."""
     of_levels = field.startswith(FIELDS_WITH_LEVELS)
     if of_levels and kind == "too_long":
-        return "two of the levels (write one audit for each pair of them)"
+        return f"at most {parts.MOST_LEVELS} levels"
     if of_levels and kind == "dict_type":
         return EXPECTED_LEVELS
-    if kind in ("tuple_type", "missing") and (of_levels or field == "classes"):
+    if kind in ("tuple_type", "missing", "too_short") and (of_levels or field == "classes"):
         return EXPECTED_TWO_NAMES
     if kind == "string_pattern_mismatch":
         return EXPECTED_BY_PATTERN[context["pattern"]]

@@ -133,7 +133,9 @@ def _part_of(
     predicted = [row for row in parts.get("carried", ()) if row.axis == subject]
     sentences += [_predicted_sentence(row) for row in predicted]
     name = spaced(subject)
-    return SubjectAnswer(name, capital(name), verdict, sentences)
+    # The first sentence goes on behind the name of the axis.
+    first, *further = sentences
+    return SubjectAnswer(name, capital(name), verdict, [first, *map(capital, further)])
 
 
 def _beyond(name: str, row: Comparison, parts: Mapping[str, Any]) -> Beyond:

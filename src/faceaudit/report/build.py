@@ -124,11 +124,12 @@ def _plan_kept(plan: Plan, now: Plan, tables: Tables) -> PlanKept:
 
 def _comparisons_made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:
     """The comparisons that were made: family → the names of each."""
-    comparisons = {}
+    comparisons: dict[str, list[list[str]]] = {}
     for family in [*plan["families"], *now["families"]]:
-        table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
-        names = ["measure"] if "measure" in table else ["axis", "cell"]
-        comparisons[family] = table[names].drop_duplicates().to_numpy().tolist()
+        table = tables.get(family, pd.DataFrame(columns=["names"]))
+        # Groups of one measure are one comparison of the plan.
+        names = table[["measure"]].to_numpy().tolist() if "measure" in table else table["names"]
+        comparisons[family] = [list(one) for one in dict.fromkeys(map(tuple, names))]
     return comparisons
 
 

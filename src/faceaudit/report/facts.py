@@ -11,6 +11,7 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from faceaudit import plans
+from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.report.schema import (
     Comparison,
@@ -359,6 +360,17 @@ def axes_of(rows: Iterable[Effect]) -> list[str]:
     return list(dict.fromkeys(row.axis for row in rows))
 
 
+def contrast_of(row: Effect | Gap) -> str:
+    """The two levels of a comparison in words."""
+    return row.contrast if isinstance(row, Effect) else f"{row.group}{INSTEAD_OF}{row.reference}"
+
+
+def axes_with_several_contrasts(report: Report) -> set[str]:
+    """The axes of a report of which more than two levels are compared."""
+    content = report.plan.content
+    return {axis for axis, names in content.get("axes", {}).items() if len(names) > 2}
+
+
 @dataclass(frozen=True)
 class MatchedSet:
     """The images of an audit of matched faces.
@@ -380,8 +392,9 @@ def matched_set(report: Report) -> MatchedSet:
     """The matched images of a classification."""
     axes = axes_of(report.effects)
     placebos = axes_of(report.placebos)
-    versions = 2 ** (len(axes) + len(placebos))
-    is_complete = report.data["images"] == report.data["units"] * versions
+    content = report.plan.content
+    versions = combinations_of_levels({**content["axes"], **content["placebos"]})
+    is_complete = not report.data["no_image"]
     return MatchedSet(axes, placebos, versions, is_complete)
 
 

@@ -12,7 +12,7 @@ What only the makers of the model can know is left open, in so many words. Its h
 import base64
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,8 @@ from markupsafe import Markup
 from PIL import Image
 
 from faceaudit import words
+from faceaudit.comparisons import cell_name
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE
-from faceaudit.plans import cell_name
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.gate import warnings_of
@@ -217,7 +217,6 @@ def _values_of_kind(report: Report, groups: Sequence[ComparedGroup]) -> dict[str
             "groups_in_cells": _groups_of(report.effects, groups),
             "example_level": facts.example_level(report.plan.content),
             "example_cell": next((row.cell for row in report.effects if row.held), None),
-            "contrasts": {row.axis: row.contrast for row in report.effects},
             "interaction": interaction,
             "interaction_is_sure": is_sure,
             "reacting_placebos": facts.reacting_placebos(report),
@@ -371,9 +370,12 @@ def data_address(image: np.ndarray) -> str:
 # --- the figure
 
 
-def _name(row: Comparison) -> str:
-    """The axis or the measure of a comparison."""
-    return row.measure if isinstance(row, Disparity) else formatting.spaced(row.axis)
+def _name(row: Comparison, several: Collection[str]) -> str:
+    """The measure or the axis of a comparison, of axes with several contrasts with its levels."""
+    if isinstance(row, Disparity):
+        return row.measure
+    axis = formatting.spaced(row.axis)
+    return f"{axis}, {facts.contrast_of(row)}" if row.axis in several else axis
 
 
 def figure_of(report: Report) -> "Figure":
@@ -383,7 +385,8 @@ def figure_of(report: Report) -> "Figure":
     parts = dict(report)
     groups = _groups(report)
     rows = [row for row in _rows(groups) if not facts.is_of_missing(parts, row)]
-    names = [f"{_name(row)}: {_place(report, row)}" for row in rows]
+    several = facts.axes_with_several_contrasts(report)
+    names = [f"{_name(row, several)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
     return forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
 

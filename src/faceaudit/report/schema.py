@@ -46,7 +46,7 @@ class Effect(Part):
     """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
 
     Attributes:
-        axis, contrast, cell, held: what is compared, and where; held is axis → level (0 or 1).
+        axis, contrast, cell, held: what is compared, and where; held is axis → level, from 0 on.
         estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
         low90, high90: the 90 % interval, which two one-sided tests at 5 % go by ("within").
         low_family, high_family: interval that holds for the whole family at once.
@@ -118,10 +118,16 @@ class Disparity(Part):
 
 
 class Interaction(Part):
-    """How much the effect of one axis differs between the levels of another."""
+    """How much the effect of one axis differs between two levels of another.
+
+    Attributes:
+        contrast, other_contrast: the two levels of each.
+    """
 
     axis: str
+    contrast: str
     other: str
+    other_contrast: str
     estimate: Number
     low: Number
     high: Number
@@ -140,6 +146,7 @@ class AtThreshold(Part):
 
     threshold: float
     axis: str
+    contrast: str
     estimate: Number
     low: Number
     high: Number
@@ -205,6 +212,7 @@ class Adjusted(Part):
     """A difference after a linear or logistic regression on the other axes and the covariates."""
 
     axis: str
+    contrast: str
     model: str
     estimate: Number
     low: Number
@@ -219,6 +227,7 @@ class Predicted(Part):
     """What matched images say of a difference; see `faceaudit.Portraits.analyse`."""
 
     axis: str
+    contrast: str
     estimate: Number
     low: Number
     high: Number
@@ -267,6 +276,7 @@ class Leak(Part):
     """How far an annotated attribute moves along an axis."""
 
     axis: str
+    contrast: str
     attribute: str
     estimate: Number
     low: Number
@@ -438,7 +448,7 @@ class Report(Part):
         True
     """
 
-    schema_version: Literal["2.2"] = "2.2"
+    schema_version: Literal["2.3"] = "2.3"
     name: str
     kind: Literal["classification", "verification", "portraits"]
     question: str
