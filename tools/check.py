@@ -42,7 +42,7 @@ MAY_IMPORT = {
 """Package of ours → the others that it may import."""
 
 FLOORS = (
-    ("utils", "comparisons"),
+    ("utils", "comparisons", "outcomes"),
     ("annotations", "generators"),
     ("effects", "latents", "datasets", "file"),
     ("verification", "sensitivity", "models", "plans", "words"),
@@ -63,6 +63,7 @@ CORE = (
     "effects",
     "verification",
     "comparisons.py",
+    "outcomes.py",
     "frames.py",
     "plans.py",
     "verdicts.py",

@@ -36,6 +36,7 @@ from faceaudit.comparisons import (
 )
 from faceaudit.file.parts import AnnotationTool, DirectionSettings
 from faceaudit.file.specification import VERIFICATION_OF_IMAGES, Specification
+from faceaudit.outcomes import ERROR
 from faceaudit.utils import files
 from faceaudit.utils.errors import InputError
 
@@ -86,6 +87,7 @@ ENROLMENT = "failures to enrol by group"
 GAPS = "differences between levels"
 GAPS_BY_CELL = "differences by cell"
 MISSING_GAPS = "differences in being missing"
+OUTCOMES = "further outcomes"
 JUDGED_FAMILIES = (
     CELLS,
     AVERAGES,
@@ -95,6 +97,7 @@ JUDGED_FAMILIES = (
     GAPS,
     GAPS_BY_CELL,
     MISSING_GAPS,
+    OUTCOMES,
 )
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
 FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
@@ -141,7 +144,7 @@ EXCLUDED_KEYS = {
         "total_time",
     },
     "people": {"models", "export"},
-    "columns": {"score", "decision", "error", "similarity"},
+    "columns": {"score", "decision", "error", "reason", "similarity"},
 }
 """Keys of these parts that may hold a secret, are elsewhere in the plan, or are no decisions.
 
@@ -188,6 +191,13 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         for held in held_levels(axes, contrast.axis)
     ]
     averages = [[*contrast.key, "all faces"] for contrast in contrasts]
+    further = {}
+    if len(specification.outcomes) > 1:
+        further[OUTCOMES] = [
+            [outcome, *contrast.key]
+            for outcome in specification.outcomes[1:]
+            for contrast in contrasts
+        ]
     # Of one axis, the cell is the average.
     several_axes = len(axes) > 1
     if specification.kind == "portraits":
@@ -195,7 +205,7 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         if several_axes:
             comparisons[GAPS_BY_CELL] = cells
         comparisons[MISSING_GAPS] = averages
-        return comparisons
+        return comparisons | further
     comparisons = {CELLS: cells}
     if several_axes:
         comparisons[AVERAGES] = averages
@@ -203,6 +213,7 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
             [*first.key, *second.key] for first, second in pairs_of_contrasts(contrasts)
         ]
     comparisons[MISSING] = averages
+    comparisons |= further
     if specification.placebos:
         placebos = all_contrasts(specification.placebos, specification.design.contrasts)
         comparisons[PLACEBOS] = [[*contrast.key, "all faces"] for contrast in placebos]
@@ -250,6 +261,8 @@ def make_plan(
     # Of two levels there is one contrast, whatever its kind.
     if any(len(names) > 2 for names in [*plan["axes"].values(), *plan["placebos"].values()]):
         plan["contrasts"] = design.contrasts
+    if specification.outcomes != [ERROR]:
+        plan["outcomes"] = specification.outcomes
     plan["level"] = LEVEL
     plan["floor"] = LEAST_SKILL
     plan["families"] = families(specification)

@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from faceaudit.outcomes import OutcomeName
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.pictures import box, fitted, middle, to_grey
 
@@ -152,6 +153,16 @@ LevelNames = Annotated[
     tuple[str, ...],
     Field(min_length=2, max_length=MOST_LEVELS),
     requirement(_all_different, "different names"),
+]
+MOST_CLASSES = 100
+"""Answers that a model chooses from."""
+ClassNames = Annotated[
+    tuple[str, ...],
+    Field(min_length=2, max_length=MOST_CLASSES),
+    requirement(_all_different, "different names"),
+]
+Outcomes = Annotated[
+    list[OutcomeName], Field(min_length=1), requirement(_all_different, "every outcome once")
 ]
 DoubtName = Literal[
     "errors",
@@ -669,6 +680,8 @@ class ColumnNames(FilePart):
     decision: str | None = None
     # 0 or 1, in place of both score and label.
     error: str | None = None
+    # Why there is no answer: abstention, no face or failed call; empty where there is one.
+    reason: str = "reason"
     group: str = "group"
     identity: str = "identity"
     first: str = "first"

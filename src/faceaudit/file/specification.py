@@ -34,7 +34,17 @@ from faceaudit.file.parts import (
     require,
     unfit,
 )
+from faceaudit.outcomes import (
+    ERROR,
+    FLIP,
+    OF_LABELS,
+    OF_TWO_CLASSES,
+    REASONS,
+    SCORE,
+    SELECTION,
+)
 from faceaudit.utils.errors import InputError
+from faceaudit.utils.formatting import listed
 from faceaudit.utils.names import composed, paths_on_disk
 
 PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answer")
@@ -43,6 +53,8 @@ MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
 MOST_COMBINATIONS = 100
 """Combinations of the levels of all axes and placebos: each is another image of a face."""
+FIRST_OUTCOMES = (ERROR, SELECTION, SCORE, FLIP)
+"""Outcomes that can be judged in every cell."""
 CLASSIFICATION = "classification"
 PORTRAITS = "set of portraits"
 VERIFICATION_OF_IMAGES = "verification of images"
@@ -64,6 +76,7 @@ KEYS_OF_ROUTE = {
         "axes",
         "attribute",
         "classes",
+        "outcomes",
         "placebos",
         "annotated",
         "images",
@@ -78,6 +91,7 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "columns.reason",
         "design.transects",
         "design.power",
         "design.incomplete",
@@ -97,6 +111,7 @@ KEYS_OF_ROUTE = {
     PORTRAITS: (
         "axes",
         "classes",
+        "outcomes",
         "covariates",
         "ignore",
         "images",
@@ -108,6 +123,7 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "columns.reason",
         "design.contrasts",
     ),
     VERIFICATION_OF_PAIRS: (
@@ -172,7 +188,9 @@ class Specification(parts.FilePart):
             made by.
         covariates: of portraits, columns that differences are adjusted for besides the axes.
         attribute: what the model classifies faces by, which people are asked about too.
-        classes: names of the answers 0 and 1.
+        classes: names of the answers, 0 and 1 by default.
+        outcomes: what is counted of each image, of `faceaudit.outcomes`; the first one in every
+            cell of the axes. Without "error", no image needs a label.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         images: table with images' names, labels and scores, in place of a generator and people; of
@@ -200,7 +218,8 @@ class Specification(parts.FilePart):
     axes: dict[str, parts.LevelNames] = Field(default={})
     covariates: parts.UniqueNames = Field(default=[])
     attribute: str = "gender"
-    classes: parts.TwoNames = ("0", "1")
+    classes: parts.ClassNames = ("0", "1")
+    outcomes: parts.Outcomes = Field(default=[ERROR])
     placebos: dict[str, parts.LevelNames] = Field(default={})
     annotated: parts.UniqueNames = Field(default=[])
     images: Path | None = None
@@ -308,12 +327,51 @@ class Specification(parts.FilePart):
         different = self.axes.keys().isdisjoint(self.placebos)
         require(different, "placebos", "also an axis", "other attributes")
         self._check_one_source_of_answers()
+        self._check_outcomes()
         for name in self.target.by if self.target else []:
             require(name in self.axes, "target.by", repr(name), "one of the axes")
         if self.images is None and self.generator.kind != "images":
             for axis, names in {**self.axes, **self.placebos}.items():
                 found = f"of {len(names)} levels with generator {self.generator.kind}"
                 require(len(names) == 2, f"axes.{axis}", found, "two levels")
+
+    def _check_outcomes(self) -> None:
+        """Raise InputError where outcomes cannot be known, or not beside each other."""
+        first, *further = self.outcomes
+        allowed = FIRST_OUTCOMES
+        require(first in allowed, "outcomes", f"{first} as the first", f"one of {listed(allowed)}")
+        if first != ERROR:
+            for name in further:
+                expected = f"error before it, since {name} needs labels"
+                require(name not in OF_LABELS, "outcomes", f"{name} without error", expected)
+            for key in ("transects", "target"):
+                found = f"given with the first outcome {first}"
+                require(getattr(self, key) is None, key, found, "error as the first outcome")
+            answers_in_table = self.images is not None and self.model.kind == "table"
+            expected = "error, since the labels are known"
+            require(answers_in_table, "outcomes", f"{first} as the first", expected)
+        if self.kind == "portraits":
+            expected = "another one, of single portraits"
+            require(FLIP not in self.outcomes, "outcomes", FLIP, expected)
+        if self.columns.error is not None:
+            for name in further:
+                expected = f"error, {listed(REASONS)} where errors alone are known"
+                require(name in REASONS, "outcomes", name, expected)
+        if self.columns.decision is not None:
+            expected = "columns.score, which it is the mean of"
+            require(SCORE not in self.outcomes, "outcomes", SCORE, expected)
+        if len(self.classes) > 2:
+            self._check_many_classes()
+
+    def _check_many_classes(self) -> None:
+        """Raise InputError where more than two classes do not go with what is asked."""
+        columns = self.columns
+        answers_are_decisions = columns.decision is not None or columns.error is not None
+        found = f"of {len(self.classes)} names"
+        require(answers_are_decisions, "classes", found, "two names, or columns.decision")
+        require(columns.answers is None, "classes", found, "two names with columns.answers")
+        for name in self.outcomes:
+            require(name not in OF_TWO_CLASSES, "outcomes", name, "another one, of many classes")
 
     def _check_ignored_values(self) -> None:
         """Raise InputError where `ignore` names no column of levels, labels or covariates."""
@@ -446,6 +504,16 @@ class Specification(parts.FilePart):
         """Whether a recogniser judges pairs by distances, which are small of one person."""
         of_model = getattr(self.model, "distance", None) is not None
         return of_model or self.columns.distance is not None
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the audit counts errors, for which every image needs a label."""
+        return self.outcomes[0] == ERROR
+
+    @property
+    def reads_reasons(self) -> bool:
+        """Whether the audit counts images without an answer by the reason."""
+        return not REASONS.keys().isdisjoint(self.outcomes)
 
     @property
     def rated_attributes(self) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from faceaudit import plans
 from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from faceaudit.outcomes import ERROR, MISSING, TITLES
 from faceaudit.report.schema import (
     Comparison,
     Disparity,
@@ -183,17 +184,19 @@ def subject_of(row: Comparison) -> str:
     return row.group if isinstance(row, Disparity) else row.axis
 
 
-def place_of(row: Comparison, of_missing: bool) -> str:
+def place_of(row: Comparison, first_outcome: str) -> str:
     """What a comparison of an axis or a measure is about.
 
     Args:
         row: the comparison.
-        of_missing: whether what is missing is compared, and not errors.
+        first_outcome: of the audit, which needs no name.
     """
     if isinstance(row, Disparity):
         return row.group
-    if of_missing:
+    if row.outcome == MISSING:
         return "missing"
+    if row.outcome != first_outcome:
+        return TITLES[row.outcome]
     return row.cell if row.held else "on average"
 
 
@@ -328,18 +331,21 @@ def is_listed(made_by: object) -> bool:
     return made_by in LISTED_SOURCES
 
 
-def is_of_missing(parts: Mapping[str, Any], row: Comparison) -> bool:
-    """Whether a comparison is about what is missing, and not about errors.
+def is_of_missing(row: Comparison) -> bool:
+    """Whether a comparison is about what is missing, and not about answers."""
+    if isinstance(row, Disparity):
+        return measure_abbreviation(row.measure) == plans.FTE
+    return row.outcome == MISSING
+
+
+def first_outcome_of(parts: Mapping[str, Any]) -> str:
+    """The outcome that an audit judges in every cell; of a recogniser, errors.
 
     Args:
         parts: of a report, by their names in `Report`.
-        row: of one of them.
     """
-    if isinstance(row, Gap):
-        return row.family == plans.MISSING_GAPS
-    family = "failures_to_enrol" if isinstance(row, Disparity) else "missing"
-    # By identity: an equal row can stand in another family.
-    return any(row is other for other in parts.get(family, ()))
+    rows = parts.get("effects") or parts.get("gaps") or ()
+    return next((row.outcome for row in rows), ERROR)
 
 
 def has_truth(report: Report) -> bool:
