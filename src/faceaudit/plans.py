@@ -565,6 +565,45 @@ def _in_words(value: object) -> str:
 def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     """Faces, images, what they cost, and which verdicts they can be expected to lead to.
 
+    How often a model errs can be guessed, within limits. How often it gives an answer or changes it
+    cannot, so that audits of other outcomes than errors have no such chances.
+
+    Raises:
+        InputError: a tolerance that no effect can be beyond; or no number of faces, where a guess
+            of it cannot be made.
+    """
+    expected = {}
+    if specification.has_labels:
+        expected = _expected_verdicts(specification, units)
+        units = expected["units"]
+    units = units or specification.design.transects
+    if units is None:
+        outcome = specification.outcomes[0]
+        raise InputError(
+            f"the number of faces is missing; how many decide about {outcome} cannot be planned",
+            field="design.transects",
+            expected="a number of faces",
+        )
+    axes = specification.axes
+    images = units * combinations_of_levels({**axes, **specification.placebos})
+    sizes = {
+        "units": units,
+        "images": images,
+        "comparisons": len(families(specification)[CELLS]),
+        **expected,
+    }
+    answers = _count_answers(specification, units, images)
+    if answers:
+        total = sum(answers.values())
+        sizes["answers"] = answers
+        sizes["hours"] = total * SECONDS / 3600
+        sizes["money"] = total * PRICE
+    return sizes
+
+
+def _expected_verdicts(specification: Specification, units: int | None) -> dict[str, Any]:
+    """Faces, and the verdicts that they can be expected to lead to.
+
     The verdicts are those on an effect in a cell, at the levels of `effects.levels_of_cells`.
     Errors of a pair are taken as independent, so that matching can only help.
 
@@ -598,11 +637,8 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
         detectable = brentq(
             lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
-    images = units * combinations_of_levels({**axes, **specification.placebos})
-    sizes = {
+    return {
         "units": units,
-        "images": images,
-        "comparisons": len(families(specification)[CELLS]),
         "detectable": detectable,
         "expected error": EXPECTED_ERROR,
         "needed": needed,
@@ -613,13 +649,6 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
             if multiple * tolerance <= largest
         ],
     }
-    answers = _count_answers(specification, units, images)
-    if answers:
-        total = sum(answers.values())
-        sizes["answers"] = answers
-        sizes["hours"] = total * SECONDS / 3600
-        sizes["money"] = total * PRICE
-    return sizes
 
 
 def _count_answers(specification: Specification, units: int, images: int) -> dict[str, int]:

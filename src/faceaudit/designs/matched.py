@@ -282,7 +282,7 @@ class MatchedImages:
         counts["no_image"] = units * combinations - len(self.frame)
         counts["made_by"] = kind_of_generator
         counts["target"] = plan.get("target")
-        counts["units_needed"] = plan["sizes"]["needed"]
+        counts["units_needed"] = plan["sizes"].get("needed")
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
         any_missing = counts["no_image"] or counts["no_label"] or counts["no_answer"]
         for name, family in FAMILY_OF_PART.items():
