@@ -93,7 +93,8 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
     """Find what is hard to believe of an audit's images or pairs.
 
     Args:
-        frame: a row per image with its `error`, or per pair with `similarity` and `same`.
+        frame: a row per image with its `error`, or per pair with `similarity`, which may be NaN,
+            and `same`.
         tables: of the analysis.
         plan: of the audit.
 
@@ -101,7 +102,8 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         Name and sentence of each doubt.
     """
     if plan["kind"] == "verification":
-        pair_separation = separation(frame["similarity"], frame["same"] == 1)
+        compared = frame.dropna(subset="similarity")
+        pair_separation = separation(compared["similarity"], compared["same"] == 1)
         if pair_separation < CHANCE_SEPARATION:
             yield _doubt_in_words("chance", pair_separation)
         decision = _decision_about_all_pairs(tables["rates"])

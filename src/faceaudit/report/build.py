@@ -32,6 +32,8 @@ PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "on
 """Packages whose versions stand in the report, where they are installed."""
 MISSING_PART = "missing"
 """Field of `Report` with the effects on being missing."""
+FAILURES_PART = "failures_to_enrol"
+"""Field of `Report` with differences in being missing between groups of a verification."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
 
@@ -237,7 +239,7 @@ def comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int
     else:
         macro = "disparity"
         measure = facts.measure_abbreviation(row.measure)
-        of_missing = measure == plans.FTE
+        of_missing = part == FAILURES_PART
         more = (measure,)
     finding = Finding(
         comparable=facts.is_comparable(row),

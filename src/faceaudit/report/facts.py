@@ -197,8 +197,8 @@ def place_of(row: Comparison, of_missing: bool) -> str:
 
 
 def measure_abbreviation(measure: str) -> str:
-    """The first word of a measure: "FMR" of "FMR at threshold"."""
-    abbreviation, *_ = measure.split()
+    """A measure without the threshold: "FMR" of "FMR at threshold"."""
+    abbreviation, *_ = measure.split(" at ")
     return abbreviation
 
 
@@ -412,6 +412,7 @@ class Void(StrEnum):
     MISSING_IMAGES = "missing images"
     MISSING_PORTRAITS = "missing portraits"
     ENROLMENT = "enrolment"
+    MISSING_PAIRS = "missing pairs"
 
 
 def void_comparisons(report: Report) -> Void | None:
@@ -425,7 +426,7 @@ def void_comparisons(report: Report) -> Void | None:
     ):
         return Void.MISSING_PORTRAITS
     if plans.ENROLMENT in planned and not report.failures_to_enrol:
-        return Void.ENROLMENT
+        return Void.ENROLMENT if report.enrolment else Void.MISSING_PAIRS
     return None
 
 
