@@ -172,7 +172,15 @@ class Pairs:
                 "about pairs"
             )
             about["people"] = [about_people]
-        answers, about_model = examine(model, images, frame["identity"], folder, say, design.seed)
+        answers, about_model = examine(
+            model,
+            images,
+            frame["identity"],
+            folder,
+            say,
+            design.seed,
+            specification.compares_distances,
+        )
         pairs = cls.from_embeddings(answers, frame, drawn, specification)
         pairs = replace(pairs, unlabelled=unlabelled)
         say(
