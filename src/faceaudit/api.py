@@ -254,6 +254,9 @@ def pairs(
 ) -> AuditResult:
     """Audit a recogniser whose similarities of pairs are in a frame.
 
+    A pair without a similarity could not be compared, since a face of it was not enrolled. It takes
+    no part in error rates. How often pairs are missing is judged by group, together with them.
+
     Args:
         data: a row per pair, a frame of pandas, polars, or another library that narwhals reads.
         group: column of the group that both people of a pair are of.
@@ -262,7 +265,8 @@ def pairs(
         same: column that is 1 where both are one person, else 0.
         reference: name of the group that the others are compared with.
         tolerance: largest difference of error rates that does not matter, a fraction.
-        similarity: column of similarities, which are larger for one person.
+        similarity: column of similarities, which are larger for one person; NaN where a face was
+            not enrolled.
         distance: column of distances in its place, which are smaller for one person.
         threshold: similarity from which on, or distance up to which, the recogniser says that it is
             one person.

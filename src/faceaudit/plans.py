@@ -105,7 +105,9 @@ FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 """Error rates of a recogniser that are compared between groups."""
 FTE = "FTE"
-"""The rate of failures to enrol, among the measures."""
+"""The rate of failures to enrol, among the measures; of images of a recogniser that is asked."""
+MISSING_PAIRS = ("missing positives", "missing negatives")
+"""Rates of pairs without a similarity in a table, of one person and of two, among the measures."""
 STEPS_TO_OTHER_THRESHOLDS = (0.2, 0.4)
 """Other score thresholds lie so far of the way from the audit's own to 0 and to 1.
 
@@ -179,10 +181,12 @@ def other_thresholds(threshold: float) -> list[float]:
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests: family → comparisons, each a list of names."""
     if specification.kind == "verification":
-        comparisons = {GROUPS: [[measure] for measure in MEASURES]}
-        if specification.route == VERIFICATION_OF_IMAGES:
-            comparisons[ENROLMENT] = [[FTE]]
-        return comparisons
+        of_images = specification.route == VERIFICATION_OF_IMAGES
+        measures_of_missing = [FTE] if of_images else MISSING_PAIRS
+        return {
+            GROUPS: [[measure] for measure in MEASURES],
+            ENROLMENT: [[measure] for measure in measures_of_missing],
+        }
     axes = specification.axes
     contrasts = all_contrasts(axes, specification.design.contrasts)
     cells = [
