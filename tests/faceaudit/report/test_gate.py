@@ -30,6 +30,8 @@ TOO_FEW = Coverage(
 def with_verdicts(report, verdicts, family="effects"):
     """The report with nothing judged but some comparisons of one family."""
     row = report.effects[0].model_copy(update={"held": {}, "reason": "no face"})
+    if family == "missing":
+        row = row.model_copy(update={"outcome": "missing"})
     of_recogniser = family in FAMILIES[3:]
     if of_recogniser:
         told = {"measure": "FTE", "group": "b", "reference": "a", "rate": 0.1}
@@ -39,7 +41,7 @@ def with_verdicts(report, verdicts, family="effects"):
     rows = []
     for verdict in verdicts:
         judged = row.model_copy(update={"verdict": verdict, **NUMBERS[verdict]})
-        sentence = comparison_sentence(judged, family, plan, len(verdicts))
+        sentence = comparison_sentence(judged, plan, len(verdicts))
         rows.append(judged.model_copy(update={"sentence": sentence}))
     parts = {name: [] for name in (*FAMILIES, "thresholds")} | {family: rows}
     kind = "verification" if of_recogniser else "classification"
