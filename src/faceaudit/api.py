@@ -179,7 +179,7 @@ def table(
         >>> audit.verdict, round(audit.averages["estimate"].item(), 3), audit.gate()
         ('exceeds', 0.333, 1)
     """
-    frame = _with_names(_as_pandas(data), image)
+    frame = _with_names(as_pandas(data), image)
     settings = TableSettings(
         unit=unit,
         axes=axes,
@@ -204,7 +204,7 @@ def table(
         settings["image"] = image
     if question is not None:
         settings["question"] = question
-    specification = _of_table(settings, frame)
+    specification = specification_of_table(settings, frame)
     rows = Rows.read(frame, first_row=0)
     if specification.kind == "portraits":
         return _concluded(Portraits.from_table(rows, specification), specification, plan)
@@ -296,7 +296,7 @@ def pairs(
         "accept": list(accept),
     }
     specification = Specification(**content)
-    rows = Rows.read(_as_pandas(data), first_row=0)
+    rows = Rows.read(as_pandas(data), first_row=0)
     return _concluded(Pairs.from_table(rows, specification), specification, plan)
 
 
@@ -324,7 +324,7 @@ def plan(
         >>> planned.units > 300
         True
     """
-    specification = _of_table(settings, None, power)
+    specification = specification_of_table(settings, None, power)
     return AuditPlan(plans.make_plan(specification, n))
 
 
@@ -349,7 +349,7 @@ def _concluded(
     return AuditResult(report, data.frame, images)
 
 
-def _of_table(
+def specification_of_table(
     settings: TableSettings, frame: pd.DataFrame | None, power: float | None = None
 ) -> Specification:
     """What an audit file with these settings would say.
@@ -487,7 +487,7 @@ def _question_about_groups(reference: str) -> str:
     return question
 
 
-def _as_pandas(data: IntoDataFrame) -> pd.DataFrame:
+def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
     """A frame of any library that narwhals reads, as one of pandas."""
     try:
         return nw.from_native(data, eager_only=True).to_pandas()
