@@ -385,7 +385,7 @@ def specification_of_table(
     outcomes = _listed(settings.get("outcomes", (ERROR,)), "outcomes") or (ERROR,)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
-        "question": settings.get("question") or _question_about(list(axes), outcomes[0]),
+        "question": settings.get("question") or question_about_axes(list(axes), outcomes[0]),
         "outcomes": list(outcomes),
         "axes": axes,
         "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
@@ -503,7 +503,7 @@ def _as_texts(values: Sequence[Any]) -> list[str]:
     return comparable(pd.Series(list(values), dtype=object)).tolist()
 
 
-def _question_about(axes: Sequence[str], outcome: str) -> str:
+def question_about_axes(axes: Sequence[str], outcome: str) -> str:
     changed = CHANGED_IN_WORDS.get(outcome) or f"the {TITLES.get(outcome, outcome)}"
     (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1, changed)
     return question

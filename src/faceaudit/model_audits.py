@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from narwhals.typing import IntoDataFrame
 
-from faceaudit import words
 from faceaudit.api import (
     NAME,
     AuditPlan,
     Axes,
     TableSettings,
     as_pandas,
+    question_about_axes,
     specification_of_table,
 )
 from faceaudit.designs.portraits import Portraits
@@ -28,6 +28,7 @@ from faceaudit.file.parts import name_of_object
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, read_matched_images
 from faceaudit.models.answers import Notify
+from faceaudit.outcomes import ERROR
 from faceaudit.plans import bound_rows, read_plan
 from faceaudit.results import AuditResult
 from faceaudit.run import (
@@ -68,6 +69,7 @@ def classifier(
     label: str | None = None,
     output: Block | None = None,
     version: str | None = None,
+    outcomes: Sequence[str] = (ERROR,),
     attribute: str | None = None,
     image: str = "file",
     threshold: float = 0.5,
@@ -76,6 +78,7 @@ def classifier(
     covariates: Sequence[str] = (),
     annotated: Sequence[str] = (),
     incomplete: str = "refuse",
+    contrasts: str = "reference",
     policy: Mapping[str, Any] | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
@@ -112,6 +115,7 @@ def classifier(
         output: where the answer is, with the keys of `Output` of `faceaudit.file.parts`.
         version: of the model, in your words. A function whose answers are kept needs one, which
             changes when its answers do.
+        outcomes: what is counted, as of `table`.
         attribute: what the model tells; None: what the column of labels is called.
         image: column of the names of the pictures.
         threshold: probability above which the model says the second class.
@@ -120,6 +124,7 @@ def classifier(
         covariates: of portraits, columns that differences are adjusted for besides the axes.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
+        contrasts: of axes with more than two levels, as of `table`.
         policy: what must be there before the model may pass; see `CoveragePolicy` of
             `faceaudit.file.parts`.
         ignore: of portraits, column → values whose rows are left out on purpose.
@@ -172,6 +177,7 @@ def classifier(
         tolerance=tolerance,
         label=label,
         score="score",  # of the model, which no column has yet
+        outcomes=outcomes,
         image=image,
         threshold=threshold,
         classes=classes,
@@ -179,6 +185,7 @@ def classifier(
         covariates=covariates,
         annotated=annotated,
         incomplete=incomplete,
+        contrasts=contrasts,
         policy=policy or {},
         ignore=ignore or {},
         accept=accept,
@@ -210,6 +217,7 @@ def generator(
     tolerance: float,
     folder: str | Path,
     calibration: Block | None = None,
+    outcomes: Sequence[str] = (ERROR,),
     attribute: str = "gender",
     classes: Sequence[str] = ("0", "1"),
     placebos: Mapping[str, Sequence[str]] | Sequence[str] = (),
@@ -242,6 +250,7 @@ def generator(
         tolerance: largest effect that does not matter, a fraction.
         folder: keeps the plan, images, tasks for people and all answers, which the next call uses.
         calibration: rounds of answers before the model is asked; see `Calibration` there.
+        outcomes: what is counted, as of `table`.
         attribute: what the model tells, which people are asked about too.
         classes: names of the model's answers 0 and 1.
         placebos: axes, given likewise, that no model should react to.
@@ -267,11 +276,10 @@ def generator(
         PeopleNeeded: people have to answer first; the text says where their tasks are, and where
             their answers go. The same call goes on from there.
     """
-    names = list(axes)
     content: dict[str, Any] = {
         "name": name,
-        "question": question
-        or words.render_sentences("question_about_axes", names, len(names) > 1)[0],
+        "question": question or question_about_axes(list(axes), outcomes[0]),
+        "outcomes": list(outcomes),
         "axes": _mapping_or_list(axes),
         "attribute": attribute,
         "classes": classes,
@@ -348,9 +356,11 @@ def _bound_by_plan(rows: Rows, specification: Specification) -> dict[str, Any]:
         frame = Portraits.from_table(rows, specification).frame
     else:
         columns = specification.columns
-        needed = [columns.label, *specification.annotated]
+        labels = [columns.label] if specification.has_labels else []
+        needed = [*labels, *specification.annotated]
         frame = read_matched_images(rows, columns.image, specification, needed)
-        frame["label"] = rows.labels([columns.label], specification.classes)
+        if labels:
+            frame["label"] = rows.labels(labels, specification.classes)
         frame = frame.assign(**rows.shares(specification.annotated))
     return bound_rows(frame, specification, Path(rows.source))
 

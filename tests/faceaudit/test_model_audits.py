@@ -48,6 +48,7 @@ SETTINGS = {
     "tolerance": 0.05,
     "question": "?",
     "say": list,
+    "outcomes": ["error", "fnr", "selection"],
 }
 PYTHON = {"input": {"size": 16}, "version": "1"}
 OF_FILE = {
@@ -55,6 +56,7 @@ OF_FILE = {
     "question": "?",
     "axes": AXES,
     "classes": ["female", "male"],
+    "outcomes": ["error", "fnr", "selection"],
     "design": {"tolerance": 0.05},
 }
 SET = OF_FILE | {
@@ -208,7 +210,9 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"label": None}, "label is missing"),
+        ({"label": None}, "label is missing; with score, the column of the right answers"),
+        ({"label": None, "outcomes": ["flip"]}, "outcomes is flip as the first, error, since"),
+        ({"contrasts": "all"}, "design.contrasts is 'all'"),
         ({"label": "truth"}, "the table: no column 'truth'; it has file"),
         ({"image": "name"}, "the table: no column 'name'; it has file"),
         ({"input": {"range": [0, 255]}}, "model.input.size is missing"),
@@ -256,6 +260,7 @@ IN_THE_WORLD = {
     "axes": ["skin_colour", "gender"],
     "annotated": ["makeup"],
     "classes": ["female", "male"],
+    "outcomes": ["error", "selection"],
     "generator": {"kind": "known-truth", "base_faces": 20},
     "people": {"kind": "simulated"},
 }
