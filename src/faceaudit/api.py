@@ -196,7 +196,7 @@ def table(
         >>> audit.verdict, round(audit.averages["estimate"].item(), 3), audit.gate()
         ('exceeds', 0.333, 1)
     """
-    frame = _with_names(_as_pandas(data), image)
+    frame = _with_names(as_pandas(data), image)
     settings = TableSettings(
         unit=unit,
         axes=axes,
@@ -224,7 +224,7 @@ def table(
         settings["image"] = image
     if question is not None:
         settings["question"] = question
-    specification = _of_table(settings, frame)
+    specification = specification_of_table(settings, frame)
     rows = Rows.read(frame, first_row=0)
     if specification.kind == "portraits":
         return _concluded(Portraits.from_table(rows, specification), specification, plan)
@@ -320,7 +320,7 @@ def pairs(
         "accept": list(accept),
     }
     specification = Specification(**content)
-    rows = Rows.read(_as_pandas(data), first_row=0)
+    rows = Rows.read(as_pandas(data), first_row=0)
     return _concluded(Pairs.from_table(rows, specification), specification, plan)
 
 
@@ -348,7 +348,7 @@ def plan(
         >>> planned.units > 300
         True
     """
-    specification = _of_table(settings, None, power)
+    specification = specification_of_table(settings, None, power)
     return AuditPlan(plans.make_plan(specification, n))
 
 
@@ -373,7 +373,7 @@ def _concluded(
     return AuditResult(report, data.frame, images)
 
 
-def _of_table(
+def specification_of_table(
     settings: TableSettings, frame: pd.DataFrame | None, power: float | None = None
 ) -> Specification:
     """What an audit file with these settings would say.
@@ -389,7 +389,7 @@ def _of_table(
     outcomes = _listed(settings.get("outcomes", (ERROR,)), "outcomes") or (ERROR,)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
-        "question": settings.get("question") or _question_about(list(axes), outcomes[0]),
+        "question": settings.get("question") or question_about_axes(list(axes), outcomes[0]),
         "outcomes": list(outcomes),
         "axes": axes,
         "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
@@ -507,7 +507,7 @@ def _as_texts(values: Sequence[Any]) -> list[str]:
     return comparable(pd.Series(list(values), dtype=object)).tolist()
 
 
-def _question_about(axes: Sequence[str], outcome: str) -> str:
+def question_about_axes(axes: Sequence[str], outcome: str) -> str:
     changed = CHANGED_IN_WORDS.get(outcome) or f"the {TITLES.get(outcome, outcome)}"
     (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1, changed)
     return question
@@ -518,7 +518,7 @@ def _question_about_groups(reference: str) -> str:
     return question
 
 
-def _as_pandas(data: IntoDataFrame) -> pd.DataFrame:
+def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
     """A frame of any library that narwhals reads, as one of pandas."""
     try:
         return nw.from_native(data, eager_only=True).to_pandas()

@@ -243,7 +243,8 @@ class Portraits:
         rows = tables.rows(specification.table_of_images)
         portraits = cls.from_table(rows, specification, tables)
         path = specification.beside(specification.table_of_images)
-        pictures = pictures_of(specification, path, specification.columns.image, rows)
+        image = specification.columns.image
+        pictures = pictures_of(specification, path, image, rows, tables.pictures)
         chosen = pd.Index(pictures.index["image_id"]).get_indexer(portraits.frame["image_id"])
         images = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
         rows_left_out = portraits.left_out["count"].sum()

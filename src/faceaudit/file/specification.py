@@ -567,6 +567,12 @@ class Specification(parts.FilePart):
         model = self.model.model_copy(update={"version": version})
         return self.model_copy(update={"model": model})
 
+    def in_folder(self, folder: Path) -> Specification:
+        """The audit as if its file were in a folder, from which its paths count."""
+        audit = self.model_copy()
+        audit._path = folder / self._path.name
+        return audit
+
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""
         return paths_on_disk(self._path.parent, [str(path)])[str(path)]

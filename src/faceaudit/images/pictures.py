@@ -1,4 +1,4 @@
-"""A folder of images and a table as a generator: whatever made the images, an audit can use them.
+"""A set of images and a table as a generator: whatever made the images, an audit can use them.
 
 Diffusion models, commercial editors and published sets (CausalFace) end in files, not in codes. A
 table says which unit each file shows (a transect, a base face, a prompt and seed) and at which
@@ -22,6 +22,7 @@ from torch import Tensor
 
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
+from faceaudit.models.answers import image_key
 from faceaudit.utils import arguments, pictures, seeding
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable, composed, paths_on_disk
@@ -49,6 +50,8 @@ class ImageSet:
         whole: every unit must have an image at each combination of levels. False for a set from
             which images were dropped; estimators then report how many pairs lack one.
         rows: of the table, where they were read before.
+        arrays: name in the column of the files → pixels, uint8 (height, width, 3), in place of
+            files.
 
     Attributes:
         latent_dim: 1.
@@ -76,24 +79,33 @@ class ImageSet:
         file: str = FILE_COLUMN,
         whole: bool = True,
         rows: Rows | None = None,
+        arrays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self.device = arguments.resolve_device(device)
-        self._table = Path(table)
-        frame = (rows or Rows.read(self._table)).frame
+        rows = rows or Rows.read(table)
+        self._table = rows.source
+        frame = rows.frame
         columns = list(dict.fromkeys([file, unit, *levels]))
         try:
             arguments.require_columns(frame, columns)
             for column in columns:
                 arguments.require_present(frame[column], "a value")
             names = frame[file].astype(str).str.strip().map(composed)
-            self._files = _find_files(names, self._table.parent)
+            self._pictures: Mapping[str, Path | np.ndarray]
+            if arrays is None:
+                self._pictures = _find_files(names, Path(table).parent)
+            else:
+                self._pictures = _find_arrays(names, arrays)
             self.index = _index_of_images(frame, names, levels, unit, whole)
         except InputError as error:
             raise InputError(
-                f"{table}: {error}", field=error.field, found=error.found, expected=error.expected
+                f"{self._table}: {error}",
+                field=error.field,
+                found=error.found,
+                expected=error.expected,
             ) from None
         except (OSError, ValueError) as error:
-            raise InputError(f"{table}: {error}", field=str(table)) from None
+            raise InputError(f"{self._table}: {error}", field=self._table) from None
         # Width and height of every file, which the first one sets, and the side after scaling.
         width, height = self._read(names.iloc[0]).size
         self._file_size = (width, height)
@@ -103,19 +115,19 @@ class ImageSet:
     @property
     def codes(self) -> Tensor:
         """The codes of all rows in the table's order, float32 (rows, 1)."""
-        return torch.arange(len(self._files), dtype=torch.float32, device=self.device)[:, None]
+        return torch.arange(len(self._pictures), dtype=torch.float32, device=self.device)[:, None]
 
     @cached_property
     def card(self) -> dict[str, object]:
-        """What fixes the images: their number, the size they are scaled to, their files' hash.
+        """What fixes the images: their number, the size they are scaled to, their hash.
 
         Of images that are cut to squares it also says from how many pixels, as `cut_from`.
         """
         digest = hashlib.sha256()
-        for name, path in self._files.items():
-            digest.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
+        for name, picture in self._pictures.items():
+            digest.update(f"{name}\n".encode() + _hash_of_picture(picture))
         card = {
-            "images": len(self._files),
+            "images": len(self._pictures),
             "scaled": self._scaled_size,
             "sha256": digest.hexdigest(),
         }
@@ -126,9 +138,9 @@ class ImageSet:
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Codes of n rows drawn without replacement, float32 (n, 1); ValueError for too many."""
-        if n > len(self._files):
-            raise ValueError(f"{self._table} has {len(self._files)} images, {n} were asked for")
-        rows = seeding.rng(seed, "image set").permutation(len(self._files))[:n]
+        if n > len(self._pictures):
+            raise ValueError(f"{self._table} has {len(self._pictures)} images, {n} were asked for")
+        rows = seeding.rng(seed, "image set").permutation(len(self._pictures))[:n]
         return self.codes[rows]
 
     def synthesize(self, w: ArrayLike, **scene: float) -> Tensor:
@@ -141,17 +153,20 @@ class ImageSet:
         if scene:
             raise ValueError(f"a set of images has no scene parameters: {sorted(scene)}")
         rows = torch.as_tensor(w).detach().cpu().numpy()
-        names = list(self._files)
+        names = list(self._pictures)
         if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, np.arange(len(names))).all():
             raise ValueError(f"codes must be numbers of rows of {self._table}, (n, 1)")
         pixels = np.stack([np.asarray(self._open(names[int(row)])) for row in rows[:, 0]])
         return torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device).float() / 255
 
     def _read(self, name: str) -> Image.Image:
-        """Read one file, upright; InputError where it is no picture."""
+        """Read one picture, upright; InputError where its file is none."""
+        picture = self._pictures[name]
+        if isinstance(picture, np.ndarray):
+            return Image.fromarray(picture)
         source = f"{self._table}: {name}"
         try:
-            return pictures.read_picture(self._files[name])
+            return pictures.read_picture(picture)
         except FileNotFoundError as error:  # it was there when the table was read
             raise InputError(
                 f"{source} is no readable image ({error})", field=name, expected="a readable image"
@@ -220,6 +235,47 @@ def _find_files(names: pd.Series, folder: Path) -> dict[str, Path]:
     return files
 
 
+def _find_arrays(names: pd.Series, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Find the arrays of a table's names.
+
+    Args:
+        names: as they stand in the table.
+        arrays: name → pixels.
+
+    Returns:
+        Name in the table → its array.
+
+    Raises:
+        InputError: a name has no array, or an array is no picture.
+    """
+    by_name = {composed(str(name)): array for name, array in arrays.items()}
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        raise InputError(
+            f"no picture {missing[0]!r} among those that are given ({len(missing)} are missing)",
+            field=missing[0],
+            expected="a picture of every row",
+        )
+    found = {name: np.asarray(by_name[name]) for name in names}
+    for name, array in found.items():
+        if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
+            raise InputError(
+                f"picture {name!r} is {array.dtype} of the shape {array.shape}, uint8 of the shape "
+                "(height, width, 3) was expected",
+                field=name,
+                found=f"{array.dtype} of the shape {array.shape}",
+                expected="uint8 of the shape (height, width, 3)",
+            )
+    return found
+
+
+def _hash_of_picture(picture: Path | np.ndarray) -> bytes:
+    """SHA-256 of a file's bytes, or of an array's pixels and shape."""
+    if isinstance(picture, np.ndarray):
+        return bytes.fromhex(image_key(picture))
+    return hashlib.sha256(picture.read_bytes()).digest()
+
+
 def _index_of_images(
     frame: pd.DataFrame,
     names: pd.Series,
@@ -266,7 +322,13 @@ def _index_of_images(
     return index.reset_index(drop=True)
 
 
-def pictures_of(specification: Specification, table: Path, file: str, rows: Rows) -> ImageSet:
+def pictures_of(
+    specification: Specification,
+    table: Path,
+    file: str,
+    rows: Rows,
+    arrays: Mapping[str, np.ndarray] | None = None,
+) -> ImageSet:
     """Open the pictures of a table of an audit.
 
     Args:
@@ -274,7 +336,8 @@ def pictures_of(specification: Specification, table: Path, file: str, rows: Rows
         table: that names the files.
         file: its column of the files; the other columns are not read here.
         rows: of the table, which were read before.
+        arrays: as of `ImageSet`.
     """
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
-    return ImageSet(table, {}, unit=file, file=file, size=size, rows=rows)
+    return ImageSet(table, {}, unit=file, file=file, size=size, rows=rows, arrays=arrays)
