@@ -54,6 +54,7 @@ class TableSettings(TypedDict, total=False):
     reason: str | None
     outcomes: Sequence[str]
     image: str | None
+    identity: str | None
     threshold: float
     classes: Sequence[Any]
     placebos: Axes
@@ -123,6 +124,7 @@ def table(
     reason: str | None = None,
     outcomes: Sequence[str] = (ERROR,),
     image: str | None = None,
+    identity: str | None = None,
     threshold: float = 0.5,
     classes: Sequence[Any] = (0, 1),
     placebos: Axes = (),
@@ -159,6 +161,8 @@ def table(
             "abstention", "no_face" and "failed_call". The first is judged in every cell. Where it
             is "selection", "score" or "flip", no label is needed.
         image: column of the names of images; None: the rows are numbered from 0.
+        identity: of portraits, column of the people; None: each portrait is of another one. Where
+            some have several portraits, intervals are too short without it.
         threshold: score above which the model says the second class.
         classes: the two answers, as they are in the columns of labels and answers.
         placebos: axes, given likewise, that no model should react to.
@@ -222,6 +226,8 @@ def table(
     )
     if image is not None:
         settings["image"] = image
+    if identity is not None:
+        settings["identity"] = identity
     if question is not None:
         settings["question"] = question
     specification = specification_of_table(settings, frame)
@@ -442,6 +448,7 @@ def _columns(settings: TableSettings) -> dict[str, str]:
     named = {
         "image": settings.get("image") or IMAGE_COLUMN,
         "unit": settings.get("unit"),
+        "identity": settings.get("identity"),
         "label": settings.get("label"),
         "decision": settings.get("pred"),
         "score": settings.get("score"),

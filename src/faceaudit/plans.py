@@ -28,6 +28,7 @@ from scipy.optimize import brentq
 from faceaudit import effects
 from faceaudit.comparisons import (
     REFERENCE,
+    Axes,
     Contrast,
     all_contrasts,
     cell_name,
@@ -636,23 +637,50 @@ def _expected_verdicts(specification: Specification, units: int | None) -> dict[
     def chances(difference: float) -> effects.VerdictChances:
         return effects.chances_of_verdicts(units, pair_design(difference), tolerance, levels)
 
+    true_effects = {
+        multiple: multiple * tolerance
+        for multiple in MULTIPLES_OF_TOLERANCE
+        if multiple * tolerance <= largest
+    }
     detectable = None
     if chances(largest).beyond >= design.power:
         detectable = brentq(
             lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
-    return {
+    expected = {
         "units": units,
         "detectable": detectable,
         "expected error": EXPECTED_ERROR,
         "needed": needed,
         "change called beyond": beyond,
         "chances": [
-            {"times the tolerance": multiple, **asdict(chances(multiple * tolerance))}
-            for multiple in MULTIPLES_OF_TOLERANCE
-            if multiple * tolerance <= largest
+            {"times the tolerance": multiple, **asdict(chances(effect))}
+            for multiple, effect in true_effects.items()
         ],
     }
+    if len(axes) > 1:
+        expected["chances on average"] = [
+            {
+                "times the tolerance": multiple,
+                **asdict(_chances_on_average(axes, units, effect, tolerance)),
+            }
+            for multiple, effect in true_effects.items()
+        ]
+    return expected
+
+
+def _chances_on_average(
+    axes: Axes, units: int, effect: float, tolerance: float
+) -> effects.VerdictChances:
+    """Chances of the verdicts on an average over all faces, which has the pairs of all its cells.
+
+    An average has its share of the level at the first of Holm's steps (`effects.levels_of_cells`).
+    The pairs of one face are taken as independent.
+    """
+    pairs_of_a_face = min(len(held_levels(axes, axis)) for axis in axes)
+    share = LEVEL / (2 * len(all_contrasts(axes)))
+    design = effects.Design(effect, base_rate=EXPECTED_ERROR, within=0, pairs=1)
+    return effects.chances_of_verdicts(units * pairs_of_a_face, design, tolerance, [share])
 
 
 def _count_answers(specification: Specification, units: int, images: int) -> dict[str, int]:

@@ -244,7 +244,9 @@ def test_a_plan_is_kept_and_a_moved_tolerance_is_a_departure(frame, tmp_path):
 def test_the_plan_of_a_frame_has_its_chances():
     plan = faceaudit.plan(400, **SETTINGS, **ANSWERED)
     assert plan.units == 400
-    assert plan.power["times the tolerance"].tolist() == [0, 1, 1.5, 2]
+    assert plan.power["times the tolerance"].tolist() == [0, 1, 1.5, 2] * 2
+    of_cell, on_average = (part for _, part in plan.power.groupby("comparison", sort=False))
+    assert on_average["undecided"].iloc[0] < of_cell["undecided"].iloc[0]
     assert np.allclose(plan.power[["beyond", "within", "undecided"]].sum(axis=1), 1)
     assert "chances that the verdict on one cell is" in repr(plan)
 

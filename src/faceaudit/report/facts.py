@@ -366,6 +366,15 @@ def axes_of(rows: Iterable[Effect]) -> list[str]:
     return list(dict.fromkeys(row.axis for row in rows))
 
 
+def of_further_outcomes(rows: Iterable[Comparison], first_outcome: str) -> list[Effect | Gap]:
+    """The comparisons of outcomes besides the first, without that of what is missing."""
+    further = []
+    for row in rows:
+        if not isinstance(row, Disparity) and row.outcome not in (first_outcome, MISSING):
+            further.append(row)
+    return further
+
+
 def contrast_of(row: Effect | Gap) -> str:
     """The two levels of a comparison in words."""
     return row.contrast if isinstance(row, Effect) else f"{row.group}{INSTEAD_OF}{row.reference}"

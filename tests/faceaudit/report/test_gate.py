@@ -76,11 +76,13 @@ def test_codes_and_a_line_for_each_comparison_of_any_family(
 
 
 @pytest.mark.parametrize("family", ["averages", "effects", "disparities"])
-def test_by_default_a_gate_asks_for_a_decided_average_and_for_coverage(report, tmp_path, family):
-    """Two faces with +87.5 points passed (G4)."""
-    decided = with_verdicts(report, ["within", "inconclusive"], family)
+def test_by_default_a_gate_asks_for_decided_averages_and_for_coverage(report, tmp_path, family):
+    """Two faces with +87.5 points passed (G4); so did one axis beside another that was decided."""
+    decided = with_verdicts(report, ["within", "within"], family)
+    half = with_verdicts(report, ["within", "inconclusive"], family)
     undecided = with_verdicts(report, ["inconclusive", "not estimable"], family)
-    assert gate(decided) == (0, ["passed (1 of 2 undecided)"])
+    assert gate(decided) == (0, ["passed"])
+    assert gate(half) == (2, [f"inconclusive: {half.judged[1].sentence}"])
     assert gate(undecided) == (2, [f"{row.verdict}: {row.sentence}" for row in undecided.judged])
     assert gate(undecided, "exceeds")[0] == 0, "this must be asked for"
     few = decided.model_copy(update={"coverage": [TOO_FEW, *decided.coverage[1:]]})
