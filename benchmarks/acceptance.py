@@ -168,7 +168,7 @@ class Matched:
 
     def planned(self, effect: float) -> float:
         """The planned chance that a cell is called within the tolerance."""
-        levels = levels_of_cells(self.axes, plans.LEVEL)
+        levels = levels_of_cells([2] * self.axes, plans.LEVEL)
         design = Design(effect, plans.EXPECTED_ERROR, within=0, pairs=1)
         return chances_of_verdicts(self.faces, design, self.tolerance, levels).within
 
