@@ -215,7 +215,8 @@ class MatchedImages:
         )
         images = labelled_images.images
         labelled = labelled_images.labelled
-        answers, about_model = examine(model, images, labelled["label"], folder, say, plan["seed"])
+        labels = labelled.get("label", pd.Series(np.nan, labelled.index))
+        answers, about_model = examine(model, images, labels, folder, say, plan["seed"])
         about = {**labelled_images.report_arguments, **about_model}
         doubts_of_images = labelled_images.report_arguments.get("doubts", ())
         about["doubts"] = [*doubts_of_images, *about_model["doubts"]]

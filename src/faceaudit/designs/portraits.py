@@ -251,10 +251,11 @@ class Portraits:
         say(f"portraits: {len(images):,}, and {rows_left_out:,} rows left out")
         model = model_of(specification, device=device)
         check_model(model, images)
-        labels = portraits.frame["label"]
+        frame = portraits.frame
+        labels = frame.get("label", pd.Series(np.nan, frame.index))
         seed = specification.design.seed
         answers, about_model = examine(model, images, labels, folder, say, seed)
-        frame = portraits.frame.assign(reason=answers.reasons_in_tables)
+        frame = frame.assign(reason=answers.reasons_in_tables)
         portraits = replace(portraits, frame=frame).with_answers(answers.values, specification)
         return portraits, {**about_model, "generator": pictures.card}
 

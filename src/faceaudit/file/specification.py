@@ -347,9 +347,9 @@ class Specification(parts.FilePart):
             for key in ("transects", "target"):
                 found = f"given with the first outcome {first}"
                 require(getattr(self, key) is None, key, found, "error as the first outcome")
-            answers_in_table = self.images is not None and self.model.kind == "table"
-            expected = "error, since the labels are known"
-            require(answers_in_table, "outcomes", f"{first} as the first", expected)
+            in_table = self.images is not None or self.people.kind == "table"
+            expected = "error, since people say what is right"
+            require(in_table, "outcomes", f"{first} as the first", expected)
         if self.kind == "portraits":
             expected = "another one, of single portraits"
             require(FLIP not in self.outcomes, "outcomes", FLIP, expected)

@@ -163,8 +163,11 @@ def make_labelled_images(
         device=device,
         tables=tables,
     )
+    records = []
+    if specification.has_labels:
+        records.append(labels.people_record | {"stage": "matched images"})
     report_arguments = {
-        "people": [labels.people_record | {"stage": "matched images"}],
+        "people": records,
         "generator": faces.card,
         "input_limits": labels.limits,
     }
