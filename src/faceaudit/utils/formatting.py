@@ -97,12 +97,12 @@ def signed(value: float | None) -> str:
     """A difference of numbers with its sign, three figures, a true minus; "–" where there is none.
 
     Example:
-        >>> signed(-1.2345), signed(0.0), signed(1234.5)
-        ('−1.23', '+0', '+1234')
+        >>> signed(-1.2345), signed(2.0), signed(1234.5)
+        ('−1.23', '+2.00', '+1234')
     """
     if value is None:
         return "–"
-    digits = ".0f" if abs(value) >= 1000 else ".3g"
+    digits = ".0f" if abs(value) >= 100 else "#.3g"
     return with_minus(f"{value:+{digits}}")
 
 
