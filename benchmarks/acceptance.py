@@ -35,7 +35,7 @@ from scipy.stats import norm
 from verification_disparities import SimulatedPairs
 
 import faceaudit
-from faceaudit import plans
+from faceaudit import families, plans
 from faceaudit.effects import (
     Design,
     chances_of_verdicts,
@@ -122,7 +122,7 @@ class Matched:
     @property
     def family_of_averages(self) -> str:
         """The family with the averages over all faces."""
-        return plans.AVERAGES if self.axes > 1 else plans.CELLS
+        return families.AVERAGES if self.axes > 1 else families.CELLS
 
     def draw(self, effect: float, random: np.random.Generator) -> pd.DataFrame:
         """Images of a batch of audits: audit, unit, a level of each axis, and error."""
@@ -138,17 +138,20 @@ class Matched:
 
     def compared(self, images: pd.DataFrame) -> Families:
         """All comparisons of the batch."""
-        tables = {plans.CELLS: [], plans.AVERAGES: []}
+        tables = {families.CELLS: [], families.AVERAGES: []}
         columns = [f"{name}_level" for name in self.names]
         for name, column in zip(self.names, columns, strict=True):
             others = [other for other in columns if other != column]
-            for family, by in ((plans.CELLS, ["audit", *others]), (plans.AVERAGES, ["audit"])):
+            for family, by in (
+                (families.CELLS, ["audit", *others]),
+                (families.AVERAGES, ["audit"]),
+            ):
                 table = matched_effects(images, "error", column, by, "unit", self.tolerance)
                 # Of one pair a face, the test against the tolerance is exact.
                 exact = table["n"] == table["transects"]
                 tables[family].append(table.reset_index().assign(axis=name, exact=exact))
         if self.axes == 1:
-            del tables[plans.AVERAGES]
+            del tables[families.AVERAGES]
         return {
             family: judge(pd.concat(parts, ignore_index=True), self.tolerance)[COMPARED]
             for family, parts in tables.items()
@@ -192,7 +195,7 @@ class Portraits:
     most: int = 1
     common: float = 0.0
     multiples: tuple[float, ...] = (-1, 0, 0.5, 1, 2)
-    family_of_averages: str = plans.GAPS
+    family_of_averages: str = families.GAPS
 
     def __str__(self) -> str:
         several = f" with 1 to {self.most} portraits" if self.most > 1 else ""
@@ -219,22 +222,25 @@ class Portraits:
 
     def compared(self, portraits: pd.DataFrame) -> Families:
         """All comparisons of the batch."""
-        tables = {plans.GAPS: [], plans.GAPS_BY_CELL: []}
+        tables = {families.GAPS: [], families.GAPS_BY_CELL: []}
         for name in self.names:
             others = [other for other in self.names if other != name]
-            for family, by in ((plans.GAPS, ["audit"]), (plans.GAPS_BY_CELL, ["audit", *others])):
+            for family, by in (
+                (families.GAPS, ["audit"]),
+                (families.GAPS_BY_CELL, ["audit", *others]),
+            ):
                 table = risk_differences(
                     portraits, "error", name, by, "identity", tolerance=self.tolerance
                 )
                 tables[family].append(table.reset_index().assign(axis=name))
         if self.axes == 1:
-            del tables[plans.GAPS_BY_CELL]
+            del tables[families.GAPS_BY_CELL]
         plan = {"tolerance": self.tolerance, "level": plans.LEVEL}
-        families = {}
+        judged = {}
         for family, parts in tables.items():
             table = pd.concat(parts, ignore_index=True).rename(columns={"clusters": "identities"})
-            families[family] = with_p_values(table, plan)[COMPARED]
-        return families
+            judged[family] = with_p_values(table, plan)[COMPARED]
+        return judged
 
     def audit(self, portraits: pd.DataFrame, number: int) -> AuditResult:
         """The audit of this number, from its table."""
@@ -269,7 +275,7 @@ class Pairs:
     """Pairs of a recogniser: two groups of other people, each of whom is compared with the next.
 
     Attributes:
-        measures: the error rates that differ in the second group, of `faceaudit.plans.MEASURES`.
+        measures: the error rates that differ in the second group, of `faceaudit.families.MEASURES`.
         people: of each group.
         tolerance: largest difference that does not matter.
         common: share in what decides about the errors: of a person, or of both of a pair.
@@ -281,7 +287,7 @@ class Pairs:
     tolerance: float = 0.05
     common: float = 0.2
     multiples: tuple[float, ...] = (0, 0.5, 1, 2)
-    family_of_averages: str = plans.GROUPS
+    family_of_averages: str = families.GROUPS
 
     def __str__(self) -> str:
         rates = " and ".join(measure.split()[0] for measure in self.measures)
@@ -291,7 +297,7 @@ class Pairs:
         self, effect: float, random: np.random.Generator
     ) -> dict[str, tuple[SimulatedPairs, ...]]:
         """Measure → pairs of both groups, of a batch of audits."""
-        fnmr, fmr = plans.MEASURES
+        fnmr, fmr = families.MEASURES
         rates = {fnmr: plans.EXPECTED_ERROR, fmr: FALSE_MATCHES}
         drawn = {}
         for measure, rate in rates.items():
@@ -308,7 +314,7 @@ class Pairs:
         """Pairs of a group, whose people are numbered from `start` on."""
         people = np.arange(self.people)
         of_person = random.standard_normal((BATCH, self.people))
-        if measure == plans.MEASURES[0]:
+        if measure == families.MEASURES[0]:
             first = second = people
             pairs = OWN
             of_both = of_person
@@ -345,13 +351,13 @@ class Pairs:
             tables.append(pd.DataFrame(table))
         plan = {"tolerance": self.tolerance, "level": plans.LEVEL}
         table = with_p_values(pd.concat(tables, ignore_index=True), plan)
-        return {plans.GROUPS: table[COMPARED]}
+        return {families.GROUPS: table[COMPARED]}
 
     def audit(self, drawn: dict[str, tuple[SimulatedPairs, ...]], number: int) -> AuditResult:
         """The audit of this number, from its table."""
         tables = []
         for measure, groups in drawn.items():
-            same = int(measure == plans.MEASURES[0])
+            same = int(measure == families.MEASURES[0])
             for name, group in zip("ab", groups, strict=True):
                 dyad = np.repeat(np.arange(len(group.design.pairs)), group.design.pairs)
                 # A pair of one person errs below the threshold of 0, one of two people above it.
@@ -382,7 +388,7 @@ class Pairs:
 
 
 AnyDesign = Matched | Portraits | Pairs
-FNMR, FMR = plans.MEASURES
+FNMR, FMR = families.MEASURES
 DESIGNS: tuple[AnyDesign, ...] = (
     Matched(1, 800),
     Matched(1, 150, tolerance=0.1),
@@ -416,9 +422,9 @@ class Judged:
     verdict: np.ndarray
 
     @classmethod
-    def of(cls, families: Families) -> Judged:
+    def of(cls, tables: Families) -> Judged:
         """Adjust as `faceaudit.verdicts.settle_together`, where every comparison is estimable."""
-        table = pd.concat(families, names=["family"]).reset_index("family")
+        table = pd.concat(tables, names=["family"]).reset_index("family")
         table = table.sort_values("audit", kind="stable")
         first = table[table["audit"] == 0]
         shape = (BATCH, len(first))
@@ -461,11 +467,11 @@ def require_same(
 ) -> None:
     """Assert that the library finds in the audit of this number what was found at once."""
     of_library = {
-        plans.CELLS: audit.effects,
-        plans.GAPS_BY_CELL: audit.effects,
-        plans.GROUPS: audit.effects,
-        plans.AVERAGES: audit.averages,
-        plans.GAPS: audit.averages,
+        families.CELLS: audit.effects,
+        families.GAPS_BY_CELL: audit.effects,
+        families.GROUPS: audit.effects,
+        families.AVERAGES: audit.averages,
+        families.GAPS: audit.averages,
     }
     for family in np.unique(judged.family):
         found = of_library[family]

@@ -18,8 +18,8 @@ from scipy.special import logit
 from simulated_audits import MANIPULATED, SEED_LEVEL, Population
 
 import faceaudit
-from faceaudit.designs.matched import average_effects, effects_by_cell
-from faceaudit.plans import AVERAGES, CELLS
+from faceaudit.families import AVERAGES, CELLS
+from faceaudit.matched_comparisons import average_effects, effects_by_cell
 from faceaudit.utils import seeding
 from faceaudit.verdicts import settle_together
 

@@ -14,7 +14,7 @@ import pandas as pd
 from record import write_rows
 
 import faceaudit
-from faceaudit.designs.matched import average_effects, effects_by_cell
+from faceaudit.matched_comparisons import average_effects, effects_by_cell
 from faceaudit.utils import seeding
 
 PLANTED = {60: 0.15, 120: 0.12, 300: 0.09, 1000: 0.07}

@@ -20,7 +20,7 @@ from scipy.special import expit
 import faceaudit
 from faceaudit import effects
 from faceaudit.effects.error_rates import STRATA
-from faceaudit.plans import GAPS, GAPS_BY_CELL
+from faceaudit.families import GAPS, GAPS_BY_CELL
 from faceaudit.utils import seeding
 from faceworld import populations
 

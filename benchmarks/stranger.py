@@ -26,11 +26,12 @@ from record import write_rows
 import facerender
 from faceaudit import annotations, make_plan, read_specification
 from faceaudit.annotations import schema
-from faceaudit.designs.matched import MatchedImages, effects_by_cell
+from faceaudit.designs.matched import MatchedImages
 from faceaudit.effects.verdicts import Z
 from faceaudit.images import faces
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
+from faceaudit.matched_comparisons import effects_by_cell
 from faceaudit.models.asking import model_of
 from faceaudit.people import labels
 from faceworld import crowd, load_generator, networks, raters

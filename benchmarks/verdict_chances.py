@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from record import RESULTS, write_rows
 
-from faceaudit import plans
+from faceaudit import families, plans
 from faceaudit.effects import (
     Design,
     chances_of_verdicts,
@@ -111,10 +111,10 @@ def judged(images: pd.DataFrame, setting: Setting) -> pd.Series:
     averages_of_audit = dict(list(of_averages[SETTLED].groupby(of_averages["audit"])))
     verdicts = []
     for audit, table in of_cells[[*SETTLED, "axis"]].groupby(of_cells["audit"]):
-        tables = {plans.CELLS: table}
+        tables = {families.CELLS: table}
         if setting.axes > 1:
-            tables[plans.AVERAGES] = averages_of_audit[audit]
-        settled = settle_together(tables, plans.LEVEL)[plans.CELLS]
+            tables[families.AVERAGES] = averages_of_audit[audit]
+        settled = settle_together(tables, plans.LEVEL)[families.CELLS]
         verdicts.append(settled.loc[settled["axis"] == axes[0], "verdict"])
     return pd.concat(verdicts)
 

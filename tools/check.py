@@ -43,10 +43,12 @@ MAY_IMPORT = {
 
 FLOORS = (
     ("utils", "comparisons", "outcomes"),
+    ("families",),
     ("annotations", "generators"),
     ("effects", "latents", "datasets", "file"),
     ("verification", "sensitivity", "models", "plans", "words"),
     ("frames", "checks", "verdicts"),
+    ("matched_comparisons",),
     ("report", "people"),
     ("images",),
     ("designs",),
@@ -64,6 +66,8 @@ CORE = (
     "verification",
     "comparisons.py",
     "outcomes.py",
+    "families.py",
+    "matched_comparisons.py",
     "frames.py",
     "plans.py",
     "verdicts.py",

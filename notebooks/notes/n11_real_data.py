@@ -37,8 +37,8 @@ from faceaudit import (
     Portraits,
     build_report,
     datasets,
+    families,
     make_plan,
-    plans,
     read_specification,
     verification,
 )
@@ -616,7 +616,7 @@ Markdown(report.answer.replace("\n", "\n\n"))
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95 % intervals and the number of portraits. Grey: the tolerance. The differences are associations."}}
 # Computed by faceaudit.designs.portraits.Portraits.analyse.
 gaps = pd.DataFrame([gap.model_dump() for gap in report.gaps])
-gaps = gaps[gaps["family"].isin([plans.GAPS, plans.GAPS_BY_CELL])]
+gaps = gaps[gaps["family"].isin([families.GAPS, families.GAPS_BY_CELL])]
 gaps.index = gaps["group"] + " minus " + gaps["reference"] + ", " + gaps["cell"]
 points = (100 * gaps[["estimate", "low", "high"]]).assign(n=gaps["n"])
 points = points.rename(lambda name: name.replace(", ", ",\n"))

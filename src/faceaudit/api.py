@@ -20,10 +20,10 @@ from faceaudit import plans, words
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
+from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.outcomes import ERROR, FLIP, NUMBER, TITLES
-from faceaudit.plans import Plan
 from faceaudit.report.build import build_report
 from faceaudit.results import AuditResult, chances_of, table_of_images
 from faceaudit.utils.errors import InputError

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 from scipy.stats import norm, rankdata
 
-from faceaudit import plans
+from faceaudit import families
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
 from faceaudit.models.answers import (
@@ -41,7 +41,7 @@ DISTANCE_SEPARATION = 0.4
 LEAST_MANIPULATION = 0.1
 """Of a scale: an axis that moves what people see by less was not varied."""
 MISSING_ALONG_PLACEBOS = "placebos, missing"
-PLACEBO_TABLES = (plans.PLACEBOS, MISSING_ALONG_PLACEBOS)
+PLACEBO_TABLES = (families.PLACEBOS, MISSING_ALONG_PLACEBOS)
 """Tables of placebos, which should change neither errors nor what is missing."""
 PREPARATION_IMAGES = 200
 """Images on which other preparations are tried."""
@@ -119,7 +119,7 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
             yield _doubt_in_words("constant", pair_separation, {"of_pairs": decision})
         return
     if "thresholds" in tables:
-        errors = [tables[name] for name in plans.FAMILIES_OF_ERRORS if name in tables]
+        errors = [tables[name] for name in families.FAMILIES_OF_ERRORS if name in tables]
         axes = {axis for table in errors for axis in table.loc[table["verdict"] == EXCEEDS, "axis"]}
         rows = tables["thresholds"].itertuples()
         yield from find_threshold_doubts(rows, axes, plan["threshold"], plan["level"])

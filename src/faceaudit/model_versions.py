@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from faceaudit import plans
+from faceaudit import families
 from faceaudit.comparisons import contrasts_of, held_levels
-from faceaudit.designs.matched import interactions, matched_row
 from faceaudit.effects.verdicts import EXCEEDS, WITHIN
+from faceaudit.families import Plan
 from faceaudit.frames import listed_on_one_line
+from faceaudit.matched_comparisons import interactions, matched_row
 from faceaudit.outcomes import first_outcome
-from faceaudit.plans import Plan
 from faceaudit.report.gate import FAILED, PASSED, UNDECIDED
 from faceaudit.results import AuditResult
 from faceaudit.utils.errors import InputError
@@ -116,11 +116,11 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
         for held in held_levels(plan["axes"], VERSION)
     ]
     tables = {
-        plans.AVERAGES: on_average,
-        plans.CELLS: judge(pd.DataFrame(cells), plan["tolerance"], plan["level"]),
+        families.AVERAGES: on_average,
+        families.CELLS: judge(pd.DataFrame(cells), plan["tolerance"], plan["level"]),
     }
     tables = settle_together(tables, plan["level"], missing=False)
-    changes = pd.concat([tables[plans.AVERAGES], tables[plans.CELLS]], ignore_index=True)
+    changes = pd.concat([tables[families.AVERAGES], tables[families.CELLS]], ignore_index=True)
     changes = changes.rename(columns={"transects": "units"})[CHANGE_COLUMNS]
     by_axis = interactions(frame, plan)
     by_axis = by_axis[by_axis["other"] == VERSION].rename(columns={"transects": "units"})

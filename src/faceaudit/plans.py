@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,30 @@ from scipy.optimize import brentq
 
 from faceaudit import effects
 from faceaudit.comparisons import (
-    REFERENCE,
     Axes,
-    Contrast,
     all_contrasts,
     cell_name,
     combinations_of_levels,
     held_levels,
+)
+from faceaudit.families import (
+    AVERAGES,
+    CELLS,
+    ENROLMENT,
+    FTE,
+    GAPS,
+    GAPS_BY_CELL,
+    GROUPS,
+    INTERACTIONS,
+    JUDGED_FAMILIES,
+    MEASURES,
+    MISSING,
+    MISSING_GAPS,
+    MISSING_PAIRS,
+    OUTCOMES,
+    PLACEBOS,
+    Plan,
+    pairs_of_contrasts,
 )
 from faceaudit.file.parts import AnnotationTool, DirectionSettings
 from faceaudit.file.specification import VERIFICATION_OF_IMAGES, Specification
@@ -41,8 +57,6 @@ from faceaudit.outcomes import ERROR
 from faceaudit.utils import files
 from faceaudit.utils.errors import InputError
 
-Plan = Mapping[str, Any]
-"""What `plan.json` holds; see `make_plan`."""
 LEVEL = 0.05
 """Family-wise error over all comparisons that are judged, and of each control for itself."""
 EXPECTED_ERROR = 0.1
@@ -76,39 +90,6 @@ SECONDS = 3.5
 PRICE = 0.02
 """Of an answer, for the sizes only: a fee without a source."""
 
-# --- families of comparisons, by their names in plans
-
-CELLS = "effects by cell"
-AVERAGES = "effects on average"
-INTERACTIONS = "interactions"
-MISSING = "effects on being missing"
-PLACEBOS = "placebo axes"
-GROUPS = "error rates by group"
-ENROLMENT = "failures to enrol by group"
-GAPS = "differences between levels"
-GAPS_BY_CELL = "differences by cell"
-MISSING_GAPS = "differences in being missing"
-OUTCOMES = "further outcomes"
-JUDGED_FAMILIES = (
-    CELLS,
-    AVERAGES,
-    MISSING,
-    GROUPS,
-    ENROLMENT,
-    GAPS,
-    GAPS_BY_CELL,
-    MISSING_GAPS,
-    OUTCOMES,
-)
-"""Families that decide whether a model passes; their comparisons share `LEVEL`."""
-FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
-"""Families about errors along axes."""
-MEASURES = ("FNMR at threshold", "FMR at threshold")
-"""Error rates of a recogniser that are compared between groups."""
-FTE = "FTE"
-"""The rate of failures to enrol, among the measures; of images of a recogniser that is asked."""
-MISSING_PAIRS = ("missing positives", "missing negatives")
-"""Rates of pairs without a similarity in a table, of one person and of two, among the measures."""
 STEPS_TO_OTHER_THRESHOLDS = (0.2, 0.4)
 """Other score thresholds lie so far of the way from the audit's own to 0 and to 1.
 
@@ -223,18 +204,6 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         placebos = all_contrasts(specification.placebos, specification.design.contrasts)
         comparisons[PLACEBOS] = [[*contrast.key, "all faces"] for contrast in placebos]
     return comparisons
-
-
-def pairs_of_contrasts(contrasts: Sequence[Contrast]) -> list[tuple[Contrast, Contrast]]:
-    """Every two contrasts of different axes."""
-    return [
-        (first, second) for first, second in combinations(contrasts, 2) if first.axis != second.axis
-    ]
-
-
-def kind_of_contrasts(plan: Plan) -> str:
-    """Which levels a plan compares; plans of two levels an axis need not say so."""
-    return plan.get("contrasts", REFERENCE)
 
 
 def make_plan(

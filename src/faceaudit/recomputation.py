@@ -16,9 +16,9 @@ from faceaudit.checks import find_doubts
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
+from faceaudit.families import Plan
 from faceaudit.file.specification import read_specification
 from faceaudit.outcomes import ERROR, NUMBER, REASONS, outcomes_of, with_outcomes
-from faceaudit.plans import Plan
 from faceaudit.report.answer import answer_of
 from faceaudit.report.consistency import contradictions
 from faceaudit.report.gate import BROKEN, PASSED

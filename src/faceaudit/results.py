@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from faceaudit import plans
+from faceaudit import families
+from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
 from faceaudit.outcomes import NUMBER
-from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.gate import gate
 from faceaudit.report.page import answer_html, figure_of, write_card, write_html
@@ -75,9 +75,11 @@ class AuditResult:
         if report.kind == "verification":
             return table_of(report.disparities, Disparity)
         if report.kind == "portraits":
-            gaps = [row for row in report.gaps if row.family in (plans.GAPS, plans.GAPS_BY_CELL)]
-            several_axes = any(row.family == plans.GAPS_BY_CELL for row in gaps)
-            family = plans.GAPS_BY_CELL if several_axes else plans.GAPS
+            gaps = [
+                row for row in report.gaps if row.family in (families.GAPS, families.GAPS_BY_CELL)
+            ]
+            several_axes = any(row.family == families.GAPS_BY_CELL for row in gaps)
+            family = families.GAPS_BY_CELL if several_axes else families.GAPS
             return table_of([row for row in gaps if row.family == family], Gap)
         return table_of(report.effects, Effect)
 
@@ -92,7 +94,7 @@ class AuditResult:
         """A row per outcome besides the first and per contrast, over all faces or portraits."""
         report = self.report
         if report.kind == "portraits":
-            return table_of([row for row in report.gaps if row.family == plans.OUTCOMES], Gap)
+            return table_of([row for row in report.gaps if row.family == families.OUTCOMES], Gap)
         return table_of(report.outcomes, Effect)
 
     @property
@@ -102,7 +104,9 @@ class AuditResult:
         if report.kind == "verification":
             return table_of(report.failures_to_enrol, Disparity)
         if report.kind == "portraits":
-            return table_of([row for row in report.gaps if row.family == plans.MISSING_GAPS], Gap)
+            return table_of(
+                [row for row in report.gaps if row.family == families.MISSING_GAPS], Gap
+            )
         return table_of(report.missing, Effect)
 
     @property

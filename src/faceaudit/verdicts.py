@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from faceaudit import effects, plans
+from faceaudit import effects, families
 from faceaudit.effects.paired_proportions import score_p
 from faceaudit.effects.verdicts import beyond_by_interval, settled
+from faceaudit.families import Plan
 from faceaudit.outcomes import NUMBER, first_outcome, tolerance_of
-from faceaudit.plans import Plan
 
 
 def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.DataFrame:
@@ -135,7 +135,7 @@ def settle_together(
     (Holm 1979, section 4).
 
     Args:
-        tables: name → table; those of `faceaudit.plans.JUDGED_FAMILIES` are judged together, and
+        tables: name → table; those of `faceaudit.families.JUDGED_FAMILIES` are judged together, and
             have the columns that `settled` takes.
         level: of all of them.
         missing: whether any image, label, answer or embedding is missing. If none is, no test of
@@ -148,19 +148,19 @@ def settle_together(
     Example:
         >>> table = pd.DataFrame({"p_beyond": [0.03], "verdict": ["exceeds"]})
         >>> other = table.assign(p_beyond=0.9, verdict="inconclusive")
-        >>> tables = {plans.CELLS: table, plans.AVERAGES: other}
-        >>> settle_together(tables, 0.05)[plans.CELLS]["verdict"].item()
+        >>> tables = {families.CELLS: table, families.AVERAGES: other}
+        >>> settle_together(tables, 0.05)[families.CELLS]["verdict"].item()
         'inconclusive'
     """
-    families = [name for name in plans.JUDGED_FAMILIES if name in tables]
+    judged = [name for name in families.JUDGED_FAMILIES if name in tables]
     if not missing:
-        about_missing = (plans.MISSING, plans.ENROLMENT, plans.MISSING_GAPS)
-        families = [name for name in families if name not in about_missing]
-    together = pd.concat({name: tables[name] for name in families}, names=["family"])
+        about_missing = (families.MISSING, families.ENROLMENT, families.MISSING_GAPS)
+        judged = [name for name in judged if name not in about_missing]
+    together = pd.concat({name: tables[name] for name in judged}, names=["family"])
     estimable = together["p_beyond"].groupby("family").transform("count").clip(lower=1)
     together = settled(together, level, 1 / estimable).assign(together=len(together))
     settled_tables = dict(tables)
-    for name in families:
+    for name in judged:
         settled_tables[name] = together.loc[name]
     return settled_tables
 

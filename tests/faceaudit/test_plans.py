@@ -66,7 +66,11 @@ def test_effects_end_where_every_image_would_be_an_error():
                 "beyond it, each with a chance of 80 %",
             ],
         ),
-        (["gender", "skin_colour"], 3000, ["the verdict on one cell", "1,173 faces"]),
+        (
+            ["gender", "skin_colour"],
+            3000,
+            ["the verdict on one cell", "1,173 faces", "on an average over all faces"],
+        ),
     ],
 )
 def test_a_plan_tells_its_chances_in_words(axes, units, sentences):

@@ -51,8 +51,8 @@ people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is
 generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
 generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
 calibration: {rounds: 4} | calibration is given with generator known-truth, stylegan2, eg3d or py
-axes: fair | axes is 'fair', attributes with two levels each, such as {skin: [light, dark]}, was
-axes: [{skin: [light, dark]}] | axes is [{'skin': ['light', 'dark']}], attributes with two levels
+axes: fair | axes is 'fair', attributes with their levels, such as {skin: [light, dark]}, was
+axes: [{skin: [light, dark]}] | axes is [{'skin': ['light', 'dark']}], attributes with their levels
 axes: {skin: fair} | axes.skin is 'fair', two names in brackets, such as [light, dark], was expected
 axes: {skin: [fair]} | axes.skin is ['fair'], two names in brackets, such as [light, dark], was
 classes: male | classes is 'male', two names in brackets, such as [light, dark], was expected
@@ -65,7 +65,7 @@ policy: {faces: 1} | policy.faces is 1, 2 or more was expected
 images: 5 | images is 5, the path of a file was expected
 model: {kind: python, function: a b, version: "1", input: {size: 8}} | model.function is 'a b', a mo
 axes: [] | axes is of 0 attributes, 1 to 5 with the placebos was expected
-axes: {skin: [fair, medium, dark]} | axes.skin is ['fair', 'medium', 'dark'], two of the levels
+axes: {skin: [a, b, c, d, e, f, g, h, i, j, k]} | axes.skin is ['a', 'b', 'c', 'd', 'e', 'f', 'g',
 axes: {skin: [0, 1]} | axes.skin.0 is 0, a text (put quotes around it: YAML takes no, off or 0 for
 placebos: [gender] | placebos is also an axis, other attributes was expected
 target: {name: users, table: u.csv, by: [age]} | target.by is 'age', one of the axes was expected
@@ -113,7 +113,7 @@ def test_an_audit_file(tmp_path, whole, change, told):
     ("change", "told"),
     [
         ({"name": "My Audit"}, "name is 'My Audit', small letters, digits and hyphens, such as "),
-        ({"axes": "fair"}, "axes is 'fair', attributes with two levels each"),
+        ({"axes": "fair"}, "axes is 'fair', attributes with their levels"),
         ({"desgn": 1}, "desgn is no key here (did you mean design?)"),
         ({"design": {}}, "design.tolerance is missing"),
     ],

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from faceaudit import plans
+from faceaudit import families
 from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
+from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, listed_on_one_line
 from faceaudit.models.answers import NO_FACE, ModelAnswers, Notify, require_answers
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
-from faceaudit.plans import Plan
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_pairs
@@ -42,7 +42,7 @@ RESAMPLES = 1000
 ENROLMENT_THRESHOLD = 0.5
 """Between the similarity of an image to itself with an embedding, 1, and without, 0."""
 COUNT_AND_RATE = (("positives", "fnmr"), ("negatives", "fmr"))
-"""Columns of the number of pairs and of their error rate, in the order of `plans.MEASURES`."""
+"""Columns of the number of pairs and of their error rate, in the order of `families.MEASURES`."""
 
 
 @dataclass(frozen=True)
@@ -266,27 +266,27 @@ class Pairs:
         vertices = frame[["first", "second"]].to_numpy()
         pairs = (frame["similarity"], frame["same"], frame["group"], vertices)
         threshold = _threshold(pairs, plan, self.source)
-        rates, differences = _rates_and_differences(pairs, threshold, plan, plans.MEASURES)
+        rates, differences = _rates_and_differences(pairs, threshold, plan, families.MEASURES)
         # A group without a pair has rates at no threshold.
         rates = rates.assign(threshold=_sign(plan) * threshold)
         reference = rates.set_index("group").loc[plan["reference"]]
         for rate in ("fnmr", "fmr"):
             ratio = rates[rate] / reference[rate] if reference[rate] > 0 else np.nan
             rates[f"{rate}_ratio"] = ratio
-        tables = {"rates": rates.reset_index(drop=True), plans.GROUPS: differences}
+        tables = {"rates": rates.reset_index(drop=True), families.GROUPS: differences}
         if self.images is not None:
             enrolment, differences = _enrolment(self.images, plan)
             tables["enrolment"] = enrolment
-            tables[plans.ENROLMENT] = differences
+            tables[families.ENROLMENT] = differences
             any_failure = enrolment["failures"].any()
         else:
             any_failure = self.pairs_left_out > 0
             # Without a missing pair, the planned comparisons are void.
-            tables[plans.ENROLMENT] = pd.DataFrame({"measure": plans.MISSING_PAIRS})
+            tables[families.ENROLMENT] = pd.DataFrame({"measure": families.MISSING_PAIRS})
             if any_failure:
                 missing_pairs, differences = _missing_pairs(self.frame, plan)
                 tables["missing pairs"] = missing_pairs
-                tables[plans.ENROLMENT] = differences
+                tables[families.ENROLMENT] = differences
         return settle_together(tables, plan["level"], any_failure)
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -302,7 +302,7 @@ class Pairs:
             "source": Path(self.source).name,
         }
         parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
-        parts["disparities"] = rows_with_sentences("disparities", tables[plans.GROUPS], plan)
+        parts["disparities"] = rows_with_sentences("disparities", tables[families.GROUPS], plan)
         failed_calls = 0
         failures = self.pairs_left_out
         if images is not None:
@@ -314,7 +314,7 @@ class Pairs:
             parts["enrolment"] = rows_of("enrolment", tables["enrolment"])
         counts["pairs_left_out"] = self.pairs_left_out
         parts["missing_pairs"] = rows_of("missing_pairs", tables.get("missing pairs"))
-        differences = tables[plans.ENROLMENT] if failures else None
+        differences = tables[families.ENROLMENT] if failures else None
         parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differences, plan)
         parts["coverage"] = coverage_rows(self._covered(), plan["policy"])
         return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
@@ -567,13 +567,13 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataF
     vertices = images[["unit", "unit"]].to_numpy()
     pairs = (images["enrolled"].astype(float), same, images["group"], vertices)
     rates, differences = _rates_and_differences(
-        pairs, ENROLMENT_THRESHOLD, plan, plans.MEASURES[:1]
+        pairs, ENROLMENT_THRESHOLD, plan, families.MEASURES[:1]
     )
     groups = images.groupby("group")
     table = pd.DataFrame({"images": groups.size(), "identities": groups["identity"].nunique()})
     table["failures"] = groups["enrolled"].agg(lambda enrolled: int((enrolled == 0).sum()))
     table[["rate", "low", "high"]] = rates.set_index("group")[["fnmr", "fnmr_low", "fnmr_high"]]
-    return table.reset_index(), differences.assign(measure=plans.FTE)
+    return table.reset_index(), differences.assign(measure=families.FTE)
 
 
 def _missing_pairs(frame: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -587,20 +587,21 @@ def _missing_pairs(frame: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.Da
         plan: of the audit.
 
     Returns:
-        A row per group and measure of `plans.MISSING_PAIRS`, and a row per measure and other group.
+        A row per group and measure of `families.MISSING_PAIRS`, and a row per measure and other
+        group.
     """
     missing = frame["similarity"].isna()
     called_one_person = (missing != (frame["same"] == 1)).astype(float)
     vertices = frame[["first", "second"]].to_numpy()
     pairs = (called_one_person, frame["same"], frame["group"], vertices)
-    rates, differences = _rates_and_differences(pairs, ENROLMENT_THRESHOLD, plan, plans.MEASURES)
+    rates, differences = _rates_and_differences(pairs, ENROLMENT_THRESHOLD, plan, families.MEASURES)
     tables = []
-    for measure, (count, rate) in zip(plans.MISSING_PAIRS, COUNT_AND_RATE, strict=True):
+    for measure, (count, rate) in zip(families.MISSING_PAIRS, COUNT_AND_RATE, strict=True):
         columns = ["group", count, rate, f"{rate}_low", f"{rate}_high"]
         table = rates[columns].set_axis(["group", "pairs", "rate", "low", "high"], axis=1)
         number = (table["rate"] * table["pairs"]).fillna(0).round().astype(int)
         tables.append(table.assign(measure=measure, missing=number))
-    new_names = dict(zip(plans.MEASURES, plans.MISSING_PAIRS, strict=True))
+    new_names = dict(zip(families.MEASURES, families.MISSING_PAIRS, strict=True))
     differences["measure"] = differences["measure"].map(new_names)
     return pd.concat(tables, ignore_index=True), differences
 

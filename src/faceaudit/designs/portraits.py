@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faceaudit import effects, plans
+from faceaudit import effects, families
 from faceaudit.checks import examine
 from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_levels
 from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.verdicts import beyond_by_interval
+from faceaudit.families import Plan, kind_of_contrasts
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
@@ -48,7 +49,6 @@ from faceaudit.outcomes import (
     tolerance_of,
     with_outcomes,
 )
-from faceaudit.plans import Plan, kind_of_contrasts
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
@@ -304,15 +304,15 @@ class Portraits:
                 field=self.source,
                 expected=f"a portrait with {needed}",
             )
-        tables = {plans.GAPS: _differences_between_levels(frame, [outcome], plan)}
+        tables = {families.GAPS: _differences_between_levels(frame, [outcome], plan)}
         if len(axes) > 1:
             by_cell = _differences_between_levels(frame, [outcome], plan, by_cell=True)
-            tables[plans.GAPS_BY_CELL] = by_cell
+            tables[families.GAPS_BY_CELL] = by_cell
         further = further_outcomes(plan)
         if further:
-            tables[plans.OUTCOMES] = _differences_between_levels(frame, further, plan)
+            tables[families.OUTCOMES] = _differences_between_levels(frame, further, plan)
         every_portrait = self._with_missing_portraits(list(axes), outcome)
-        tables[plans.MISSING_GAPS] = _differences_between_levels(every_portrait, [MISSING], plan)
+        tables[families.MISSING_GAPS] = _differences_between_levels(every_portrait, [MISSING], plan)
         tables = settle_together(tables, plan["level"], every_portrait[MISSING].any())
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
@@ -320,7 +320,7 @@ class Portraits:
         if outcome != NUMBER and len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(known, outcome, plan)
         if self.transects is not None:
-            tables["carried"] = _carried_effects(known, self.transects, tables[plans.GAPS], plan)
+            tables["carried"] = _carried_effects(known, self.transects, tables[families.GAPS], plan)
         return tables
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -330,8 +330,10 @@ class Portraits:
         # Where nothing is missing there is no difference in it.
         outcome = first_outcome(plan)
         any_missing = self._with_missing_portraits(list(plan["axes"]), outcome)[MISSING].any()
-        families = [name for name in plan["families"] if any_missing or name != plans.MISSING_GAPS]
-        gaps = pd.concat({name: tables[name] for name in families}, names=["family"])
+        compared = [
+            name for name in plan["families"] if any_missing or name != families.MISSING_GAPS
+        ]
+        gaps = pd.concat({name: tables[name] for name in compared}, names=["family"])
         gaps = gaps.reset_index("family")
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)

@@ -13,8 +13,8 @@ import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
+from faceaudit.families import Plan
 from faceaudit.outcomes import ERROR, TITLES, first_outcome
-from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.schema import (

@@ -7,7 +7,7 @@ and the hash of the plan.
 
 from collections.abc import Iterator
 
-from faceaudit import plans
+from faceaudit import families
 from faceaudit.checks import find_threshold_doubts
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.report import facts
@@ -68,7 +68,7 @@ def _contradictions(report: Report) -> Iterator[str]:
 def _threshold_doubts(report: Report) -> list[str]:
     """The doubts about other thresholds that follow from the rows."""
     rows = [*report.effects, *report.averages]
-    rows += [row for row in report.gaps if row.family in plans.FAMILIES_OF_ERRORS]
+    rows += [row for row in report.gaps if row.family in families.FAMILIES_OF_ERRORS]
     axes_beyond = {row.axis for row in rows if row.verdict == EXCEEDS}
     doubts = find_threshold_doubts(report.thresholds, axes_beyond, report.threshold, report.level)
     return [sentence for _, sentence in doubts]

@@ -10,7 +10,7 @@ from enum import StrEnum
 from operator import itemgetter
 from typing import Any, TypeVar
 
-from faceaudit import plans
+from faceaudit import families
 from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
 from faceaudit.outcomes import ERROR, MISSING, NUMBER, TITLES, tolerance_of
@@ -113,7 +113,7 @@ def averages(parts: Mapping[str, Any]) -> list[Effect] | list[Gap]:
         return parts["averages"]
     if parts.get("effects"):
         return [row for row in parts["effects"] if not row.held]
-    return [row for row in parts.get("gaps", []) if not row.held and row.family == plans.GAPS]
+    return [row for row in parts.get("gaps", []) if not row.held and row.family == families.GAPS]
 
 
 def is_comparable(row: Comparison) -> bool:
@@ -334,7 +334,7 @@ def is_listed(made_by: object) -> bool:
 def is_of_missing(row: Comparison) -> bool:
     """Whether a comparison is about what is missing, and not about answers."""
     if isinstance(row, Disparity):
-        return row.measure in (plans.FTE, *plans.MISSING_PAIRS)
+        return row.measure in (families.FTE, *families.MISSING_PAIRS)
     return row.outcome == MISSING
 
 
@@ -464,14 +464,14 @@ class Void(StrEnum):
 def void_comparisons(report: Report) -> Void | None:
     """Which planned comparisons are void, because nothing is missing."""
     planned = report.plan.content["families"]
-    if planned.get(plans.MISSING) and not report.missing:
-        several = len(planned[plans.MISSING]) > 1
+    if planned.get(families.MISSING) and not report.missing:
+        several = len(planned[families.MISSING]) > 1
         return Void.MISSING_IMAGES if several else Void.MISSING_IMAGE
-    if plans.MISSING_GAPS in planned and not any(
-        row.family == plans.MISSING_GAPS for row in report.gaps
+    if families.MISSING_GAPS in planned and not any(
+        row.family == families.MISSING_GAPS for row in report.gaps
     ):
         return Void.MISSING_PORTRAITS
-    if plans.ENROLMENT in planned and not report.failures_to_enrol:
+    if families.ENROLMENT in planned and not report.failures_to_enrol:
         return Void.ENROLMENT if report.enrolment else Void.MISSING_PAIRS
     return None
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
+from faceaudit.families import Plan
 from faceaudit.outcomes import ERROR, NUMBER, first_outcome
-from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.schema import Enrolment, Leak, LeftOut, MatchRates
 from faceaudit.utils.formatting import hundredths, number

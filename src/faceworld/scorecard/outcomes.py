@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from faceaudit.designs.matched import effects_on_further_outcomes
+from faceaudit.families import Plan
+from faceaudit.matched_comparisons import effects_on_further_outcomes
 from faceaudit.outcomes import (
     ERROR,
     FALSE_NEGATIVE,
@@ -24,7 +25,6 @@ from faceaudit.outcomes import (
     WITHOUT_REASON,
     with_outcomes,
 )
-from faceaudit.plans import Plan
 from faceworld.scorecard.audits import draw_audits, image_places
 
 THRESHOLD = 0.5

@@ -11,8 +11,8 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 import faceaudit
 from faceaudit import Portraits, Specification, build_report, make_plan
 from faceaudit.effects import linear_effects
+from faceaudit.families import GAPS, GAPS_BY_CELL, MISSING_GAPS
 from faceaudit.file.specification import read_specification
-from faceaudit.plans import GAPS, GAPS_BY_CELL, MISSING_GAPS
 from faceaudit.report.page import card as report_card
 from faceaudit.report.page import page
 from faceaudit.utils.errors import InputError

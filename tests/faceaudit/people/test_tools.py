@@ -34,7 +34,8 @@ def kinds_of_people():
 
 def task(labelled_by):
     data = SimpleNamespace(tells=None, answers="0 or 1", labelled_by=labelled_by)
-    (sentences,) = render_sentences("task", SimpleNamespace(kind="classification", data=data))
+    report = SimpleNamespace(kind="classification", data=data)
+    (sentences,) = render_sentences("task", report, "error", "error rate")
     return sentences
 
 

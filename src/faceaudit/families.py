@@ -1,0 +1,53 @@
+"""Families of the comparisons of an audit, by their names in plans, and which are judged."""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from faceaudit.comparisons import REFERENCE, Contrast
+
+Plan = Mapping[str, Any]
+"""What `plan.json` holds; see `faceaudit.make_plan`."""
+CELLS = "effects by cell"
+AVERAGES = "effects on average"
+INTERACTIONS = "interactions"
+MISSING = "effects on being missing"
+PLACEBOS = "placebo axes"
+GROUPS = "error rates by group"
+ENROLMENT = "failures to enrol by group"
+GAPS = "differences between levels"
+GAPS_BY_CELL = "differences by cell"
+MISSING_GAPS = "differences in being missing"
+OUTCOMES = "further outcomes"
+JUDGED_FAMILIES = (
+    CELLS,
+    AVERAGES,
+    MISSING,
+    GROUPS,
+    ENROLMENT,
+    GAPS,
+    GAPS_BY_CELL,
+    MISSING_GAPS,
+    OUTCOMES,
+)
+"""Families that decide whether a model passes; their comparisons share `LEVEL`."""
+FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
+"""Families about errors along axes."""
+MEASURES = ("FNMR at threshold", "FMR at threshold")
+"""Error rates of a recogniser that are compared between groups."""
+FTE = "FTE"
+"""The rate of failures to enrol, among the measures; of images of a recogniser that is asked."""
+MISSING_PAIRS = ("missing positives", "missing negatives")
+"""Rates of pairs without a similarity in a table, of one person and of two, among the measures."""
+
+
+def pairs_of_contrasts(contrasts: Sequence[Contrast]) -> list[tuple[Contrast, Contrast]]:
+    """Every two contrasts of different axes."""
+    return [
+        (first, second) for first, second in combinations(contrasts, 2) if first.axis != second.axis
+    ]
+
+
+def kind_of_contrasts(plan: Plan) -> str:
+    """Which levels a plan compares; plans of two levels an axis need not say so."""
+    return plan.get("contrasts", REFERENCE)

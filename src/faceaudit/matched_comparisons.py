@@ -1,0 +1,388 @@
+"""The comparisons of matched images, and their verdicts.
+
+Every contrast of an axis is compared within faces, in each cell of the other axes and on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from statsmodels.stats.weightstats import DescrStatsW
+
+from faceaudit import effects
+from faceaudit.comparisons import Axes, Contrast, all_contrasts, cell_name, held_levels
+from faceaudit.effects.contrasts import outcome_grid
+from faceaudit.effects.impact_ratio import impact_ratio
+from faceaudit.effects.mean_difference import LIMITS, mean_difference
+from faceaudit.families import Plan, kind_of_contrasts, pairs_of_contrasts
+from faceaudit.outcomes import (
+    FLIP,
+    MISSING,
+    NUMBER,
+    SELECTION,
+    first_outcome,
+    further_outcomes,
+    tolerance_of,
+)
+from faceaudit.verdicts import judge
+
+
+def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The main family: every contrast's effect on the first outcome, in every cell of the others.
+
+    Args:
+        frame: of `MatchedImages`.
+        plan: of the audit.
+
+    Returns:
+        A row per contrast and cell: those of `matched_row`, of `judge` and of `with_sensitivity`.
+    """
+    axes = plan["axes"]
+    outcome = first_outcome(plan)
+    places = [
+        Place(outcome, contrast, held)
+        for contrast in all_contrasts(axes, kind_of_contrasts(plan))
+        for held in held_levels(axes, contrast.axis)
+    ]
+    table = compare_places(places, frame, plan)
+    # How strong something hidden would have to be is told by ratios of rates.
+    return table if outcome == NUMBER else with_sensitivity(table)
+
+
+def effects_on_further_outcomes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The family of the outcomes besides the first: the average effect of every contrast on each.
+
+    Args:
+        frame: of `MatchedImages`.
+        plan: of the audit.
+
+    Returns:
+        A row per outcome and contrast, of `matched_row` and `judge`.
+    """
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    places = [
+        Place(outcome, contrast, {}) for outcome in further_outcomes(plan) for contrast in contrasts
+    ]
+    table = compare_places(places, frame, plan)
+    table["names"] = [[place.outcome, *place.contrast.key] for place in places]
+    return table
+
+
+def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Every face at every combination of levels, and whether its first outcome is unknown there.
+
+    An image that is absent from the table, one whose raters tie and one that the model refuses all
+    leave the error rates without a trace. Which of the three it is depends on who prepared the
+    table: a refused image can be deleted, and a hard one can have no label. So they are one outcome
+    of one family, and an axis that changes it by more than the tolerance changes who is counted.
+
+    Args:
+        frame: of `MatchedImages`.
+        plan: of the audit.
+
+    Returns:
+        A row per face and combination of levels of axes and placebos: unit, `<axis>_level` and
+        missing (1 where there is no image, no label or no answer, else 0).
+
+    Example:
+        >>> frame = pd.DataFrame({"unit": ["a", "a", "b"], "skin_level": [0, 1, 0]})
+        >>> plan = {"axes": {"skin": ("light", "dark")}, "placebos": {}}
+        >>> with_missing_images(frame.assign(error=[1, None, 0]), plan)["missing"].tolist()
+        [0.0, 1.0, 0.0, 1.0]
+    """
+    axes = {**plan["axes"], **plan["placebos"]}
+    levels = [range(len(names)) for names in axes.values()]
+    names = ["unit", *(f"{axis}_level" for axis in axes)]
+    places = pd.MultiIndex.from_product([frame["unit"].unique(), *levels], names=names)
+    outcome = frame.set_index(names)[first_outcome(plan)].reindex(places)
+    return outcome.isna().astype(float).rename(MISSING).reset_index()
+
+
+def average_effects(
+    frame: pd.DataFrame, plan: Plan, outcome: str, axes: Axes | None = None
+) -> pd.DataFrame:
+    """The effect of every contrast, averaged over all pairs that differ in it alone.
+
+    Args:
+        frame: of `MatchedImages`, or of `with_missing_images`.
+        plan: of the audit.
+        outcome: column in [0, 1].
+        axes: those to compare; by default all of the plan.
+
+    Returns:
+        A row per contrast, of `matched_row` and `judge`, with the cell "all faces".
+    """
+    contrasts = all_contrasts(axes or plan["axes"], kind_of_contrasts(plan))
+    places = [Place(outcome, contrast, {}) for contrast in contrasts]
+    return compare_places(places, frame, plan)
+
+
+class Place(NamedTuple):
+    """What a comparison is of: an outcome, two levels, and the cell, axis → level."""
+
+    outcome: str
+    contrast: Contrast
+    held: Mapping[str, int]
+
+
+def compare_places(places: Sequence[Place], frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Comparisons of one family with verdicts, a row for each place."""
+    rows = [matched_row(frame, place.outcome, place.contrast, place.held, plan) for place in places]
+    # A family about what is missing has no other outcomes in it.
+    tolerance = _tolerance(places[0].outcome, plan)
+    return judge(pd.DataFrame(rows), tolerance, plan["level"])
+
+
+def _tolerance(outcome: str, plan: Plan) -> float:
+    return tolerance_of(outcome, first_outcome(plan), plan["tolerance"])
+
+
+def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """How much an effect on the first outcome differs between levels of another axis, by t.
+
+    Units are matched faces with all their images (note N10 compares the genders so).
+
+    Args:
+        frame: of `MatchedImages`.
+        plan: of the audit.
+
+    Returns:
+        A row per pair of contrasts of different axes: axis, contrast, other (the other axis),
+        other_contrast, names (as the plan has them), estimate (effect at the high level of the
+        other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
+        complete faces.
+    """
+    names = {**plan["axes"], **plan["placebos"]}
+    axes = list(names)
+    levels = [len(names[axis]) for axis in axes]
+    outcome = first_outcome(plan)
+    grid = outcome_grid(frame, outcome, axes, "unit", levels, is_rate=outcome != NUMBER)
+    rows = []
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    for first, second in pairs_of_contrasts(contrasts):
+        effect = _difference_of_levels(grid, first, axes)
+        difference = _difference_of_levels(effect, second, axes)
+        # Of each face, the mean over all other axes.
+        differences = difference.mean(axis=tuple(range(1, grid.ndim)))
+        estimate = low = high = p = np.nan
+        if len(differences) > 1:
+            estimate = differences.mean()
+            if differences.std() > 0:
+                statistics = DescrStatsW(differences)
+                low, high = statistics.tconfint_mean(plan["level"])
+                p = statistics.ttest_mean(0)[1]
+        rows.append(
+            {
+                "axis": first.axis,
+                "outcome": outcome,
+                "contrast": first.name,
+                "other": second.axis,
+                "other_contrast": second.name,
+                "names": [*first.key, *second.key],
+                "transects": len(differences),
+                "estimate": estimate,
+                "low": low,
+                "high": high,
+                "p": p,
+            }
+        )
+    return pd.DataFrame(rows).assign(p_holm=lambda table: effects.holm(table["p"]))
+
+
+def _difference_of_levels(grid: np.ndarray, contrast: Contrast, axes: Sequence[str]) -> np.ndarray:
+    """The high level of a contrast minus the low one; its dimension stays, with one entry.
+
+    Args:
+        grid: (faces, levels of each axis), outcomes or differences of them.
+        contrast: of one of the axes.
+        axes: in the order of the grid's dimensions.
+    """
+    dimension = 1 + axes.index(contrast.axis)
+    return grid.take([contrast.high], dimension) - grid.take([contrast.low], dimension)
+
+
+def at_levels_of(frame: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """The images at one of the two levels of a contrast, which are then 0 and 1."""
+    column = f"{contrast.axis}_level"
+    level = frame[column]
+    images = frame[level.isin([contrast.low, contrast.high])]
+    return images.assign(**{column: (images[column] == contrast.high).astype(int)})
+
+
+def matched_row(
+    frame: pd.DataFrame, outcome: str, contrast: Contrast, held: Mapping[str, int], plan: Plan
+) -> dict[str, Any]:
+    """One comparison, of the faces in one cell.
+
+    Args:
+        frame: of `MatchedImages`.
+        outcome: column in [0, 1].
+        contrast: whose two levels are compared.
+        held: the cell, axis → level; `{}` for all faces.
+        plan: of the audit.
+
+    Returns:
+        Column → value: axis, outcome, contrast, cell, held, names (as the plan has them), those of
+        `faceaudit.effects.matched_effects`, exact (one pair a face, of outcomes 0 and 1), base_rate
+        (at the low level, in complete pairs), faces_worse and faces_better (those with more at the
+        high or at the low level).
+    """
+    level_columns = [column for column in frame if column.endswith("_level")]
+    compared = f"{contrast.axis}_level"
+    held_columns = [f"{name}_level" for name in held]
+    in_cell = (frame[held_columns] == list(held.values())).all(axis=1)
+    images = at_levels_of(frame.loc[in_cell, ["unit", outcome, *level_columns]], contrast)
+    others = [column for column in level_columns if column != compared]
+    if outcome == FLIP:
+        images = _with_flips(images, compared, others)
+    pairs = _complete_pairs(images, outcome, compared, others)
+    tolerance = _tolerance(outcome, plan)
+    if outcome == NUMBER:
+        effect = _effect_on_number(images, pairs, others, tolerance)
+        exact = False
+    else:
+        table = effects.matched_effects(images, outcome, compared, [], "unit", tolerance)
+        effect = table.iloc[0].to_dict()
+        one_pair_a_face = effect["n"] == effect["transects"]
+        exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
+    change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
+    cell = cell_name(plan["axes"], held)
+    return {
+        "axis": contrast.axis,
+        "outcome": outcome,
+        "contrast": contrast.name,
+        "held": dict(held),
+        "cell": cell,
+        "names": [*contrast.key, cell],
+        **effect,
+        "exact": bool(exact),
+        "base_rate": float(pairs.at_low.mean()) if len(pairs.at_low) else np.nan,
+        **(_ratio_of_rates(pairs) if outcome == SELECTION else {}),
+        "faces_worse": (change > 0).sum(),
+        "faces_better": (change < 0).sum(),
+    }
+
+
+def _with_flips(images: pd.DataFrame, compared: str, others: Sequence[str]) -> pd.DataFrame:
+    """Images of pairs with whether the answer differs from that at the low level.
+
+    Args:
+        images: columns unit, flip (the answer) and levels; the compared one is 0 or 1.
+        compared: column of the levels that are compared.
+        others: columns of the levels at which the images of a pair agree.
+
+    Returns:
+        The images, whose column flip is 0 at the low level, and at the high one 1 where the answer
+        is another one; NaN without an answer to both images.
+    """
+    answers = images.groupby(["unit", *others])[FLIP]
+    both_known = answers.transform("count") == 2
+    differs = answers.transform("max") != answers.transform("min")
+    flips = (differs & (images[compared] == 1)).astype(float)
+    return images.assign(**{FLIP: flips.where(both_known)})
+
+
+def _effect_on_number(
+    images: pd.DataFrame, pairs: CompletePairs, others: Sequence[str], tolerance: float
+) -> dict[str, Any]:
+    """The mean difference of a number without bounds, with the columns of `matched_effects`.
+
+    Args:
+        images: at the two levels that are compared.
+        pairs: of these images.
+        others: columns of the levels at which the images of a pair agree.
+        tolerance: for the verdict.
+    """
+    is_high = np.repeat([False, True], len(pairs.face))
+    number = np.concatenate([pairs.at_low, pairs.at_high])
+    effect = mean_difference(number, is_high, np.tile(pairs.face, 2))
+    places = int(np.prod([images[column].nunique() for column in others]))
+    low, high, low90, high90 = (effect[name] for name in LIMITS)
+    return {
+        **effect,
+        "n": len(pairs.face),
+        "transects": len(np.unique(pairs.face)),
+        "missing": images["unit"].nunique() * places - len(pairs.face),
+        "worse": int((pairs.at_high > pairs.at_low).sum()),
+        "better": int((pairs.at_high < pairs.at_low).sum()),
+        "verdict": str(effects.verdict(low, high, low90, high90, tolerance)),
+    }
+
+
+def _ratio_of_rates(pairs: CompletePairs) -> dict[str, float]:
+    """The rate at the high level over that at the low one: ratio, ratio_low and ratio_high."""
+    is_high = np.repeat([False, True], len(pairs.face))
+    outcome = np.concatenate([pairs.at_low, pairs.at_high])
+    ratio = impact_ratio(outcome, is_high, np.tile(pairs.face, 2))
+    return {"ratio": ratio.ratio, "ratio_low": ratio.low, "ratio_high": ratio.high}
+
+
+class CompletePairs(NamedTuple):
+    """Pairs of images of one face that differ in one axis alone, by face and place.
+
+    Attributes:
+        face: (pairs,) number of the face.
+        at_low: (pairs,) outcome at the low level.
+        at_high: (pairs,) outcome at the high level.
+    """
+
+    face: np.ndarray
+    at_low: np.ndarray
+    at_high: np.ndarray
+
+
+def _complete_pairs(
+    images: pd.DataFrame, outcome: str, compared: str, others: Sequence[str]
+) -> CompletePairs:
+    """Pairs with both outcomes.
+
+    Args:
+        images: columns unit, the outcome, and levels from 0 on.
+        outcome: column of the outcome, NaN where it is unknown.
+        compared: column of the levels that are compared.
+        others: columns of the levels at which the images of a pair agree.
+    """
+    known = images[images[outcome].notna()]
+    face, _ = pd.factorize(known["unit"], sort=True)
+    place = face
+    for column in others:
+        level = known[column].to_numpy()
+        place = place * (level.max(initial=0) + 1) + level
+    value = known[outcome].to_numpy(float)
+    is_high = known[compared].to_numpy() == 1
+    low, high = np.flatnonzero(~is_high), np.flatnonzero(is_high)
+    _, of_low, of_high = np.intersect1d(
+        place[low], place[high], assume_unique=True, return_indices=True
+    )
+    low = low[of_low]
+    return CompletePairs(face[low], value[low], value[high[of_high]])
+
+
+def with_sensitivity(table: pd.DataFrame) -> pd.DataFrame:
+    """Effects with how strong a hidden attribute would have to be to explain them.
+
+    Γ asks for independent pairs. Those of one face are not, so each face counts once, as a pair of
+    its images at the one level and at the other; of these the one or the other errs more often.
+    With one pair per face, that is the pair.
+
+    Args:
+        table: columns estimate, low, high, base_rate, faces_worse and faces_better.
+
+    Returns:
+        The table with e_value and e_value_limit, gamma (Rosenbaum's Γ of the faces) and tipping:
+        what a hidden attribute that moves over its whole range along with the axis would have to
+        change the error rate by, to explain what the interval is sure of.
+    """
+    # A ratio to a level without errors has no number; then the other level is the base, so that
+    # results which mirror each other have the same values.
+    mirrored = (table["base_rate"] == 0) & (table["estimate"] > 0)
+    oriented = table[["estimate", "low", "high"]].copy()
+    oriented[mirrored] = -table.loc[mirrored, ["estimate", "high", "low"]].to_numpy()
+    base = table["base_rate"].where(~mirrored, table["estimate"]).fillna(0)
+    e_values = effects.e_values(oriented, base)[["e_value", "e_value_limit"]]
+    gamma = effects.rosenbaum_gamma(table["faces_worse"], table["faces_better"])
+    nearest_to_zero = np.maximum(table["low"], -table["high"]).clip(lower=0).fillna(0)
+    return table.join(e_values).assign(gamma=gamma, tipping=nearest_to_zero)
