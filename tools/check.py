@@ -50,7 +50,7 @@ FLOORS = (
     ("report", "people"),
     ("images",),
     ("designs",),
-    ("results",),
+    ("results", "example_files"),
     ("run", "api", "model_versions"),
     ("recomputation",),
     ("__main__",),
