@@ -137,7 +137,7 @@ def row_of(case: tuple[Setting, float]) -> dict[str, float]:
     setting, multiple = case
     effect = multiple * setting.tolerance
     design = Design(effect, setting.base_rate, within=0, pairs=1)
-    levels = levels_of_cells(setting.axes, plans.LEVEL)
+    levels = levels_of_cells([2] * setting.axes, plans.LEVEL)
     planned = chances_of_verdicts(setting.faces, design, setting.tolerance, levels)
     families = 1 if setting.axes == 1 else 2
     cells = setting.axes * 2 ** (setting.axes - 1)
@@ -166,7 +166,7 @@ def main() -> None:
         of_setting = table[np.all([table[key] == value for key, value in vars(setting).items()], 0)]
         at = of_setting.set_index("multiple")
         design = Design(2 * setting.tolerance, setting.base_rate, within=0, pairs=1)
-        levels = levels_of_cells(setting.axes, plans.LEVEL)
+        levels = levels_of_cells([2] * setting.axes, plans.LEVEL)
         rows.append(
             {
                 "what": str(setting),

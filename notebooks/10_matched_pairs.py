@@ -31,6 +31,7 @@ import facerender
 from faceaudit import effects
 from faceaudit.effects import verdicts
 from faceaudit.utils.formatting import in_points, with_minus
+from faceaudit.verdicts import judged_effects
 from faceworld.scorecard import truth
 from helpers import audit_plan, figures
 from helpers.artifacts import Stage
@@ -168,7 +169,7 @@ plan = audit_plan.read_plan(stage.load("audit_plan", "plan.json"))
 def found(images: pd.DataFrame, model: str) -> pd.DataFrame:
     """Effects of the three axes on a model's errors, in every cell and averaged over cells."""
     error = f"error_{model}"
-    return effects.all_matched_effects(images, error, AXES, "transect", tolerance=plan.tolerance)
+    return judged_effects(images, error, AXES, "transect", plan.tolerance, plan.level)
 
 
 # %%
@@ -249,15 +250,15 @@ print("flags of the null model:", ", ".join(f"{n} ({name})" for name, n in null_
 # So the plan names a {term}`tolerance`: an effect up to this size would not matter for the decision. Each
 # cell gets one of three words, its *verdict*:
 #
-# - *exceeds*: the whole interval lies beyond the tolerance,
+# - *exceeds*: a test excludes every effect up to the tolerance, after Holm's procedure over the cells of the model,
 # - *within*: two one-sided tests exclude every larger effect, the method that {cite:t}`tost` calls an
 #   {term}`equivalence test`,
-# - *inconclusive*: the data allow both a smaller and a larger effect. An estimate beyond the tolerance can
-#   be inconclusive too, if its interval reaches back inside.
+# - *inconclusive*: the data allow both a smaller and a larger effect.
 
 # %% [markdown]
 # So a cell can be flagged and within the tolerance: its effect is real and small. The function above has
-# given the verdicts already. We count them for skin and hair in both audited models.
+# given the verdicts already, with the test of [](18_audit_your_model). We count them for skin and hair in both
+# audited models.
 
 # %%
 cells = crowd[crowd["scope"] == "cell"].sort_values(["gender", "hair_length", "skin_colour"])
@@ -269,7 +270,7 @@ words = words.reindex(["exceeds", "within", "inconclusive"], fill_value=0)
 clear = (judged["low"] > 0) | (judged["high"] < 0)
 unflagged = int((clear & (judged["p_holm"] >= plan.level)).sum())
 Markdown(
-    "Verdicts and intervals judge each cell alone, without Holm's adjustment. In "
+    "Intervals are about each cell alone, without Holm's adjustment. In "
     f"{unflagged} of these {len(judged)} cells the interval excludes zero, and the cell has no flag."
 )
 
@@ -293,8 +294,8 @@ def in_words(cells: pd.Series) -> list[str]:
 NARROW = 4.8  # inches: at this width a phone shows letters that can be read
 
 
-# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. Positive values mean more errors with dark skin, or with long hair."}}
-# Computed by faceaudit.effects.matched.all_matched_effects.
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Four panels, one above the other: effects of dark skin for two models, then of long hair for both. Each panel has four rows, one for each cell, with an estimate and its interval over a grey band that marks the tolerance. The mark shows the verdict: a cross for exceeds, a filled circle for within, an open circle for inconclusive."}, "figure": {"name": "fig-cells", "caption": "Found effects of skin colour and hair length on these made faces, cell by cell, with Tango's 95 % intervals. All panels have one scale. The grey band is the tolerance. The two tests for *within* are one-sided, so a 95 % interval may end a little outside the band. The test for *exceeds* is adjusted, so an interval beyond the band may be *inconclusive*. Positive values mean more errors with dark skin, or with long hair."}}
+# Computed by faceaudit.verdicts.judged_effects.
 figure, axes = plt.subplots(4, 1, figsize=(NARROW, 7.6), sharex=True)
 shown = [(axis, model) for axis in AXES[:2] for model in AUDITED]
 for ax, (axis, model) in zip(axes, shown, strict=True):
@@ -524,8 +525,8 @@ answer = (
     f"({largest['model']} model, 95 % interval {low} to {high}). With a "
     f"tolerance of {100 * plan.tolerance:g} points, {(states == 'within').sum()} of these "
     f"{len(states)} effects, four cells of each model, lie within it, "
-    f"{(states == 'exceeds').sum()} exceed it with their whole interval, and "
-    f"{(states == 'inconclusive').sum()} are *inconclusive*: their intervals hold smaller and "
+    f"{(states == 'exceeds').sum()} exceed it in a test that is adjusted over the cells of the model, and "
+    f"{(states == 'inconclusive').sum()} are *inconclusive*: the data allow smaller and "
     "larger effects. Long hair changes the errors on women by "
     f"{in_points(of_hair.min())} to {in_points(of_hair.max())} points. For the model with a planted bias, the one "
     f"coefficient of chapter 9 {overall}, while cells of women show {women_low} to "

@@ -34,6 +34,7 @@ from faceaudit.effects import display_names, error_rates, verdicts
 from faceaudit.latents import directions, transects
 from faceaudit.latents.orthogonalization import dual_basis
 from faceaudit.utils.formatting import with_minus
+from faceaudit.verdicts import judged_effects
 from faceworld import crowd, known_truth, load_generator, networks, raters
 from faceworld.celeba import GREY
 from faceworld.rendering import render_to_store
@@ -694,8 +695,8 @@ def in_family(table: pd.DataFrame) -> pd.DataFrame:
 def matched(errors: dict[str, np.ndarray], arm: str) -> pd.DataFrame:
     """Errors subtracted within transects: effects in every cell and averaged, for each model."""
     tables = {
-        (arm, name): effects.all_matched_effects(
-            places.assign(error=e), "error", AXES, "transect", plan.tolerance
+        (arm, name): judged_effects(
+            places.assign(error=e), "error", AXES, "transect", plan.tolerance, plan.level
         )
         for name, e in errors.items()
     }
@@ -727,7 +728,13 @@ arms[ORTHOGONAL] = matched(orthogonal, ORTHOGONAL)
 # %% tags=["remove-cell"]
 keys = [(ADJUSTED, name, axis) for name in MODELS for axis in AXES]
 tables = {key: adjusted_in_cells(*key[1:]) for key in keys}
-arms[ADJUSTED] = in_family(truth.stack_effects(tables, ["arm", "model", "attribute"]))
+adjusted = truth.stack_effects(tables, ["arm", "model", "attribute"])
+degrees_of_freedom = adjusted["clusters"] - 1
+adjusted["p_beyond"] = verdicts.beyond_by_interval(
+    adjusted, plan.tolerance, degrees_of_freedom, plan.level
+)
+adjusted = pd.concat(verdicts.settled(cells, plan.level) for _, cells in adjusted.groupby("model"))
+arms[ADJUSTED] = in_family(adjusted.sort_index())
 
 # %% [markdown]
 # ### Did a remedy help?

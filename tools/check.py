@@ -42,7 +42,7 @@ MAY_IMPORT = {
 """Package of ours → the others that it may import."""
 
 FLOORS = (
-    ("utils",),
+    ("utils", "comparisons", "outcomes"),
     ("annotations", "generators"),
     ("effects", "latents", "datasets", "file"),
     ("verification", "sensitivity", "models", "plans", "words"),
@@ -62,6 +62,8 @@ CORE = (
     "annotations/schema.py",
     "effects",
     "verification",
+    "comparisons.py",
+    "outcomes.py",
     "frames.py",
     "plans.py",
     "verdicts.py",

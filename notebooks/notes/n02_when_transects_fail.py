@@ -687,7 +687,8 @@ draw_ladder("plantskin")
 # %% [markdown]
 # All four estimates come from the same faces. So overlapping intervals say little, and the chapter compares
 # paired distances instead. The table counts the verdicts of [](10_matched_pairs) in all cells: does an effect
-# exceed the planned {term}`tolerance`, lie within it, or stay undecided?
+# exceed the planned {term}`tolerance`, lie within it, or stay undecided? As there, the test for *exceeds* is adjusted
+# by {term}`Holm's procedure` over the cells of a model, in each version by itself.
 
 # %% tags=["remove-input"]
 ARMS = list(rungs["arm"].unique())

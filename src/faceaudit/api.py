@@ -22,6 +22,7 @@ from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
+from faceaudit.outcomes import ERROR, FLIP, TITLES
 from faceaudit.plans import Plan
 from faceaudit.report.build import build_report
 from faceaudit.results import AuditResult, chances_of, table_of_images
@@ -30,10 +31,12 @@ from faceaudit.utils.files import write_text
 from faceaudit.utils.names import comparable
 
 Axes = Mapping[str, Sequence[Any]] | Sequence[str]
-"""Attribute → its low and its high level, as the frame has them; or names of columns that are
-ordered categoricals, whose categories are the levels."""
+"""Attribute → its levels, two or more and the lowest first, as the frame has them; or names of
+columns that are ordered categoricals, whose categories are the levels."""
 IMAGE_COLUMN = "image_id"
 """Column of the names of images where the caller names none: the rows are numbered."""
+CHANGED_IN_WORDS = {ERROR: "how often the model errs", FLIP: "the model's answers"}
+"""First outcome → what an audit asks about, where its title does not say it well."""
 NAME = "audit"
 """Of an audit where the caller gives none."""
 
@@ -48,6 +51,8 @@ class TableSettings(TypedDict, total=False):
     pred: str | None
     score: str | None
     error: str | None
+    reason: str | None
+    outcomes: Sequence[str]
     image: str | None
     threshold: float
     classes: Sequence[Any]
@@ -55,6 +60,7 @@ class TableSettings(TypedDict, total=False):
     covariates: Sequence[str]
     annotated: Sequence[str]
     incomplete: str
+    contrasts: str
     policy: Mapping[str, Any]
     ignore: Mapping[str, Sequence[Any]]
     accept: Sequence[str]
@@ -114,6 +120,8 @@ def table(
     pred: str | None = None,
     score: str | None = None,
     error: str | None = None,
+    reason: str | None = None,
+    outcomes: Sequence[str] = (ERROR,),
     image: str | None = None,
     threshold: float = 0.5,
     classes: Sequence[Any] = (0, 1),
@@ -121,6 +129,7 @@ def table(
     covariates: Sequence[str] = (),
     annotated: Sequence[str] = (),
     incomplete: str = "refuse",
+    contrasts: str = "reference",
     policy: Mapping[str, Any] | None = None,
     ignore: Mapping[str, Sequence[Any]] | None = None,
     accept: Sequence[str] = (),
@@ -143,6 +152,12 @@ def table(
         pred: column of the model's answers, likewise; an empty cell is no answer.
         score: column of scores from 0 to 1 in place of `pred`.
         error: column of errors, 0 or 1, in place of label and answers.
+        reason: column that says why there is no answer: "abstention", "no face" or "failed call".
+        outcomes: what is counted, see `faceaudit.outcomes`: "error", "fpr" and "fnr" (errors on
+            images of the one and of the other class), "selection" (how often the second class is
+            answered), "score" (its mean), "flip" (how often the same face gets another answer),
+            "abstention", "no_face" and "failed_call". The first is judged in every cell. Where it
+            is "selection", "score" or "flip", no label is needed.
         image: column of the names of images; None: the rows are numbered from 0.
         threshold: score above which the model says the second class.
         classes: the two answers, as they are in the columns of labels and answers.
@@ -150,6 +165,8 @@ def table(
         covariates: of portraits, columns that differences are adjusted for besides the axes.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         incomplete: "refuse" or "pairs", where units may lack images.
+        contrasts: of axes with more than two levels, "reference" compares each level with the
+            first, "adjacent" with the one before it.
         policy: what must be there before the model may pass; see `CoveragePolicy` of
             `faceaudit.file.parts`.
         ignore: of portraits, column → values whose rows are left out on purpose.
@@ -187,6 +204,8 @@ def table(
         pred=pred,
         score=score,
         error=error,
+        reason=reason,
+        outcomes=outcomes,
         tolerance=tolerance,
         threshold=threshold,
         classes=classes,
@@ -194,6 +213,7 @@ def table(
         covariates=covariates,
         annotated=annotated,
         incomplete=incomplete,
+        contrasts=contrasts,
         policy=policy or {},
         ignore=ignore or {},
         accept=accept,
@@ -362,9 +382,11 @@ def _of_table(
     _require_answers_and_labels(settings)
     axes = _levels(settings["axes"], "axes", frame)
     unit = settings.get("unit")
+    outcomes = _listed(settings.get("outcomes", (ERROR,)), "outcomes") or (ERROR,)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
-        "question": settings.get("question") or _question_about(list(axes)),
+        "question": settings.get("question") or _question_about(list(axes), outcomes[0]),
+        "outcomes": list(outcomes),
         "axes": axes,
         "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
         "images": Path("the table"),
@@ -374,6 +396,7 @@ def _of_table(
         "accept": list(settings.get("accept", ())),
     }
     design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
+    design["contrasts"] = settings.get("contrasts", "reference")
     if power is not None:
         design["power"] = power
     if unit is None:
@@ -400,9 +423,11 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
             found=found,
             expected="one of them",
         )
-    if answers != ["error"] and settings.get("label") is None:
+    counts_errors = ERROR in settings.get("outcomes", (ERROR,))
+    if answers != ["error"] and counts_errors and settings.get("label") is None:
         raise InputError(
-            f"label is missing; with {answers[0]}, the column of the right answers was expected",
+            f"label is missing; with {answers[0]}, the column of the right answers was expected, "
+            "or outcomes that need none, such as ['selection']",
             field="label",
             expected="a column of right answers",
         )
@@ -417,6 +442,7 @@ def _columns(settings: TableSettings) -> dict[str, str]:
         "decision": settings.get("pred"),
         "score": settings.get("score"),
         "error": settings.get("error"),
+        "reason": settings.get("reason"),
     }
     return {key: column for key, column in named.items() if column is not None}
 
@@ -477,8 +503,9 @@ def _as_texts(values: Sequence[Any]) -> list[str]:
     return comparable(pd.Series(list(values), dtype=object)).tolist()
 
 
-def _question_about(axes: Sequence[str]) -> str:
-    (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1)
+def _question_about(axes: Sequence[str], outcome: str) -> str:
+    changed = CHANGED_IN_WORDS.get(outcome) or f"the {TITLES.get(outcome, outcome)}"
+    (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1, changed)
     return question
 
 

@@ -113,7 +113,7 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         axes = {axis for table in errors for axis in table.loc[table["verdict"] == EXCEEDS, "axis"]}
         rows = tables["thresholds"].itertuples()
         yield from find_threshold_doubts(rows, axes, plan["threshold"], plan["level"])
-    error_rate = frame["error"].mean()
+    error_rate = frame["error"].mean() if "error" in frame else np.nan
     decision = _decision_about_all(frame, plan)
     if decision is not None:
         yield _doubt_in_words("constant", error_rate, decision)
@@ -169,20 +169,23 @@ def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | 
     """The answer of a model that decides alike about all images, though their labels differ.
 
     Args:
-        frame: a row per image: label and score, NaN where there is none; errors of a table have
-            neither.
+        frame: a row per image: score, NaN where there is none, and the label where errors are
+            counted; errors of a table have neither.
         plan: of the audit.
 
     Returns:
         What the macro `doubt` says of it; None of a model that decides about images.
     """
-    if not {"label", "score"} <= set(frame):
+    if "score" not in frame or len(plan["classes"]) > 2:
         return None
-    known = frame.dropna(subset=["label", "score"])
+    has_labels = "label" in frame
+    known = frame.dropna(subset=["label", "score"] if has_labels else ["score"])
     threshold = plan["threshold"]
     lowest = known["score"].min()
     highest = known["score"].max()
-    if known["label"].nunique() < 2 or lowest <= threshold < highest:
+    if known.empty or lowest <= threshold < highest:
+        return None
+    if has_labels and known["label"].nunique() < 2:
         return None
     negative, positive = plan["classes"]
     # Probabilities of the class that a model chose are never below one half; decisions are all 1.
@@ -193,6 +196,7 @@ def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | 
         "images": len(known),
         "threshold": threshold,
         "positive": positive,
+        "labels_differ": has_labels,
         "of_chosen_class": of_chosen_class,
     }
 

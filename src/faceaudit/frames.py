@@ -16,6 +16,7 @@ import pandas as pd
 
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
+from faceaudit.outcomes import REASONS, WITHOUT_REASON
 from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
 from faceaudit.utils.tables import read_parquet, read_table
@@ -156,7 +157,7 @@ class Rows:
         return numbers
 
     def level(self, column: str, names: Sequence[str]) -> pd.Series:
-        """Cells that name one of the two levels of an axis: 0.0, 1.0, NaN of others.
+        """Cells that name one of the levels of an axis: its place from 0.0 on, NaN of others.
 
         A level is matched by its name alone. Truth values are the names 0 and 1, or False and True
         in any writing, and no others.
@@ -164,12 +165,12 @@ class Rows:
         return self._coded(column, _names_in_table(names, column, self.source))
 
     def answer(self, column: str, names: Sequence[str]) -> tuple[pd.Series, str]:
-        """Cells that are 0 or 1, or name one of two classes.
+        """Cells that name one of the classes, or are its place from 0 on.
 
-        The codes 0 and 1 count where no cell of the column is a name, and no name is a number.
+        Places count where no cell of the column is a name, and no name is a number.
 
         Returns:
-            0.0 or 1.0 of each row, NaN of other cells; and in words which two cells are read.
+            The place of each row's class, NaN of other cells; and in words which cells are read.
         """
         texts = _names_in_table(names, column, self.source)
         if _are_truth_values(texts):
@@ -178,8 +179,8 @@ class Rows:
         names_are_numbers = pd.to_numeric(pd.Series(texts), errors="coerce").notna().any()
         if not names_are_numbers:
             if codes.notna().any():
-                return codes, f"{names[0]!r} or {names[1]!r}"
-            texts = ["0", "1"]
+                return codes, _one_of_names(names)
+            texts = [str(place) for place in range(len(names))]
             codes = self._coded(column, texts)
         alternatives = []
         for name, text in zip(names, texts, strict=True):
@@ -187,7 +188,7 @@ class Rows:
         return codes, " or ".join(alternatives)
 
     def _coded(self, column: str, texts: list[str]) -> pd.Series:
-        """0.0 where a cell is the first of two texts, 1.0 where it is the second, NaN of others."""
+        """The place of each cell's text among these texts, from 0.0 on; NaN of others."""
         cells = comparable(self.frame[column])
         lower_case = cells.str.casefold()
         if set(texts) == {"0", "1"}:
@@ -195,12 +196,12 @@ class Rows:
         elif _are_truth_values(texts):
             cells = lower_case
             texts = [text.casefold() for text in texts]
-        return cells.map(dict(zip(texts, [0.0, 1.0], strict=True))).astype(float)
+        return cells.map({text: place for place, text in enumerate(texts)}).astype(float)
 
     def coded(self, column: str, names: Sequence[str], expected: str = "{}") -> pd.Series:
         """Codes of `answer`, NaN where a cell is missing; InputError about any other cell.
 
-        `expected` is what the message says that was expected, with {} for the two cells.
+        `expected` is what the message says that was expected, with {} for the cells.
         """
         codes, alternatives = self.answer(column, names)
         bad = codes.isna() & self.frame[column].notna()
@@ -208,19 +209,23 @@ class Rows:
         return codes
 
     def levels(self, axes: Mapping[str, Sequence[str]]) -> dict[str, pd.Series]:
-        """`<axis>_level` of every axis, 0 or 1."""
+        """`<axis>_level` of every axis: the place of the level among its names, from 0 on."""
         levels = {}
         for axis, names in axes.items():
             level = self.level(axis, names)
-            self.refuse(level.isna(), axis, f"{names[0]!r} or {names[1]!r}")
+            self.refuse(level.isna(), axis, _one_of_names(names))
             levels[f"{axis}_level"] = level.astype(int)
         return levels
 
     def labels(self, columns: list[str], classes: Sequence[str]) -> pd.Series:
-        """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie."""
+        """The label, or the majority of the raters' answers: 0 or 1, NaN where they tie.
+
+        Of a single column, there may be more than two classes.
+        """
         answers = [self.coded(column, classes, "a label, {},") for column in columns]
         if len(columns) == 1:
             self.refuse(self.frame[columns[0]].isna(), columns[0], "a label")
+            return answers[0]
         share = pd.concat(answers, axis=1).mean(axis=1)
         return share.round().where(share != 0.5)
 
@@ -292,6 +297,12 @@ def _names_in_table(names: Sequence[str], column: str, source: str) -> list[str]
     return comparable(pd.Series([composed(name.strip()) for name in names], dtype=object)).tolist()
 
 
+def _one_of_names(names: Sequence[str]) -> str:
+    """Names in words: 'light' or 'dark'; 'I', 'III' or 'V'."""
+    *first, last = map(repr, names)
+    return f"{', '.join(first)} or {last}"
+
+
 def _are_truth_values(names: Sequence[str]) -> bool:
     return {name.casefold() for name in names} == set(TRUTH_VALUES)
 
@@ -321,7 +332,7 @@ def read_matched_images(
 
 
 def read_scores(rows: Rows, specification: Specification) -> pd.Series:
-    """Scores, or decisions as 0 and 1; NaN where the cell is empty."""
+    """Scores, or of decisions the places of their classes; NaN where the cell is empty."""
     columns = specification.columns
     if columns.decision is not None:
         return rows.coded(columns.decision, specification.classes).astype(float)
@@ -340,31 +351,24 @@ def read_errors(rows: Rows, column: str) -> pd.Series:
     return rows.coded(column, ERROR_NAMES, EXPECTED_ERROR_CELL)
 
 
-def with_errors(images: pd.DataFrame, threshold: float) -> pd.DataFrame:
-    """Images (columns label and score) with their errors: scores above the threshold say 1.
-
-    Returns:
-        The images with the columns no_answer (0 or 1) and error (0 or 1, NaN where there is no
-        label or no answer).
-    """
-    no_answer = images["score"].isna().astype(float)
-    return images.assign(no_answer=no_answer, error=errors_at(images, threshold))
-
-
-def errors_at(images: pd.DataFrame, threshold: float) -> pd.Series:
-    """Errors (0 or 1) where scores above a threshold say 1.
+def read_reasons(rows: Rows, column: str, has_answer: pd.Series) -> pd.Series:
+    """Why images have no answer, "" where they have one.
 
     Args:
-        images: columns label and score.
-        threshold: of the scores.
+        rows: of the table.
+        column: of the reasons.
+        has_answer: (n,) whether an image has an answer.
 
-    Returns:
-        (n,) NaN where there is no label or no score.
+    Raises:
+        InputError: a cell that is no reason, or an answer beside one.
     """
-    score = images["score"]
-    label = images["label"]
-    wrong = ((score > threshold) != (label == 1)).astype(float)
-    return wrong.where(score.notna() & label.notna())
+    cells = rows.frame[column]
+    reasons = comparable(cells).str.casefold().where(cells.notna(), WITHOUT_REASON)
+    known = ", ".join(REASONS.values())
+    unknown = cells.notna() & ~reasons.isin(REASONS.values())
+    rows.refuse(unknown, column, f"one of {known}")
+    rows.refuse((reasons != WITHOUT_REASON) & has_answer, column, "an empty cell beside an answer")
+    return reasons
 
 
 def require_complete(
@@ -380,7 +384,8 @@ def require_complete(
     """
     units = images["unit"].unique()
     level_columns = [f"{axis}_level" for axis in axes]
-    combinations = pd.MultiIndex.from_product([units, *[(0, 1)] * len(axes)])
+    levels_of_axes = [range(len(names)) for names in axes.values()]
+    combinations = pd.MultiIndex.from_product([units, *levels_of_axes])
     counts = images.groupby(["unit", *level_columns]).size().reindex(combinations, fill_value=0)
     if len(units) == len(images):
         raise InputError(
@@ -434,10 +439,11 @@ def _unit_and_place(bad: pd.Series, axes: Mapping[str, Sequence[str]]) -> tuple[
 
 
 def level_names(levels: Mapping, axes: Mapping[str, Sequence[str]]) -> dict[str, np.ndarray]:
-    """The levels of every axis (`<axis>_level`, 0 or 1) by their names."""
+    """The levels of every axis (`<axis>_level`) by their names."""
     return {axis: np.take(names, levels[f"{axis}_level"]) for axis, names in axes.items()}
 
 
 def with_level_names(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Image, unit, error, and the levels of the axes by their names, of images with answers."""
-    return frame[["image_id", "unit", "error"]].assign(**level_names(frame, axes))
+    """Image, unit, error if it is known, and the levels by their names, of images with answers."""
+    first = [name for name in ("image_id", "unit", "error") if name in frame]
+    return frame[first].assign(**level_names(frame, axes))

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import pandas as pd
 
 from faceaudit import plans
+from faceaudit.comparisons import contrasts_of, held_levels
 from faceaudit.designs.matched import interactions, matched_row
 from faceaudit.effects.verdicts import EXCEEDS, WITHIN
 from faceaudit.frames import listed_on_one_line
-from faceaudit.plans import Plan, held_levels
+from faceaudit.outcomes import first_outcome
+from faceaudit.plans import Plan
 from faceaudit.report.gate import FAILED, PASSED, UNDECIDED
 from faceaudit.results import AuditResult
 from faceaudit.utils.errors import InputError
@@ -102,13 +104,15 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
     """
     plan = _plan_of_both(old, new)
     frame = _images_of_both(old, new, plan)
+    outcome = first_outcome(plan)
+    (version,) = contrasts_of(plan["axes"], VERSION)
     on_average = judge(
-        pd.DataFrame([matched_row(frame, "error", VERSION, {}, plan)]),
+        pd.DataFrame([matched_row(frame, outcome, version, {}, plan)]),
         plan["tolerance"],
         plan["level"],
     )
     cells = [
-        matched_row(frame, "error", VERSION, held, plan)
+        matched_row(frame, outcome, version, held, plan)
         for held in held_levels(plan["axes"], VERSION)
     ]
     tables = {
@@ -120,7 +124,7 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
     changes = changes.rename(columns={"transects": "units"})[CHANGE_COLUMNS]
     by_axis = interactions(frame, plan)
     by_axis = by_axis[by_axis["other"] == VERSION].rename(columns={"transects": "units"})
-    by_axis = by_axis[["axis", "estimate", "low", "high", "p", "p_holm", "units"]]
+    by_axis = by_axis[["axis", "contrast", "estimate", "low", "high", "p", "p_holm", "units"]]
     return VersionComparison(changes, by_axis.reset_index(drop=True), plan["tolerance"])
 
 
@@ -139,8 +143,8 @@ def _plan_of_both(old: AuditResult, new: AuditResult) -> Plan:
                 expected="an audit of matched images",
             )
     contents = [audit.report.plan.content for audit in (old, new)]
-    for key in ("axes", "placebos", "tolerance", "level"):
-        before, after = (content[key] for content in contents)
+    for key in ("axes", "placebos", "contrasts", "outcomes", "tolerance", "level"):
+        before, after = (content.get(key) for content in contents)
         if before != after:
             raise InputError(
                 f"{key} of old is {before}, that of new is {after}; the same was expected",
@@ -159,11 +163,12 @@ def _images_of_both(old: AuditResult, new: AuditResult, plan: Plan) -> pd.DataFr
         InputError: images that one of both has alone, or at another place.
     """
     levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]] if axis != VERSION]
+    outcome = first_outcome(plan)
     frames = [
-        audit.frame.astype({"unit": str})[["image_id", "unit", "error", *levels]]
+        audit.frame.astype({"unit": str})[["image_id", "unit", outcome, *levels]]
         for audit in (old, new)
     ]
-    places = [frame.drop(columns="error").set_index("image_id") for frame in frames]
+    places = [frame.drop(columns=outcome).set_index("image_id") for frame in frames]
     alone = places[0].index.symmetric_difference(places[1].index)
     if len(alone):
         raise InputError(

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,17 @@ import pandas as pd
 from scipy.optimize import brentq
 
 from faceaudit import effects
+from faceaudit.comparisons import (
+    REFERENCE,
+    Contrast,
+    all_contrasts,
+    cell_name,
+    combinations_of_levels,
+    held_levels,
+)
 from faceaudit.file.parts import AnnotationTool, DirectionSettings
 from faceaudit.file.specification import VERIFICATION_OF_IMAGES, Specification
+from faceaudit.outcomes import ERROR
 from faceaudit.utils import files
 from faceaudit.utils.errors import InputError
 
@@ -78,6 +87,7 @@ ENROLMENT = "failures to enrol by group"
 GAPS = "differences between levels"
 GAPS_BY_CELL = "differences by cell"
 MISSING_GAPS = "differences in being missing"
+OUTCOMES = "further outcomes"
 JUDGED_FAMILIES = (
     CELLS,
     AVERAGES,
@@ -87,6 +97,7 @@ JUDGED_FAMILIES = (
     GAPS,
     GAPS_BY_CELL,
     MISSING_GAPS,
+    OUTCOMES,
 )
 """Families that decide whether a model passes; their comparisons share `LEVEL`."""
 FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
@@ -133,7 +144,7 @@ EXCLUDED_KEYS = {
         "total_time",
     },
     "people": {"models", "export"},
-    "columns": {"score", "decision", "error", "similarity"},
+    "columns": {"score", "decision", "error", "reason", "similarity"},
 }
 """Keys of these parts that may hold a secret, are elsewhere in the plan, or are no decisions.
 
@@ -151,18 +162,6 @@ NOT_COMPARED = {
     "replaces",
 }
 """Parts of a plan that are no decisions, or are compared in their own way."""
-
-
-def held_levels(axes: Mapping[str, Sequence[str]], axis: str) -> list[dict[str, int]]:
-    """The cells of an effect: every combination of levels of the other axes, axis → level."""
-    others = [name for name in axes if name != axis]
-    combinations_of_levels = product((0, 1), repeat=len(others))
-    return [dict(zip(others, levels, strict=True)) for levels in combinations_of_levels]
-
-
-def cell_name(axes: Mapping[str, Sequence[str]], held: Mapping[str, int]) -> str:
-    """A cell in words, "all faces" where no axis is held."""
-    return ", ".join(axes[axis][level] for axis, level in held.items()) or "all faces"
 
 
 def other_thresholds(threshold: float) -> list[float]:
@@ -185,11 +184,20 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
             comparisons[ENROLMENT] = [[FTE]]
         return comparisons
     axes = specification.axes
-    cells = []
-    for axis in axes:
-        for held in held_levels(axes, axis):
-            cells.append([axis, cell_name(axes, held)])
-    averages = [[axis, "all faces"] for axis in axes]
+    contrasts = all_contrasts(axes, specification.design.contrasts)
+    cells = [
+        [*contrast.key, cell_name(axes, held)]
+        for contrast in contrasts
+        for held in held_levels(axes, contrast.axis)
+    ]
+    averages = [[*contrast.key, "all faces"] for contrast in contrasts]
+    further = {}
+    if len(specification.outcomes) > 1:
+        further[OUTCOMES] = [
+            [outcome, *contrast.key]
+            for outcome in specification.outcomes[1:]
+            for contrast in contrasts
+        ]
     # Of one axis, the cell is the average.
     several_axes = len(axes) > 1
     if specification.kind == "portraits":
@@ -197,15 +205,31 @@ def families(specification: Specification) -> dict[str, list[list[str]]]:
         if several_axes:
             comparisons[GAPS_BY_CELL] = cells
         comparisons[MISSING_GAPS] = averages
-        return comparisons
+        return comparisons | further
     comparisons = {CELLS: cells}
     if several_axes:
         comparisons[AVERAGES] = averages
-        comparisons[INTERACTIONS] = [list(pair) for pair in combinations(axes, 2)]
+        comparisons[INTERACTIONS] = [
+            [*first.key, *second.key] for first, second in pairs_of_contrasts(contrasts)
+        ]
     comparisons[MISSING] = averages
+    comparisons |= further
     if specification.placebos:
-        comparisons[PLACEBOS] = [[axis, "all faces"] for axis in specification.placebos]
+        placebos = all_contrasts(specification.placebos, specification.design.contrasts)
+        comparisons[PLACEBOS] = [[*contrast.key, "all faces"] for contrast in placebos]
     return comparisons
+
+
+def pairs_of_contrasts(contrasts: Sequence[Contrast]) -> list[tuple[Contrast, Contrast]]:
+    """Every two contrasts of different axes."""
+    return [
+        (first, second) for first, second in combinations(contrasts, 2) if first.axis != second.axis
+    ]
+
+
+def kind_of_contrasts(plan: Plan) -> str:
+    """Which levels a plan compares; plans of two levels an axis need not say so."""
+    return plan.get("contrasts", REFERENCE)
 
 
 def make_plan(
@@ -234,6 +258,11 @@ def make_plan(
     model = specification.model
     plan = specification.model_dump(mode="json", include=COPIED_KEYS)
     plan.update(design.model_dump(include={"tolerance", "power", "seed", "incomplete"}))
+    # Of two levels there is one contrast, whatever its kind.
+    if any(len(names) > 2 for names in [*plan["axes"].values(), *plan["placebos"].values()]):
+        plan["contrasts"] = design.contrasts
+    if specification.outcomes != [ERROR]:
+        plan["outcomes"] = specification.outcomes
     plan["level"] = LEVEL
     plan["floor"] = LEAST_SKILL
     plan["families"] = families(specification)
@@ -555,7 +584,7 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
             found=tolerance,
             expected=f"a number below {largest:g}",
         )
-    levels = effects.levels_of_cells(len(axes), LEVEL)
+    levels = effects.levels_of_cells([len(names) for names in axes.values()], LEVEL)
     pair_design = partial(effects.Design, base_rate=EXPECTED_ERROR, within=0, pairs=1)
     beyond = min(BEYOND_OF_TOLERANCE * tolerance, largest)
     needed = effects.transects_to_decide(pair_design(beyond), tolerance, levels, design.power)
@@ -569,11 +598,11 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
         detectable = brentq(
             lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
-    images = units * 2 ** (len(axes) + len(specification.placebos))
+    images = units * combinations_of_levels({**axes, **specification.placebos})
     sizes = {
         "units": units,
         "images": images,
-        "comparisons": len(axes) * 2 ** (len(axes) - 1),
+        "comparisons": len(families(specification)[CELLS]),
         "detectable": detectable,
         "expected error": EXPECTED_ERROR,
         "needed": needed,

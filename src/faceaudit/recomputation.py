@@ -17,6 +17,7 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import read_specification
+from faceaudit.outcomes import ERROR, REASONS, outcomes_of, with_outcomes
 from faceaudit.plans import Plan
 from faceaudit.report.answer import answer_of
 from faceaudit.report.consistency import contradictions
@@ -139,13 +140,18 @@ def _read_images(table: Path, report: Report) -> MatchedImages:
     rows = pd.read_csv(table, dtype=str, keep_default_na=False)
     axes = report.plan.content["axes"]
     placebos = [f"{placebo}_level" for placebo in report.plan.content["placebos"]]
+    outcomes = outcomes_of(report.plan.content)
+    counts_errors = outcomes[0] == ERROR
     # A table of errors alone has neither labels nor scores.
-    answered = ["label", "score"] if "label" in rows else []
-    columns = ["image_id", "unit", "error", *axes, "no_answer", *answered, *placebos]
+    answered = [name for name in ("label", "score") if name in rows]
+    known = ["error"] if counts_errors else []
+    has_reasons = not REASONS.keys().isdisjoint(outcomes)
+    reasons = ["reason"] if has_reasons else []
+    columns = ["image_id", "unit", *known, *axes, "no_answer", *answered, *reasons, *placebos]
     missing = [name for name in columns if name not in rows]
     if missing:
         raise missing_in_table(str(table), missing, ", ".join(rows))
-    frame = rows[["image_id", "unit"]].copy()
+    frame = rows[["image_id", "unit", *reasons]].copy()
     # Python reads a number as it was written, to the last digit.
     for name in answered:
         frame[name] = rows[name].replace("", "nan").astype(float)
@@ -164,12 +170,19 @@ def _read_images(table: Path, report: Report) -> MatchedImages:
             )
         frame[f"{axis}_level"] = levels.astype(int)
     source = str(report.data["source"])
+    scored = bool(report.thresholds)
+    classes = len(report.plan.content["classes"])
+    if not counts_errors:
+        return MatchedImages(
+            with_outcomes(frame, outcomes, report.threshold, classes), scored, source
+        )
     error = rows["error"].replace("", "nan").astype(float)
     if not answered:
-        no_answer = error.isna().astype(float)
-        return MatchedImages(frame.assign(error=error, no_answer=no_answer), False, source)
-    scored = bool(report.thresholds)
-    data = MatchedImages.from_answers(frame, report.threshold, scored, source)
+        frame = frame.assign(error=error, no_answer=error.isna().astype(float))
+        for name in outcomes[1:]:
+            frame[name] = (frame["reason"] == REASONS[name]).astype(float)
+        return MatchedImages(frame, False, source)
+    data = MatchedImages(with_outcomes(frame, outcomes, report.threshold, classes), scored, source)
     other = data.frame["error"].fillna(-1) != error.fillna(-1)
     if other.any():
         image = rows["image_id"][other].iloc[0]

@@ -74,7 +74,7 @@ class AuditResult:
         if report.kind == "verification":
             return table_of(report.disparities, Disparity)
         if report.kind == "portraits":
-            gaps = [row for row in report.gaps if row.family != plans.MISSING_GAPS]
+            gaps = [row for row in report.gaps if row.family in (plans.GAPS, plans.GAPS_BY_CELL)]
             several_axes = any(row.family == plans.GAPS_BY_CELL for row in gaps)
             family = plans.GAPS_BY_CELL if several_axes else plans.GAPS
             return table_of([row for row in gaps if row.family == family], Gap)
@@ -85,6 +85,14 @@ class AuditResult:
         """A row per axis, over all faces or portraits; of pairs none."""
         row_class = Gap if self.report.kind == "portraits" else Effect
         return table_of(facts.averages(dict(self.report)), row_class)
+
+    @property
+    def outcomes(self) -> pd.DataFrame:
+        """A row per outcome besides the first and per contrast, over all faces or portraits."""
+        report = self.report
+        if report.kind == "portraits":
+            return table_of([row for row in report.gaps if row.family == plans.OUTCOMES], Gap)
+        return table_of(report.outcomes, Effect)
 
     @property
     def missing(self) -> pd.DataFrame:
@@ -159,10 +167,12 @@ def table_of_images(frame: pd.DataFrame, specification: Specification) -> pd.Dat
         specification: whose axes and placebos count.
 
     Returns:
-        image_id, unit, error, the levels of the axes by their names, no_answer, label and score
-        where they are known, and `<placebo>_level`.
+        image_id, unit, error where it is counted, the levels of the axes by their names; no_answer,
+        and label, score and reason where they are known; and `<placebo>_level`.
     """
     known = [name for name in ("no_answer", "label", "score") if name in frame]
+    if specification.reads_reasons:
+        known.append("reason")
     placebos = [f"{placebo}_level" for placebo in specification.placebos]
     return with_level_names(frame, specification.axes).join(frame[[*known, *placebos]])
 

@@ -6,7 +6,7 @@ of equivalence need no adjustment: to call all cells within, each must be. Else 
 *inconclusive*. Families that the gate judges are adjusted together, and a control for itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -152,3 +152,49 @@ def settle_together(
     for name in families:
         settled_tables[name] = together.loc[name]
     return settled_tables
+
+
+def judged_effects(
+    frame: pd.DataFrame,
+    outcome: str,
+    attributes: Sequence[str],
+    transect: str,
+    tolerance: float,
+    level: float = 0.05,
+) -> pd.DataFrame:
+    """Matched effects of one model, with the verdicts of `judge` in place of those of intervals.
+
+    Args:
+        frame, outcome, attributes, transect: as of `faceaudit.effects.all_matched_effects`.
+        tolerance, level: as of `judge`.
+
+    Returns:
+        The rows of `faceaudit.effects.all_matched_effects` with p_beyond_holm. It is adjusted over
+        the cells in which all other attributes are held, and `verdict` follows from it. Averages
+        have neither.
+
+    Raises:
+        ValueError: as of `faceaudit.effects.matched_effects`.
+
+    Example:
+        Dark skin with long hair adds 8 errors in 40 faces. In two cells the interval lies beyond
+        the tolerance, and the test that is adjusted over four cells does not reject.
+
+        >>> levels = pd.MultiIndex.from_product(
+        ...     [range(40), (0, 1), (0, 1)], names=["face", "skin_level", "hair_level"]
+        ... )
+        >>> frame = levels.to_frame(index=False)
+        >>> frame["error"] = frame.eval("skin_level * hair_level * (face < 8)")
+        >>> table = judged_effects(frame, "error", ["skin", "hair"], "face", tolerance=0.05)
+        >>> cells = table.dropna(subset="verdict")
+        >>> int((cells["low"] > 0.05).sum()), set(cells["verdict"])
+        (2, {'inconclusive'})
+    """
+    table = effects.all_matched_effects(frame, outcome, attributes, transect, tolerance)
+    held = table[list(attributes)].notna().sum(axis=1)
+    cells = table[held == len(attributes) - 1]
+    one_pair_a_face = cells["n"] == cells["transects"]
+    is_binary = frame[outcome].dropna().isin([0, 1]).all()
+    judged = judge(cells.assign(exact=one_pair_a_face & is_binary), tolerance, level)
+    # Rows without a value in `judged` are averages, and get none.
+    return table.assign(verdict=judged["verdict"], p_beyond_holm=judged["p_beyond_holm"])

@@ -28,7 +28,7 @@ def test_faces_follow_from_the_chances_of_verdicts():
     assert at_tolerance["undecided"] > 0.9
     assert sizes["detectable"] == pytest.approx(0.1, abs=0.001)
     design = effects.Design(0.1, 0.1, within=0, pairs=1)
-    levels = effects.levels_of_cells(3, 0.05)
+    levels = effects.levels_of_cells([2, 2, 2], 0.05)
     chances = effects.chances_of_verdicts(sizes["units"], design, 0.05, levels)
     assert vars(chances) | {"times the tolerance": 2} == at_twice
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,23 +18,42 @@ from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import effects, plans
 from faceaudit.checks import MISSING_ALONG_PLACEBOS, examine
+from faceaudit.comparisons import (
+    Axes,
+    Contrast,
+    all_contrasts,
+    cell_name,
+    combinations_of_levels,
+    held_levels,
+)
 from faceaudit.effects.contrasts import outcome_grid
+from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.file.parts import KnownTruth, TargetPopulation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
     Rows,
-    errors_at,
     level_names,
     read_errors,
     read_matched_images,
+    read_reasons,
     read_scores,
-    with_errors,
     with_level_names,
 )
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import ask, model_of
-from faceaudit.plans import Plan, cell_name, held_levels
+from faceaudit.outcomes import (
+    ERROR,
+    FLIP,
+    MISSING,
+    REASONS,
+    SELECTION,
+    errors_at,
+    first_outcome,
+    further_outcomes,
+    with_outcomes,
+)
+from faceaudit.plans import Plan, kind_of_contrasts, pairs_of_contrasts
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_images
@@ -48,6 +66,7 @@ if TYPE_CHECKING:  # with torch
 FAMILY_OF_PART = {
     "effects": plans.CELLS,
     "averages": plans.AVERAGES,
+    "outcomes": plans.OUTCOMES,
     "missing": plans.MISSING,
     "placebos": plans.PLACEBOS,
 }
@@ -69,11 +88,12 @@ class MatchedImages:
     """Images with labels and answers, ready for the analysis.
 
     Attributes:
-        frame: a row per image: image_id, unit, `<axis>_level` (0 or 1) of every axis and placebo,
-            no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), and the annotated columns; unless the table has errors alone, label (0, 1 or
-            NaN where raters tie) and score (NaN where the model gave no answer; of decisions 0 or
-            1).
+        frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
+            placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
+            answer), the other outcomes of the audit, and the annotated columns; unless the table
+            has errors alone, score (NaN where the model gave no answer; of decisions the place of
+            the class), and where errors are counted label (the place of the class, NaN where raters
+            tie).
         scored: whether scores are more than decisions.
         source: of the images, for messages and the report.
     """
@@ -84,13 +104,21 @@ class MatchedImages:
 
     @classmethod
     def from_answers(
-        cls, images: pd.DataFrame, threshold: float, scored: bool, source: str
+        cls, images: pd.DataFrame, specification: Specification, scored: bool, source: str
     ) -> MatchedImages:
-        """Images whose labels and scores are known (columns label and score).
+        """Images whose scores are known, and their labels where errors are counted.
 
-        Scores above the threshold mean 1.
+        Args:
+            images: columns score, label and reason as `with_outcomes` takes them.
+            specification: whose outcomes, classes and threshold count.
+            scored: whether scores are more than decisions.
+            source: of the images.
         """
-        return cls(with_errors(images, threshold), scored, source)
+        threshold = specification.model.score_threshold
+        classes = len(specification.classes)
+        return cls(
+            with_outcomes(images, specification.outcomes, threshold, classes), scored, source
+        )
 
     @classmethod
     def from_table(
@@ -129,20 +157,28 @@ class MatchedImages:
         rows = Rows.read(table)
         columns = specification.columns
         annotated = specification.annotated
-        label_columns = [] if columns.error else columns.answers or [columns.label]
+        label_columns = columns.answers or [columns.label]
+        if columns.error or not specification.has_labels:
+            label_columns = []
         answer_column = columns.error or columns.decision or columns.score
-        images = read_matched_images(
-            rows, columns.image, specification, [*label_columns, answer_column, *annotated]
-        )
+        more_columns = [*label_columns, answer_column, *annotated]
+        if specification.reads_reasons:
+            more_columns.append(columns.reason)
+        images = read_matched_images(rows, columns.image, specification, more_columns)
+        if specification.reads_reasons:
+            has_answer = rows.frame[answer_column].notna()
+            images["reason"] = read_reasons(rows, columns.reason, has_answer)
         if columns.error:
             images["error"] = read_errors(rows, columns.error)
             images["no_answer"] = images["error"].isna().astype(float)
+            for name in specification.outcomes[1:]:
+                images[name] = (images["reason"] == REASONS[name]).astype(float)
             return cls(images.assign(**rows.shares(annotated)), False, rows.source)
-        images["label"] = rows.labels(label_columns, specification.classes)
+        if label_columns:
+            images["label"] = rows.labels(label_columns, specification.classes)
         images["score"] = read_scores(rows, specification)
         images = images.assign(**rows.shares(annotated))
-        threshold = specification.model.score_threshold
-        return cls.from_answers(images, threshold, columns.decision is None, rows.source)
+        return cls.from_answers(images, specification, columns.decision is None, rows.source)
 
     @classmethod
     def from_model(
@@ -183,8 +219,8 @@ class MatchedImages:
         about = {**labelled_images.report_arguments, **about_model}
         doubts_of_images = labelled_images.report_arguments.get("doubts", ())
         about["doubts"] = [*doubts_of_images, *about_model["doubts"]]
-        images_with_scores = labelled.assign(score=answers.values)
-        data = cls.from_answers(images_with_scores, threshold, True, labelled_images.source)
+        images_with_scores = labelled.assign(score=answers.values, reason=answers.reasons_in_tables)
+        data = cls.from_answers(images_with_scores, specification, True, labelled_images.source)
         if labelled_images.truth is not None:
             world = specification.generator
             # `make_labelled_images` has a truth of no other images.
@@ -209,22 +245,26 @@ class MatchedImages:
         # Numbers in the order of the names: every comparison below groups by the unit.
         units, _ = pd.factorize(self.frame["unit"], sort=True)
         frame = self.frame.assign(unit=units)
+        outcome = first_outcome(plan)
         tables = {plans.CELLS: effects_by_cell(frame, plan)}
         if len(plan["axes"]) > 1:
-            tables[plans.AVERAGES] = average_effects(frame, plan, "error")
+            tables[plans.AVERAGES] = average_effects(frame, plan, outcome)
             tables[plans.INTERACTIONS] = interactions(frame, plan)
+        if further_outcomes(plan):
+            tables[plans.OUTCOMES] = effects_on_further_outcomes(frame, plan)
         places = with_missing_images(frame, plan)
-        tables[plans.MISSING] = average_effects(places, plan, "missing")
-        tables = settle_together(tables, plan["level"], places["missing"].any())
+        tables[plans.MISSING] = average_effects(places, plan, MISSING)
+        tables = settle_together(tables, plan["level"], places[MISSING].any())
         placebos = plan["placebos"]
         if placebos:
-            tables[plans.PLACEBOS] = average_effects(frame, plan, "error", placebos)
-            tables[MISSING_ALONG_PLACEBOS] = average_effects(places, plan, "missing", placebos)
-        if self.scored:
+            tables[plans.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
+            tables[MISSING_ALONG_PLACEBOS] = average_effects(places, plan, MISSING, placebos)
+        if self.scored and outcome == ERROR:
             tables["thresholds"] = other_thresholds(frame, plan)
             distance = (frame["score"] - frame["label"]).abs()
             tables["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
-        tables["rates"] = _error_rates_by_cell(frame, plan["axes"])
+        if outcome != FLIP:
+            tables["rates"] = _rates_by_cell(frame, outcome, plan["axes"])
         shifts = _shifts_of_attributes(frame, plan)
         along_itself = shifts["axis"] == shifts["attribute"]
         tables["manipulation"] = shifts[along_itself]
@@ -234,11 +274,12 @@ class MatchedImages:
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """The parts of a report that a classification has, and its limits."""
         kind_of_generator = plan.get("generator", {}).get("kind")
+        outcome = first_outcome(plan)
         counts = count_images(self.frame, self.source, plan)
         units = self.frame["unit"].nunique()
-        axes = [*plan["axes"], *plan["placebos"]]
+        combinations = combinations_of_levels({**plan["axes"], **plan["placebos"]})
         counts["units"] = units
-        counts["no_image"] = units * 2 ** len(axes) - len(self.frame)
+        counts["no_image"] = units * combinations - len(self.frame)
         counts["made_by"] = kind_of_generator
         counts["target"] = plan.get("target")
         counts["units_needed"] = plan["sizes"]["needed"]
@@ -251,25 +292,24 @@ class MatchedImages:
         # Scores are no errors and have no verdict, so that no sentence is about them.
         for name in WITHOUT_SENTENCES:
             parts[name] = rows_of(name, tables.get(name))
-        parts["coverage"] = coverage_rows(self._covered(plan["axes"]), plan["policy"])
+        parts["coverage"] = coverage_rows(self._covered(plan["axes"], outcome), plan["policy"])
         labels = self.frame.get("label")
         one_class = labels is not None and labels.nunique() < 2
         return parts, limits_of_images(parts, counts, plan, one_class)
 
-    def _covered(self, axes: Mapping[str, Sequence[str]]) -> Covered:
-        """Faces with an error of 0 or 1 at every combination of levels, of all faces."""
+    def _covered(self, axes: Mapping[str, Sequence[str]], outcome: str) -> Covered:
+        """Faces whose outcome is known at every combination of levels, of all faces."""
         frame = self.frame
-        combinations_of_levels = list(product((0, 1), repeat=len(axes)))
+        shape = [len(names) for names in axes.values()]
         levels = frame[[f"{axis}_level" for axis in axes]].to_numpy()
-        # The number of a combination in the list, with the last axis running fastest.
-        combination = levels @ (1 << np.arange(len(axes))[::-1])
-        known = frame["error"].notna()
-        faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
-        faces = faces.reindex(range(len(combinations_of_levels)), fill_value=0)
+        # The number of a combination, with the last axis running fastest.
+        combination = np.ravel_multi_index(levels.T, shape)
         names = [
-            ", ".join(axes[axis][level] for axis, level in zip(axes, combination, strict=True))
-            for combination in combinations_of_levels
+            cell_name(axes, dict(zip(axes, levels, strict=True))) for levels in np.ndindex(*shape)
         ]
+        known = frame[outcome].notna()
+        faces = frame.loc[known, "unit"].groupby(combination[known]).nunique()
+        faces = faces.reindex(range(len(names)), fill_value=0)
         smallest = names[int(faces.idxmin())]
         fewest = int(faces.min())
         unanswered = 1 - fewest / frame["unit"].nunique()
@@ -325,22 +365,25 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     effect that comes from these, in points of the whole: the others count as pairs without change.
 
     Returns:
-        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
-        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
-        audit's own threshold).
+        A row per threshold and contrast: axis, contrast, estimate, low, high, threshold, rate (of
+        errors), same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN
+        at the audit's own threshold).
     """
-    # Of each axis, the images whose partner at its other level has another label.
-    label_changes = {axis: _label_changes(frame, axis) for axis in plan["axes"]}
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    # Of each contrast, the images whose partner at its other level has another label.
+    label_changes = [_label_changes(frame, contrast) for contrast in contrasts]
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         error = errors_at(frame, threshold)
         table = average_effects(frame.assign(error=error), plan, "error")
-        table = table[["axis", "estimate", "low", "high"]]
+        table = table[["axis", "contrast", "estimate", "low", "high"]]
         of_one_label = pd.concat(
-            average_effects(
-                frame.assign(error=error.mask(changes & error.notna(), 0.0)), plan, "error", [axis]
+            _compare(
+                [Place(ERROR, contrast, {})],
+                frame.assign(error=error.mask(changes & error.notna(), 0.0)),
+                plan,
             )
-            for axis, changes in label_changes.items()
+            for contrast, changes in zip(contrasts, label_changes, strict=True)
         )
         table["same_label"] = of_one_label["estimate"].to_numpy()
         table["p_beyond"] = of_one_label["p_beyond"].to_numpy()
@@ -348,25 +391,31 @@ def other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return beyond_elsewhere(pd.concat(tables, ignore_index=True), plan)
 
 
-def _label_changes(frame: pd.DataFrame, axis: str) -> pd.Series:
-    """Whether the two images of a pair that differs in an axis have different labels: (n,)."""
+def _label_changes(frame: pd.DataFrame, contrast: Contrast) -> pd.Series:
+    """Whether the two images of a pair of a contrast have different labels: (n,)."""
+    images = at_levels_of(frame, contrast)
     level_columns = [column for column in frame if column.endswith("_level")]
-    matching = ["unit", *(column for column in level_columns if column != f"{axis}_level")]
-    return frame.groupby(matching)["label"].transform("nunique") > 1
+    compared = f"{contrast.axis}_level"
+    matching = ["unit", *(column for column in level_columns if column != compared)]
+    changes = images.groupby(matching)["label"].transform("nunique") > 1
+    return changes.reindex(frame.index, fill_value=False)
 
 
-def _error_rates_by_cell(frame: pd.DataFrame, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Images, answers, errors and error rate of every combination of levels."""
+def _rates_by_cell(frame: pd.DataFrame, outcome: str, axes: Axes) -> pd.DataFrame:
+    """Images, answers, and the outcome's sum and mean, of every combination of levels."""
     frame = frame.assign(answered=1 - frame["no_answer"])
     cells = frame.groupby([f"{axis}_level" for axis in axes])
     table = cells.agg(
         images=("unit", "size"),
         answered=("answered", "sum"),
-        errors=("error", "sum"),
-        rate=("error", "mean"),
+        errors=(outcome, "sum"),
+        rate=(outcome, "mean"),
     )
     names = [cell_name(axes, dict(zip(axes, levels, strict=True))) for levels, _ in cells]
     table.insert(0, "group", names)
+    if outcome != ERROR:
+        table = table.drop(columns="errors").assign(errors=None)
+        return table.astype({"answered": int}).reset_index(drop=True)
     return table.astype({"answered": int, "errors": int}).reset_index(drop=True)
 
 
@@ -374,40 +423,62 @@ def _shifts_of_attributes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """How far people's mean answers in [0, 1] differ along every axis, by matched pairs."""
     column_of_attribute = {name: name for name in plan["annotated"]}
     # Where the attribute is an axis, the label has people's answers about it.
-    if plan["attribute"] in plan["axes"]:
+    if plan["attribute"] in plan["axes"] and "label" in frame:
         column_of_attribute.setdefault(plan["attribute"], "label")
     rows = []
-    for axis in plan["axes"]:
+    for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan)):
         for attribute, column in column_of_attribute.items():
-            if attribute == axis or column != "label":
-                row = matched_row(frame, column, axis, {}, plan)
+            if attribute == contrast.axis or column != "label":
+                row = matched_row(frame, column, contrast, {}, plan)
                 rows.append({**row, "attribute": attribute})
-    return pd.DataFrame(rows, columns=["axis", "attribute", "estimate", "low", "high"])
+    columns = ["axis", "contrast", "attribute", "estimate", "low", "high"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 # --- the planned comparisons of matched images, and their verdicts
 
 
 def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """The main family: the effect of every axis on errors in every cell of the others.
+    """The main family: every contrast's effect on the first outcome, in every cell of the others.
 
     Args:
         frame: of `MatchedImages`.
         plan: of the audit.
 
     Returns:
-        A row per axis and cell: those of `matched_row`, of `judge` and of `with_sensitivity`.
+        A row per contrast and cell: those of `matched_row`, of `judge` and of `with_sensitivity`.
     """
     axes = plan["axes"]
-    places = []
-    for axis in axes:
-        for held in held_levels(axes, axis):
-            places.append((axis, held))
-    return with_sensitivity(_compare(places, frame, "error", plan))
+    outcome = first_outcome(plan)
+    places = [
+        Place(outcome, contrast, held)
+        for contrast in all_contrasts(axes, kind_of_contrasts(plan))
+        for held in held_levels(axes, contrast.axis)
+    ]
+    return with_sensitivity(_compare(places, frame, plan))
+
+
+def effects_on_further_outcomes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The family of the outcomes besides the first: the average effect of every contrast on each.
+
+    Args:
+        frame: of `MatchedImages`.
+        plan: of the audit.
+
+    Returns:
+        A row per outcome and contrast, of `matched_row` and `judge`.
+    """
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    places = [
+        Place(outcome, contrast, {}) for outcome in further_outcomes(plan) for contrast in contrasts
+    ]
+    table = _compare(places, frame, plan)
+    table["names"] = [[place.outcome, *place.contrast.key] for place in places]
+    return table
 
 
 def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """Every face at every combination of levels, and whether its error is unknown there.
+    """Every face at every combination of levels, and whether its first outcome is unknown there.
 
     An image that is absent from the table, one whose raters tie and one that the model refuses all
     leave the error rates without a trace. Which of the three it is depends on who prepared the
@@ -428,18 +499,18 @@ def with_missing_images(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         >>> with_missing_images(frame.assign(error=[1, None, 0]), plan)["missing"].tolist()
         [0.0, 1.0, 0.0, 1.0]
     """
-    level_columns = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
-    levels = [(0, 1)] * len(level_columns)
-    names = ["unit", *level_columns]
+    axes = {**plan["axes"], **plan["placebos"]}
+    levels = [range(len(names)) for names in axes.values()]
+    names = ["unit", *(f"{axis}_level" for axis in axes)]
     places = pd.MultiIndex.from_product([frame["unit"].unique(), *levels], names=names)
-    error = frame.set_index(names)["error"].reindex(places)
-    return error.isna().astype(float).rename("missing").reset_index()
+    outcome = frame.set_index(names)[first_outcome(plan)].reindex(places)
+    return outcome.isna().astype(float).rename(MISSING).reset_index()
 
 
 def average_effects(
-    frame: pd.DataFrame, plan: Plan, outcome: str, axes: Sequence[str] | None = None
+    frame: pd.DataFrame, plan: Plan, outcome: str, axes: Axes | None = None
 ) -> pd.DataFrame:
-    """The effect of every axis, averaged over all pairs that differ in it alone.
+    """The effect of every contrast, averaged over all pairs that differ in it alone.
 
     Args:
         frame: of `MatchedImages`, or of `with_missing_images`.
@@ -448,22 +519,29 @@ def average_effects(
         axes: those to compare; by default all of the plan.
 
     Returns:
-        A row per axis, of `matched_row` and `judge`, with the cell "all faces".
+        A row per contrast, of `matched_row` and `judge`, with the cell "all faces".
     """
-    places = [(axis, {}) for axis in axes or plan["axes"]]
-    return _compare(places, frame, outcome, plan)
+    contrasts = all_contrasts(axes or plan["axes"], kind_of_contrasts(plan))
+    places = [Place(outcome, contrast, {}) for contrast in contrasts]
+    return _compare(places, frame, plan)
 
 
-def _compare(
-    places: Iterable[tuple[str, Mapping[str, int]]], frame: pd.DataFrame, outcome: str, plan: Plan
-) -> pd.DataFrame:
-    """Comparisons with verdicts, a row for each axis and what is held meanwhile."""
-    rows = [matched_row(frame, outcome, axis, held, plan) for axis, held in places]
+class Place(NamedTuple):
+    """What a comparison is of: an outcome, two levels, and the cell, axis → level."""
+
+    outcome: str
+    contrast: Contrast
+    held: Mapping[str, int]
+
+
+def _compare(places: Iterable[Place], frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Comparisons of one family with verdicts, a row for each place."""
+    rows = [matched_row(frame, place.outcome, place.contrast, place.held, plan) for place in places]
     return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
 
 
 def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
-    """How much the effect of one axis differs between the levels of another, by Student's t.
+    """How much an effect on the first outcome differs between levels of another axis, by t.
 
     Units are matched faces with all their images (note N10 compares the genders so).
 
@@ -472,16 +550,20 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         plan: of the audit.
 
     Returns:
-        A row per pair of axes: axis, cell (the other axis), estimate (effect at the high level of
-        the other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
+        A row per pair of contrasts of different axes: axis, contrast, other (the other axis),
+        other_contrast, names (as the plan has them), estimate (effect at the high level of the
+        other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
         complete faces.
     """
-    axes = [*plan["axes"], *plan["placebos"]]
-    grid = outcome_grid(frame, "error", axes, "unit")
+    names = {**plan["axes"], **plan["placebos"]}
+    axes = list(names)
+    levels = [len(names[axis]) for axis in axes]
+    grid = outcome_grid(frame, first_outcome(plan), axes, "unit", levels)
     rows = []
-    for first, second in combinations(plan["axes"], 2):
-        effect = np.diff(grid, axis=1 + axes.index(first))
-        difference = np.diff(effect, axis=1 + axes.index(second))
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    for first, second in pairs_of_contrasts(contrasts):
+        effect = _difference_of_levels(grid, first, axes)
+        difference = _difference_of_levels(effect, second, axes)
         # Of each face, the mean over all other axes.
         differences = difference.mean(axis=tuple(range(1, grid.ndim)))
         estimate = low = high = p = np.nan
@@ -493,9 +575,11 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
                 p = statistics.ttest_mean(0)[1]
         rows.append(
             {
-                "axis": first,
-                "cell": second,
-                "other": second,
+                "axis": first.axis,
+                "contrast": first.name,
+                "other": second.axis,
+                "other_contrast": second.name,
+                "names": [*first.key, *second.key],
                 "transects": len(differences),
                 "estimate": estimate,
                 "low": low,
@@ -506,48 +590,101 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(p_holm=lambda table: effects.holm(table["p"]))
 
 
+def _difference_of_levels(grid: np.ndarray, contrast: Contrast, axes: Sequence[str]) -> np.ndarray:
+    """The high level of a contrast minus the low one; its dimension stays, with one entry.
+
+    Args:
+        grid: (faces, levels of each axis), outcomes or differences of them.
+        contrast: of one of the axes.
+        axes: in the order of the grid's dimensions.
+    """
+    dimension = 1 + axes.index(contrast.axis)
+    return grid.take([contrast.high], dimension) - grid.take([contrast.low], dimension)
+
+
+def at_levels_of(frame: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """The images at one of the two levels of a contrast, which are then 0 and 1."""
+    column = f"{contrast.axis}_level"
+    level = frame[column]
+    images = frame[level.isin([contrast.low, contrast.high])]
+    return images.assign(**{column: (images[column] == contrast.high).astype(int)})
+
+
 def matched_row(
-    frame: pd.DataFrame, outcome: str, axis: str, held: Mapping[str, int], plan: Plan
+    frame: pd.DataFrame, outcome: str, contrast: Contrast, held: Mapping[str, int], plan: Plan
 ) -> dict[str, Any]:
     """One comparison, of the faces in one cell.
 
     Args:
         frame: of `MatchedImages`.
         outcome: column in [0, 1].
-        axis: whose two levels are compared.
+        contrast: whose two levels are compared.
         held: the cell, axis → level; `{}` for all faces.
         plan: of the audit.
 
     Returns:
-        Column → value: axis, contrast, cell, held, those of `faceaudit.effects.matched_effects`,
-        exact (one pair a face, of outcomes 0 and 1), base_rate (at the low level, in complete
-        pairs), faces_worse and faces_better (those with more at the high or at the low level).
+        Column → value: axis, outcome, contrast, cell, held, names (as the plan has them), those of
+        `faceaudit.effects.matched_effects`, exact (one pair a face, of outcomes 0 and 1), base_rate
+        (at the low level, in complete pairs), faces_worse and faces_better (those with more at the
+        high or at the low level).
     """
     level_columns = [column for column in frame if column.endswith("_level")]
-    compared = f"{axis}_level"
+    compared = f"{contrast.axis}_level"
     held_columns = [f"{name}_level" for name in held]
     in_cell = (frame[held_columns] == list(held.values())).all(axis=1)
-    images = frame.loc[in_cell, ["unit", outcome, *level_columns]]
+    images = at_levels_of(frame.loc[in_cell, ["unit", outcome, *level_columns]], contrast)
+    others = [column for column in level_columns if column != compared]
+    if outcome == FLIP:
+        images = _with_flips(images, compared, others)
     effect = effects.matched_effects(images, outcome, compared, [], "unit", plan["tolerance"])
     effect = effect.iloc[0]
     one_pair_a_face = effect["n"] == effect["transects"]
     exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
 
-    others = [column for column in level_columns if column != compared]
     pairs = _complete_pairs(images, outcome, compared, others)
     change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
-    low, high = (plan["axes"] | plan["placebos"])[axis]
+    cell = cell_name(plan["axes"], held)
     return {
-        "axis": axis,
-        "contrast": f"{high} instead of {low}",
+        "axis": contrast.axis,
+        "outcome": outcome,
+        "contrast": contrast.name,
         "held": dict(held),
-        "cell": cell_name(plan["axes"], held),
+        "cell": cell,
+        "names": [*contrast.key, cell],
         **effect.to_dict(),
         "exact": bool(exact),
         "base_rate": float(pairs.at_low.mean()) if len(pairs.at_low) else np.nan,
+        **(_ratio_of_rates(pairs) if outcome == SELECTION else {}),
         "faces_worse": (change > 0).sum(),
         "faces_better": (change < 0).sum(),
     }
+
+
+def _with_flips(images: pd.DataFrame, compared: str, others: Sequence[str]) -> pd.DataFrame:
+    """Images of pairs with whether the answer differs from that at the low level.
+
+    Args:
+        images: columns unit, flip (the answer) and levels; the compared one is 0 or 1.
+        compared: column of the levels that are compared.
+        others: columns of the levels at which the images of a pair agree.
+
+    Returns:
+        The images, whose column flip is 0 at the low level, and at the high one 1 where the answer
+        is another one; NaN without an answer to both images.
+    """
+    answers = images.groupby(["unit", *others])[FLIP]
+    both_known = answers.transform("count") == 2
+    differs = answers.transform("max") != answers.transform("min")
+    flips = (differs & (images[compared] == 1)).astype(float)
+    return images.assign(**{FLIP: flips.where(both_known)})
+
+
+def _ratio_of_rates(pairs: CompletePairs) -> dict[str, float]:
+    """The rate at the high level over that at the low one: ratio, ratio_low and ratio_high."""
+    is_high = np.repeat([False, True], len(pairs.face))
+    outcome = np.concatenate([pairs.at_low, pairs.at_high])
+    ratio = impact_ratio(outcome, is_high, np.tile(pairs.face, 2))
+    return {"ratio": ratio.ratio, "ratio_low": ratio.low, "ratio_high": ratio.high}
 
 
 class CompletePairs(NamedTuple):
@@ -570,7 +707,7 @@ def _complete_pairs(
     """Pairs with both outcomes.
 
     Args:
-        images: columns unit, the outcome, and levels of 0 and 1.
+        images: columns unit, the outcome, and levels from 0 on.
         outcome: column of the outcome, NaN where it is unknown.
         compared: column of the levels that are compared.
         others: columns of the levels at which the images of a pair agree.
@@ -579,7 +716,8 @@ def _complete_pairs(
     face, _ = pd.factorize(known["unit"], sort=True)
     place = face
     for column in others:
-        place = 2 * place + known[column].to_numpy()
+        level = known[column].to_numpy()
+        place = place * (level.max(initial=0) + 1) + level
     value = known[outcome].to_numpy(float)
     is_high = known[compared].to_numpy() == 1
     low, high = np.flatnonzero(~is_high), np.flatnonzero(is_high)

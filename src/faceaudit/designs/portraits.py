@@ -18,21 +18,33 @@ import pandas as pd
 
 from faceaudit import effects, plans
 from faceaudit.checks import examine
+from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_levels
 from faceaudit.effects import error_rates
+from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.verdicts import beyond_by_interval
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
     InputTables,
     Rows,
-    errors_at,
     level_names,
     read_errors,
+    read_reasons,
     read_scores,
-    with_errors,
 )
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import check_model, model_of
-from faceaudit.plans import Plan, cell_name, held_levels
+from faceaudit.outcomes import (
+    ERROR,
+    MISSING,
+    REASONS,
+    SCORE,
+    SELECTION,
+    errors_at,
+    first_outcome,
+    further_outcomes,
+    with_outcomes,
+)
+from faceaudit.plans import Plan, kind_of_contrasts
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
 from faceaudit.report.coverage import Covered, coverage_rows
 from faceaudit.report.limits import limits_of_portraits
@@ -60,9 +72,10 @@ class Portraits:
     """Portraits with labels and answers, ready for the analysis.
 
     Attributes:
-        frame: a row per portrait: image_id, identity, a column per axis (a categorical of both
-            levels, the low one first) and per covariate (text), label (0, 1 or NaN where raters
-            tie), and of those with answers no_answer (0 or 1) and error (0, 1 or NaN).
+        frame: a row per portrait: image_id, identity, a column per axis (a categorical of its
+            levels, the lowest first) and per covariate (text), where errors are counted label (the
+            place of the class, NaN where raters tie), and of those with answers no_answer (0 or 1)
+            and the outcomes of the audit.
         source: of the table.
         left_out: counts of rows that cannot be used: column, value as it is in the table ("" for an
             empty cell) and count.
@@ -91,7 +104,7 @@ class Portraits:
     ) -> Portraits:
         """Read a table of portraits, as the audit file describes it.
 
-        Rows without a covariate, an identity, a label or one of the two levels of an axis are not
+        Rows without a covariate, an identity, a label or one of the levels of an axis are not
         used. Where most cells of a covariate are numbers, neither are rows with other cells.
         Numbers are cut into fifths of the portraits. At most five different numbers, and whole
         numbers with at most `MOST_CODES` different values, are categories instead.
@@ -127,16 +140,21 @@ class Portraits:
         columns = specification.columns
         axes = specification.axes
         model_is_asked = specification.model.kind != "table"
-        label_columns = [] if columns.error else columns.answers or [columns.label]
+        label_columns = columns.answers or [columns.label]
+        if columns.error or not specification.has_labels:
+            label_columns = []
+        answer_column = columns.error or columns.decision or columns.score
         identity_is_named = "identity" in columns.model_fields_set
         identity = columns.identity if identity_is_named else columns.image
         required = [columns.image, identity, *axes, *specification.covariates, *label_columns]
         if not model_is_asked:
-            required.append(columns.error or columns.decision or columns.score)
+            required.append(answer_column)
+            if specification.reads_reasons:
+                required.append(columns.reason)
         rows.require(required)
         names = rows.names(columns.image)
 
-        levels = {axis: rows.level(axis, level_pair) for axis, level_pair in axes.items()}
+        levels = {axis: rows.level(axis, names) for axis, names in axes.items()}
         unusable = {axis: level.isna() for axis, level in levels.items()}
         if len(label_columns) == 1:
             label, _ = rows.answer(label_columns[0], specification.classes)
@@ -153,18 +171,18 @@ class Portraits:
         # A person without a name is another one in each portrait.
         people = comparable(rows.frame[identity])
         left_out_portraits = pd.DataFrame({"identity": people.where(people.notna(), names)})
-        for axis, level_pair in axes.items():
-            left_out_portraits[axis] = _categorical(levels[axis], level_pair)
+        for axis, level_names_of_axis in axes.items():
+            left_out_portraits[axis] = _categorical(levels[axis], level_names_of_axis)
         left_out_portraits = left_out_portraits.loc[unexpected].reset_index(drop=True)
         rows = replace(rows, frame=rows.frame.drop(unusable_column.index))
         usable = rows.frame.index
 
         frame = pd.DataFrame({"image_id": names[usable], "identity": rows.texts(identity)})
         _require_people(frame["identity"], left_out, rows.source)
-        for axis, level_pair in axes.items():
+        for axis, level_names_of_axis in axes.items():
             level = levels[axis][usable]
-            _require_both_levels(level.astype(int), axis, level_pair, rows.source)
-            frame[axis] = _categorical(level, level_pair)
+            _require_every_level(level.astype(int), axis, level_names_of_axis, rows.source)
+            frame[axis] = _categorical(level, level_names_of_axis)
         in_fifths = []
         for name, numbers in numbers_of_covariate.items():
             if numbers is None:
@@ -174,10 +192,15 @@ class Portraits:
             else:
                 frame[name] = _fifths(numbers[usable])
                 in_fifths.append(name)
+        if specification.reads_reasons and not model_is_asked:
+            has_answer = rows.frame[answer_column].notna()
+            frame["reason"] = read_reasons(rows, columns.reason, has_answer)
         if columns.error:
             frame["error"] = read_errors(rows, columns.error)
             frame["no_answer"] = frame["error"].isna().astype(float)
-        else:
+            for name in specification.outcomes[1:]:
+                frame[name] = (frame["reason"] == REASONS[name]).astype(float)
+        elif label_columns:
             frame["label"] = rows.labels(label_columns, specification.classes)
         transects = None
         if specification.transects is not None:
@@ -229,15 +252,19 @@ class Portraits:
         labels = portraits.frame["label"]
         seed = specification.design.seed
         answers, about_model = examine(model, images, labels, folder, say, seed)
-        portraits = portraits.with_answers(answers.values, specification)
+        frame = portraits.frame.assign(reason=answers.reasons_in_tables)
+        portraits = replace(portraits, frame=frame).with_answers(answers.values, specification)
         return portraits, {**about_model, "generator": pictures.card}
 
     def with_answers(self, scores: np.ndarray, specification: Specification) -> Portraits:
-        """The portraits with the errors of a model's scores (n,), NaN where there is no answer."""
-        frame = self.frame.assign(score=scores)
-        threshold = specification.model.score_threshold
-        scored = specification.columns.decision is None
-        return replace(self, frame=with_errors(frame, threshold), scored=scored)
+        """The portraits with the outcomes of a model's scores (n,), NaN without an answer."""
+        frame = with_outcomes(
+            self.frame.assign(score=scores),
+            specification.outcomes,
+            specification.model.score_threshold,
+            len(specification.classes),
+        )
+        return replace(self, frame=frame, scored=specification.columns.decision is None)
 
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
         """All tables of a report about found portraits.
@@ -258,29 +285,32 @@ class Portraits:
         """
         frame = self.frame
         axes = plan["axes"]
-        with_error = frame[frame["error"].notna()]
-        if with_error.empty:
+        outcome = first_outcome(plan)
+        known = frame[frame[outcome].notna()]
+        if known.empty:
+            needed = "both a label and an answer" if outcome == ERROR else "an answer"
             raise InputError(
-                f"{self.source}: no portrait has both a label and an answer",
+                f"{self.source}: no portrait has {needed}",
                 field=self.source,
-                expected="a portrait with a label and an answer",
+                expected=f"a portrait with {needed}",
             )
-        tables = {plans.GAPS: _differences_between_levels(frame, "error", plan)}
+        tables = {plans.GAPS: _differences_between_levels(frame, [outcome], plan)}
         if len(axes) > 1:
-            by_cell = _differences_between_levels(frame, "error", plan, by_cell=True)
+            by_cell = _differences_between_levels(frame, [outcome], plan, by_cell=True)
             tables[plans.GAPS_BY_CELL] = by_cell
-        every_portrait = self._with_missing_portraits(list(axes))
-        tables[plans.MISSING_GAPS] = _differences_between_levels(every_portrait, "missing", plan)
-        tables = settle_together(tables, plan["level"], every_portrait["missing"].any())
-        if self.scored:
+        further = further_outcomes(plan)
+        if further:
+            tables[plans.OUTCOMES] = _differences_between_levels(frame, further, plan)
+        every_portrait = self._with_missing_portraits(list(axes), outcome)
+        tables[plans.MISSING_GAPS] = _differences_between_levels(every_portrait, [MISSING], plan)
+        tables = settle_together(tables, plan["level"], every_portrait[MISSING].any())
+        if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
-        tables["rates"] = _error_rates_by_stratum(frame, with_error, axes)
+        tables["rates"] = _rates_by_stratum(frame, known, outcome, axes)
         if len(axes) + len(plan["covariates"]) > 1:
-            tables["adjusted"] = _adjusted_differences(with_error, list(axes), plan["covariates"])
+            tables["adjusted"] = _adjusted_differences(known, outcome, plan)
         if self.transects is not None:
-            tables["carried"] = _carried_effects(
-                with_error, self.transects, tables[plans.GAPS], plan
-            )
+            tables["carried"] = _carried_effects(known, self.transects, tables[plans.GAPS], plan)
         return tables
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -288,36 +318,35 @@ class Portraits:
         counts = count_images(self.frame, self.source, plan)
         counts["identities"] = self.frame["identity"].nunique()
         # Where nothing is missing there is no difference in it.
-        any_missing = self._with_missing_portraits(list(plan["axes"]))["missing"].any()
+        outcome = first_outcome(plan)
+        any_missing = self._with_missing_portraits(list(plan["axes"]), outcome)[MISSING].any()
         families = [name for name in plan["families"] if any_missing or name != plans.MISSING_GAPS]
         gaps = pd.concat({name: tables[name] for name in families}, names=["family"])
         gaps = gaps.reset_index("family")
-        gaps["reference"] = [plan["axes"][axis][0] for axis in gaps["axis"]]
-        gaps["group"] = [plan["axes"][axis][1] for axis in gaps["axis"]]
         parts = {"threshold": plan["threshold"], "data": counts}
         parts["gaps"] = rows_with_sentences("gaps", gaps, plan)
         for name in ("thresholds", "rates", "adjusted", "carried"):
             parts[name] = rows_of(name, tables.get(name))
         left_out = self.left_out.assign(on_purpose=_on_purpose(self.left_out, plan["ignore"]))
         parts["left_out"] = rows_of("left_out", left_out)
-        covered = self._covered(list(plan["axes"]), left_out)
+        covered = self._covered(list(plan["axes"]), outcome, left_out)
         parts["coverage"] = coverage_rows(covered, plan["policy"])
         return parts, limits_of_portraits(parts, counts, plan, self.in_fifths)
 
-    def _with_missing_portraits(self, axes: list[str]) -> pd.DataFrame:
-        """Every portrait, and whether its error is unknown: identity, axes and missing (0 or 1).
+    def _with_missing_portraits(self, axes: list[str], outcome: str) -> pd.DataFrame:
+        """Every portrait, and whether its outcome is unknown: identity, axes and missing (0 or 1).
 
         Missing are portraits without a label or an answer, and those that are left out for a value
         that was not expected, as is done with the missing images of matched faces.
         """
-        there = self.frame[["identity", *axes]].assign(missing=self.frame["error"].isna())
+        there = self.frame[["identity", *axes]].assign(missing=self.frame[outcome].isna())
         left_out = self.left_out_portraits.assign(missing=True)
         return pd.concat([there, left_out], ignore_index=True).astype({"missing": float})
 
-    def _covered(self, axes: list[str], left_out: pd.DataFrame) -> Covered:
+    def _covered(self, axes: list[str], outcome: str, left_out: pd.DataFrame) -> Covered:
         """People and answers in every combination of levels, and rows that are left out."""
         frame = self.frame
-        answered = frame["error"].notna()
+        answered = frame[outcome].notna()
         strata = frame.groupby(axes, observed=False)
         people = frame[answered].groupby(axes, observed=False)["identity"].nunique()
         unanswered = 1 - answered.groupby([frame[axis] for axis in axes], observed=False).mean()
@@ -360,10 +389,10 @@ def _on_purpose(cells: pd.DataFrame, ignored: Mapping[str, Sequence[str]]) -> np
     return np.array(on_purpose, dtype=bool)
 
 
-def _categorical(level: pd.Series, level_pair: Sequence[str]) -> pd.Categorical:
-    """Levels (0, 1, or NaN) by their names."""
+def _categorical(level: pd.Series, names: Sequence[str]) -> pd.Categorical:
+    """Levels (from 0 on, or NaN) by their names."""
     codes = level.fillna(-1).astype(int)
-    return pd.Categorical.from_codes(codes, list(level_pair), ordered=True)
+    return pd.Categorical.from_codes(codes, list(names), ordered=True)
 
 
 def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) -> None:
@@ -383,11 +412,10 @@ def _require_people(identities: pd.Series, left_out: pd.DataFrame, source: str) 
     )
 
 
-def _require_both_levels(
-    level: pd.Series, axis: str, level_pair: Sequence[str], source: str
-) -> None:
-    """Raise InputError where no usable row has one of the two levels of an axis."""
-    missing_levels = set(level_pair) - set(np.take(level_pair, level))
+def _require_every_level(level: pd.Series, axis: str, names: Sequence[str], source: str) -> None:
+    """Raise InputError where no usable row has one of the levels of an axis."""
+    present = set(np.take(names, level))
+    missing_levels = [name for name in names if name not in present]
     for name in missing_levels:
         raise InputError(
             f"{source}: column {axis!r} has no {name!r} in a row of use",
@@ -398,7 +426,7 @@ def _require_both_levels(
 
 def _read_transects(rows: Rows, axes: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """Matched images of another audit: unit, error, and the levels of the axes that it has."""
-    common = {axis: level_pair for axis, level_pair in axes.items() if axis in rows.frame}
+    common = {axis: names for axis, names in axes.items() if axis in rows.frame}
     rows.require(["unit", "error", *(common or axes)])
     levels = level_names(rows.levels(common), common)
     error = read_errors(rows, "error")
@@ -422,32 +450,80 @@ def _fifths(numbers: pd.Series) -> pd.Series:
 
 
 def _differences_between_levels(
-    frame: pd.DataFrame, outcome: str, plan: Plan, by_cell: bool = False
+    frame: pd.DataFrame, outcomes: Sequence[str], plan: Plan, by_cell: bool = False
 ) -> pd.DataFrame:
-    """Differences of an outcome between the levels of every axis, with p-values.
+    """Differences of outcomes between the levels of every axis, a family with p-values.
 
     Args:
         frame: of `Portraits`.
-        outcome: column of 0 and 1, NaN where it is unknown.
+        outcomes: columns of numbers from 0 to 1, NaN where they are unknown.
         plan: of the audit.
         by_cell: whether in every cell of the other axes; else over all portraits.
     """
     axes = plan["axes"]
     tables = []
-    for axis in axes:
-        cells = held_levels(axes, axis) if by_cell else [{}]
-        strata = list(cells[0])
-        table = effects.risk_differences(
-            frame, outcome, axis, strata, "identity", tolerance=plan["tolerance"]
-        )
-        rates = frame.groupby([*strata, axis], observed=False)[outcome].mean()
-        rates_of_levels = rates.to_numpy().reshape(-1, 2)
-        table["reference_rate"] = rates_of_levels[:, 0]
-        table["rate"] = rates_of_levels[:, 1]
-        names = [cell_name(axes, held) for held in cells]
-        tables.append(table.assign(axis=axis, held=cells, cell=names))
+    for outcome in outcomes:
+        for contrast in all_contrasts(axes, kind_of_contrasts(plan)):
+            cells = held_levels(axes, contrast.axis) if by_cell else [{}]
+            tables.append(_differences_of_contrast(frame, outcome, contrast, cells, plan))
     table = pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
     return with_p_values(table, plan)
+
+
+def _differences_of_contrast(
+    frame: pd.DataFrame,
+    outcome: str,
+    contrast: Contrast,
+    cells: Sequence[Mapping[str, int]],
+    plan: Plan,
+) -> pd.DataFrame:
+    """Differences of an outcome between two levels of an axis, a row for each of the cells."""
+    axes = plan["axes"]
+    axis = contrast.axis
+    strata = list(cells[0])
+    portraits = _at_levels_of(frame, contrast)
+    table = effects.risk_differences(
+        portraits, outcome, axis, strata, "identity", tolerance=plan["tolerance"]
+    )
+    rates = portraits.groupby([*strata, axis], observed=False)[outcome].mean()
+    rates_of_levels = rates.to_numpy().reshape(-1, 2)
+    cell_names = [cell_name(axes, held) for held in cells]
+    columns = {
+        "axis": axis,
+        "outcome": outcome,
+        "contrast": contrast.name,
+        "reference": contrast.low_name,
+        "group": contrast.high_name,
+        "reference_rate": rates_of_levels[:, 0],
+        "rate": rates_of_levels[:, 1],
+        "held": cells,
+        "cell": cell_names,
+    }
+    if outcome == SELECTION and not strata:
+        columns |= _ratio_of_rates(portraits, contrast)
+    of_outcome = [outcome] if outcome in further_outcomes(plan) else []
+    table["names"] = [
+        [*of_outcome, *contrast.key, *([] if of_outcome else [name])] for name in cell_names
+    ]
+    return table.assign(**columns)
+
+
+def _ratio_of_rates(portraits: pd.DataFrame, contrast: Contrast) -> dict[str, float]:
+    """The selection rate of the high level over that of the low one, with its interval."""
+    known = portraits[portraits[SELECTION].notna()]
+    is_high = known[contrast.axis] == contrast.high_name
+    ratio = impact_ratio(
+        known[SELECTION].to_numpy(float), is_high.to_numpy(), known["identity"].to_numpy()
+    )
+    return {"ratio": ratio.ratio, "ratio_low": ratio.low, "ratio_high": ratio.high}
+
+
+def _at_levels_of(frame: pd.DataFrame, contrast: Contrast) -> pd.DataFrame:
+    """The portraits at one of the two levels of a contrast, which are all levels of their axis."""
+    level_pair = [contrast.low_name, contrast.high_name]
+    portraits = frame[frame[contrast.axis].isin(level_pair)]
+    column = portraits[contrast.axis].cat.set_categories(level_pair)
+    return portraits.assign(**{contrast.axis: column})
 
 
 def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -460,18 +536,21 @@ def _other_thresholds(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     (`faceaudit.designs.matched.other_thresholds`).
 
     Returns:
-        A row per threshold and axis: axis, estimate, low, high, threshold, rate (of errors),
-        same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN at the
-        audit's own threshold).
+        A row per threshold and contrast: axis, contrast, estimate, low, high, threshold, rate (of
+        errors), same_label, and p_beyond_holm of a `same_label` no larger than the tolerance (NaN
+        at the audit's own threshold).
     """
     tables = []
     for threshold in sorted({*plan["other thresholds"], plan["threshold"]}):
         at_threshold = frame.assign(error=errors_at(frame, threshold))
-        table = _differences_between_levels(at_threshold, "error", plan)
-        table = table[["axis", *ESTIMATE_AND_LIMITS]]
+        table = _differences_between_levels(at_threshold, [ERROR], plan)
+        table = table[["axis", "contrast", *ESTIMATE_AND_LIMITS]]
         known = at_threshold[at_threshold["error"].notna()]
         within_label = pd.DataFrame(
-            [_difference_within_label(known, axis) for axis in plan["axes"]]
+            [
+                _difference_within_label(_at_levels_of(known, contrast), contrast.axis)
+                for contrast in all_contrasts(plan["axes"], kind_of_contrasts(plan))
+            ]
         )
         degrees_of_freedom = known["identity"].nunique() - 1
         table["same_label"] = within_label["estimate"]
@@ -489,7 +568,7 @@ def _difference_within_label(known: pd.DataFrame, axis: str) -> dict[str, float]
     Statistics in Medicine 27 (2008) 1693-1702).
 
     Args:
-        known: portraits with an error of 0 or 1.
+        known: portraits with an error of 0 or 1, at the two levels of the axis.
         axis: whose levels are compared.
 
     Returns:
@@ -509,21 +588,33 @@ def _difference_within_label(known: pd.DataFrame, axis: str) -> dict[str, float]
     return {"estimate": estimate, "low": estimate - below, "high": estimate + above}
 
 
-def _error_rates_by_stratum(
-    frame: pd.DataFrame, with_error: pd.DataFrame, axes: Mapping[str, Any]
+def _rates_by_stratum(
+    frame: pd.DataFrame, known: pd.DataFrame, outcome: str, axes: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Portraits, identities and error rates of every combination of levels, with intervals."""
+    """Portraits, identities and rates of every combination of levels, with intervals.
+
+    Args:
+        frame: of `Portraits`.
+        known: those whose outcome is known.
+        outcome: 0 or 1 has Wilson's intervals, a score none.
+        axes: of the audit.
+    """
     axis_columns = list(axes)
     strata = frame.groupby(axis_columns, observed=False)
-    table = error_rates.stratified_errors(with_error, axis_columns)
-    table = table.rename(columns={"n": "answered"})
+    if outcome == SCORE:
+        table = known.groupby(axis_columns, observed=False)[SCORE].agg(answered="size", rate="mean")
+    else:
+        table = error_rates.stratified_errors(known, axis_columns, outcome)
+        table = table.rename(columns={"n": "answered"})
+    if outcome != ERROR:
+        table["errors"] = None
     table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
     table.index = [_stratum_name(levels) for levels in table.index]
-    if with_error["identity"].duplicated().any():
+    if outcome != SCORE and known["identity"].duplicated().any():
         # Of the sample carried over to itself: rates with identities as units. The first row is
         # the rate of all portraits.
         rates = effects.transport(
-            with_error, "error", axis_columns, with_error, "identity", axis_columns
+            known, outcome, axis_columns, known, "identity", axis_columns
         ).iloc[1:]
         rates = rates[rates["kind"] == "rate"].set_index("group")[["low", "high"]]
         table = table.join(rates.add_prefix("cluster_"))
@@ -535,18 +626,27 @@ def _stratum_name(levels: Hashable) -> str:
     return ", ".join(levels) if isinstance(levels, tuple) else str(levels)
 
 
-def _adjusted_differences(
-    with_error: pd.DataFrame, axes: list[str], covariates: list[str]
-) -> pd.DataFrame:
+def _adjusted_differences(known: pd.DataFrame, outcome: str, plan: Plan) -> pd.DataFrame:
     """Differences between levels after linear and logistic regression on all other columns."""
-    linear = effects.linear_effects(with_error, "error", axes, covariates, "identity")
+    columns = [*plan["axes"], *plan["covariates"]]
+    linear = []
+    logistic = []
+    contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
+    for contrast in contrasts:
+        axis = contrast.axis
+        portraits = _at_levels_of(known, contrast)
+        others = [column for column in columns if column != axis]
+        linear.append(effects.linear_effects(portraits, outcome, [axis], others, "identity"))
+        logistic.append(
+            effects.risk_differences(portraits, outcome, axis, None, "identity", others)
+        )
     tables = []
-    for axis in axes:
-        others = [column for column in [*axes, *covariates] if column != axis]
-        tables.append(effects.risk_differences(with_error, "error", axis, None, "identity", others))
-    logistic = pd.concat(tables).set_axis(axes)
-    table = pd.concat({"linear": linear, "logistic": logistic}, names=["model", "axis"])
-    return table.reset_index().rename(columns={"clusters": "identities"})
+    for model, rows in {"linear": linear, "logistic": logistic}.items():
+        table = pd.concat(rows, ignore_index=True)
+        table["axis"] = [contrast.axis for contrast in contrasts]
+        table["contrast"] = [contrast.name for contrast in contrasts]
+        tables.append(table.assign(model=model))
+    return pd.concat(tables, ignore_index=True).rename(columns={"clusters": "identities"})
 
 
 def _carried_effects(
@@ -561,15 +661,17 @@ def _carried_effects(
         plan: of the audit.
 
     Returns:
-        A row per axis that the transects have: axis, gap (the counted difference); the effect of
-        the axis by the portraits' mix of the others (estimate, low, high); the difference if the
-        others go along as among the portraits (mix, mix_low, mix_high: chapter 13); of the gap the
-        effect's share, share_low, share_high and word (`faceaudit.effects.share_of_gap`); and the
-        share of portraits in strata that the transects lack (missing).
+        A row per axis of two levels that the transects have: axis, contrast, gap (the counted
+        difference); the effect of the axis by the portraits' mix of the others (estimate, low,
+        high); the difference if the others go along as among the portraits (mix, mix_low, mix_high:
+        chapter 13); of the gap the effect's share, share_low, share_high and word
+        (`faceaudit.effects.share_of_gap`); and the share of portraits in strata that
+        the transects lack (missing).
     """
     axes = [axis for axis in plan["axes"] if axis in transects]
     rows = []
-    for axis, gap in gaps.set_index("axis").loc[axes].iterrows():
+    compared = [axis for axis in axes if len(plan["axes"][axis]) == 2]
+    for axis, gap in gaps.set_index("axis").loc[compared].iterrows():
         mix, _ = _transported_difference(transects, with_error, axis, axes)
         # Every portrait at both levels, so that the others' mix is the same at each.
         levels = with_error[axis].dtype
@@ -580,6 +682,7 @@ def _carried_effects(
         effect, missing = _transported_difference(transects, at_both_levels, axis, axes)
         row = {
             "axis": axis,
+            "contrast": gap["contrast"],
             "gap": gap["estimate"],
             "mix": mix[0],
             "mix_low": mix[1],

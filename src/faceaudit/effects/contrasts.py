@@ -7,6 +7,7 @@ of one value per transect.
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
+from math import prod
 
 import numpy as np
 import pandas as pd
@@ -16,22 +17,27 @@ from faceaudit.utils.arguments import as_rates, require_columns, require_distinc
 
 
 def outcome_grid(
-    frame: pd.DataFrame, outcome: str, axes: Sequence[str], transect: str
+    frame: pd.DataFrame,
+    outcome: str,
+    axes: Sequence[str],
+    transect: str,
+    levels: Sequence[int] | None = None,
 ) -> np.ndarray:
-    """The outcomes of complete transects as an array, one axis of two levels per attribute.
+    """The outcomes of complete transects as an array, one axis per attribute.
 
     `faceworld.scorecard.truth.errors_under_do` returns the true errors in the same shape, so that
     the same functions compute estimates and true effects.
 
     Args:
-        frame: one row per image; attribute `a` has its level, 0 or 1, in the column `<a>_level`.
+        frame: one row per image; attribute `a` has its level, from 0 on, in the column `<a>_level`.
         outcome: column of errors, or of scores in [0, 1].
         axes: attributes that the transects manipulate, one or more.
         transect: column that names the transects.
+        levels: number of levels of each attribute, by default two.
 
     Returns:
-        float64 (n, 2, ..., 2), transects in the order of their names; those that lack an image or
-        an outcome are left out.
+        float64 (n, 2, ..., 2), or (n, *levels), transects in the order of their names; those that
+        lack an image or an outcome are left out.
 
     Raises:
         ValueError: a missing column, an outcome outside of [0, 1], or two images in one place of a
@@ -48,8 +54,9 @@ def outcome_grid(
     require_columns(frame, [outcome, transect, *places])
     require_distinct(frame, [transect, *places], "place of a transect")
     images = frame[frame[outcome].notna()].sort_values([transect, *places])
-    complete = images.groupby(transect)[outcome].transform("size") == 2 ** len(places)
-    return as_rates(images.loc[complete, outcome]).reshape(-1, *[2] * len(places))
+    levels = levels or [2] * len(places)
+    complete = images.groupby(transect)[outcome].transform("size") == prod(levels)
+    return as_rates(images.loc[complete, outcome]).reshape(-1, *levels)
 
 
 def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFrame:

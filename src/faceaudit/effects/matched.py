@@ -55,9 +55,10 @@ def matched_effects(
           the transects of `frame`; dropped: images left out, for want of an outcome, a level of
           `attribute` or a transect; worse, better: pairs with an error at the higher (lower) level
           only, or with the higher rate there;
-        - verdict: of the interval against ±`tolerance`, see `faceaudit.effects.verdict`; mde: the
-          minimum detectable effect at the standard error that the width of the interval implies,
-          with the quantiles of the interval;
+        - verdict: of the interval alone against ±`tolerance`, see `faceaudit.effects.verdict`, from
+          which `faceaudit.verdicts.judge` takes "within" but not "exceeds"; mde: the minimum
+          detectable effect at the standard error that the width of the interval implies, with the
+          quantiles of the interval;
         - reason: why there is no interval ("no pair", "one transect"), else empty.
 
     Raises:

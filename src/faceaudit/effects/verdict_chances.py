@@ -20,6 +20,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
 
 import numpy as np
 from scipy.stats import binom
@@ -50,40 +51,46 @@ class VerdictChances:
     undecided: float
 
 
-def levels_of_cells(axes: int, level: float) -> tuple[float, ...]:
-    """Levels of the tests of an axis's cells against the tolerance, by the steps of Holm's method.
+def levels_of_cells(levels_of_axes: Sequence[int], level: float) -> tuple[float, ...]:
+    """Levels of the tests of a contrast's cells against the tolerance, by Holm's steps.
 
-    In an audit of matched images, every axis is compared in each cell of the others, and on
-    average. Cells and averages are two families, which share the level, and each comparison has the
-    same share of its family's (`faceaudit.verdicts.settle_together`). At Holm's first step a cell
-    has its share, level / (2 cells): with it, the chance of "beyond" is a lower bound, whatever the
-    other effects are. Here the axis is taken to have the same effect in all of its cells, and the
-    other axes none. Its average, with the pairs of all these cells, is then called beyond the
-    tolerance before any one of them. Its share passes on to the others, and so does that of each
-    cell that is called beyond.
+    In an audit of matched images, every contrast of an axis is compared in each cell of the other
+    axes, and on average. Cells and averages are two families, which share the level, and each
+    comparison has the same share of its family's (`faceaudit.verdicts.settle_together`). At Holm's
+    first step a cell has its share, level / (2 cells): with it, the chance of "beyond" is a lower
+    bound, whatever the other effects are. Here the contrast is taken to have the same effect in all
+    of its cells, and the others none. Its average, with the pairs of all these cells, is then
+    called beyond the tolerance before any one of them. Its share passes on to the others, and so
+    does that of each cell that is called beyond.
 
     Args:
-        axes: of the audit. With a single one, its cell is all that is judged.
+        levels_of_axes: number of levels of every axis. With a single axis, its cells are all that
+            is judged.
         level: of all comparisons together.
 
     Returns:
-        Levels of two-sided tests, one for each cell of an axis, from the first that is called
+        Levels of two-sided tests, one for each cell of a contrast, from the first that is called
         beyond to the last; if every image has an answer. Where some have none, a third family takes
-        a share.
+        a share. Of axes with different numbers of levels, the contrast with the fewest cells
+        counts.
 
     Example:
         >>> from faceaudit import effects
-        >>> effects.levels_of_cells(1, 0.05)
+        >>> effects.levels_of_cells([2], 0.05)
         (0.05,)
-        >>> [round(level, 4) for level in effects.levels_of_cells(2, 0.05)]
+        >>> [round(level, 4) for level in effects.levels_of_cells([2, 2], 0.05)]
         [0.0083, 0.01]
     """
-    check_whole("axes", axes, 1)
-    cells_of_axis = 2 ** (axes - 1)
-    cells = axes * cells_of_axis
-    # Of one axis, the cell is the average, and there is one family.
-    shares_of_averages = cells * (1 - 1 / axes)
-    return tuple(level / (cells + shares_of_averages - k) for k in range(cells_of_axis))
+    for number in levels_of_axes:
+        check_whole("levels_of_axes", number, 2)
+    combinations = prod(levels_of_axes)
+    cells_of_contrasts = [combinations // number for number in levels_of_axes]
+    averages = sum(number - 1 for number in levels_of_axes)
+    cells = sum((number - 1) * combinations // number for number in levels_of_axes)
+    # Of one axis, the cells are the averages, and there is one family.
+    several_axes = len(levels_of_axes) > 1
+    shares_of_averages = cells * (1 - 1 / averages) if several_axes else 0.0
+    return tuple(level / (cells + shares_of_averages - k) for k in range(min(cells_of_contrasts)))
 
 
 def chances_of_verdicts(

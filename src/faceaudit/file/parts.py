@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from faceaudit.outcomes import OutcomeName
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.pictures import box, fitted, middle, scaled, to_grey
 
@@ -143,6 +144,23 @@ QuantilePair = Annotated[
 ]
 RisingPair = Annotated[tuple[float, float], requirement(_rises, "low < high")]
 TwoNames = Annotated[tuple[str, str], requirement(_all_different, "two different names")]
+MOST_LEVELS = 10
+"""Levels of one axis."""
+LevelNames = Annotated[
+    tuple[str, ...],
+    Field(min_length=2, max_length=MOST_LEVELS),
+    requirement(_all_different, "different names"),
+]
+MOST_CLASSES = 100
+"""Answers that a model chooses from."""
+ClassNames = Annotated[
+    tuple[str, ...],
+    Field(min_length=2, max_length=MOST_CLASSES),
+    requirement(_all_different, "different names"),
+]
+Outcomes = Annotated[
+    list[OutcomeName], Field(min_length=1), requirement(_all_different, "every outcome once")
+]
 DoubtName = Literal[
     "errors",
     "reversed",
@@ -654,6 +672,8 @@ class ColumnNames(FilePart):
     decision: str | None = None
     # 0 or 1, in place of both score and label.
     error: str | None = None
+    # Why there is no answer: abstention, no face or failed call; empty where there is one.
+    reason: str = "reason"
     group: str = "group"
     identity: str = "identity"
     first: str = "first"
@@ -673,6 +693,8 @@ class DesignSettings(FilePart):
     power: OpenFraction = 0.8
     seed: int = Field(default=1, ge=0)
     incomplete: Literal["refuse", "pairs"] = "refuse"
+    # Of an axis with more than two levels: each with the first, or with the one before it.
+    contrasts: Literal["reference", "adjacent"] = "reference"
     # Pairs of two people in a group, at most.
     impostors: int = Field(default=10_000, ge=1)
     # Highest HCIC of people's ratings at which a pair is of one person.

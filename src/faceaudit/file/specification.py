@@ -17,6 +17,7 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from pydantic_core import PydanticCustomError
 
 from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
+from faceaudit.comparisons import combinations_of_levels
 from faceaudit.file import parts
 from faceaudit.file.parts import (
     IMPORT_PATTERN,
@@ -33,13 +34,27 @@ from faceaudit.file.parts import (
     require,
     unfit,
 )
+from faceaudit.outcomes import (
+    ERROR,
+    FLIP,
+    OF_LABELS,
+    OF_TWO_CLASSES,
+    REASONS,
+    SCORE,
+    SELECTION,
+)
 from faceaudit.utils.errors import InputError
+from faceaudit.utils.formatting import listed
 from faceaudit.utils.names import composed, paths_on_disk
 
 PORTRAIT_COLUMNS = ("image_id", "identity", "label", "score", "error", "no_answer")
 """Columns of a table of portraits once it is read; axes and covariates have other names."""
 MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
+MOST_COMBINATIONS = 100
+"""Combinations of the levels of all axes and placebos: each is another image of a face."""
+FIRST_OUTCOMES = (ERROR, SELECTION, SCORE, FLIP)
+"""Outcomes that can be judged in every cell."""
 CLASSIFICATION = "classification"
 PORTRAITS = "set of portraits"
 VERIFICATION_OF_IMAGES = "verification of images"
@@ -61,6 +76,7 @@ KEYS_OF_ROUTE = {
         "axes",
         "attribute",
         "classes",
+        "outcomes",
         "placebos",
         "annotated",
         "images",
@@ -75,9 +91,11 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "columns.reason",
         "design.transects",
         "design.power",
         "design.incomplete",
+        "design.contrasts",
     ),
     VERIFICATION_OF_IMAGES: (
         "images",
@@ -93,6 +111,7 @@ KEYS_OF_ROUTE = {
     PORTRAITS: (
         "axes",
         "classes",
+        "outcomes",
         "covariates",
         "ignore",
         "images",
@@ -104,6 +123,8 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "columns.reason",
+        "design.contrasts",
     ),
     VERIFICATION_OF_PAIRS: (
         "pairs",
@@ -143,8 +164,8 @@ EXPECTED_BY_PATTERN = {
 }
 """Pattern that a text does not have → what was expected."""
 FIELDS_WITH_LEVELS = ("axes", "placebos")
-"""Keys that name attributes with two levels each."""
-EXPECTED_LEVELS = "attributes with two levels each, such as {skin: [light, dark]},"
+"""Keys that name attributes with their levels."""
+EXPECTED_LEVELS = "attributes with their levels, such as {skin: [light, dark]},"
 EXPECTED_TWO_NAMES = "two names in brackets, such as [light, dark],"
 
 
@@ -162,11 +183,14 @@ class Specification(parts.FilePart):
         model: that is audited, by kind.
         columns: names of columns in the user's tables.
         design: tolerance, sizes and seed.
-        axes: attribute → names of its low and its high level; a list of attributes of the book
-            takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are made by.
+        axes: attribute → names of its levels, two or more, the lowest first; a list of attributes
+            of the book takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are
+            made by.
         covariates: of portraits, columns that differences are adjusted for besides the axes.
         attribute: what the model classifies faces by, which people are asked about too.
-        classes: names of the answers 0 and 1.
+        classes: names of the answers, 0 and 1 by default.
+        outcomes: what is counted of each image, of `faceaudit.outcomes`; the first one in every
+            cell of the axes. Without "error", no image needs a label.
         placebos: axes, given likewise, that no model should react to: a negative control.
         annotated: columns of scores in [0, 1] that say what else an axis moves.
         images: table with images' names, labels and scores, in place of a generator and people; of
@@ -191,11 +215,12 @@ class Specification(parts.FilePart):
     name: str = Field(pattern=NAME_PATTERN)
     kind: Literal["classification", "verification", "portraits"] = "classification"
     question: NonEmptyText
-    axes: dict[str, parts.TwoNames] = Field(default={})
+    axes: dict[str, parts.LevelNames] = Field(default={})
     covariates: parts.UniqueNames = Field(default=[])
     attribute: str = "gender"
-    classes: parts.TwoNames = ("0", "1")
-    placebos: dict[str, parts.TwoNames] = Field(default={})
+    classes: parts.ClassNames = ("0", "1")
+    outcomes: parts.Outcomes = Field(default=[ERROR])
+    placebos: dict[str, parts.LevelNames] = Field(default={})
     annotated: parts.UniqueNames = Field(default=[])
     images: Path | None = None
     transects: Path | None = None
@@ -292,11 +317,61 @@ class Specification(parts.FilePart):
             f"of {number} attributes",
             f"1 to {MOST_AXES} with the placebos",
         )
+        combinations = combinations_of_levels({**self.axes, **self.placebos})
+        require(
+            combinations <= MOST_COMBINATIONS,
+            "axes",
+            f"of {combinations} combinations of levels",
+            f"at most {MOST_COMBINATIONS} with the placebos",
+        )
         different = self.axes.keys().isdisjoint(self.placebos)
         require(different, "placebos", "also an axis", "other attributes")
         self._check_one_source_of_answers()
+        self._check_outcomes()
         for name in self.target.by if self.target else []:
             require(name in self.axes, "target.by", repr(name), "one of the axes")
+        if self.images is None and self.generator.kind != "images":
+            for axis, names in {**self.axes, **self.placebos}.items():
+                found = f"of {len(names)} levels with generator {self.generator.kind}"
+                require(len(names) == 2, f"axes.{axis}", found, "two levels")
+
+    def _check_outcomes(self) -> None:
+        """Raise InputError where outcomes cannot be known, or not beside each other."""
+        first, *further = self.outcomes
+        allowed = FIRST_OUTCOMES
+        require(first in allowed, "outcomes", f"{first} as the first", f"one of {listed(allowed)}")
+        if first != ERROR:
+            for name in further:
+                expected = f"error before it, since {name} needs labels"
+                require(name not in OF_LABELS, "outcomes", f"{name} without error", expected)
+            for key in ("transects", "target"):
+                found = f"given with the first outcome {first}"
+                require(getattr(self, key) is None, key, found, "error as the first outcome")
+            answers_in_table = self.images is not None and self.model.kind == "table"
+            expected = "error, since the labels are known"
+            require(answers_in_table, "outcomes", f"{first} as the first", expected)
+        if self.kind == "portraits":
+            expected = "another one, of single portraits"
+            require(FLIP not in self.outcomes, "outcomes", FLIP, expected)
+        if self.columns.error is not None:
+            for name in further:
+                expected = f"error, {listed(REASONS)} where errors alone are known"
+                require(name in REASONS, "outcomes", name, expected)
+        if self.columns.decision is not None:
+            expected = "columns.score, which it is the mean of"
+            require(SCORE not in self.outcomes, "outcomes", SCORE, expected)
+        if len(self.classes) > 2:
+            self._check_many_classes()
+
+    def _check_many_classes(self) -> None:
+        """Raise InputError where more than two classes do not go with what is asked."""
+        columns = self.columns
+        answers_are_decisions = columns.decision is not None or columns.error is not None
+        found = f"of {len(self.classes)} names"
+        require(answers_are_decisions, "classes", found, "two names, or columns.decision")
+        require(columns.answers is None, "classes", found, "two names with columns.answers")
+        for name in self.outcomes:
+            require(name not in OF_TWO_CLASSES, "outcomes", name, "another one, of many classes")
 
     def _check_ignored_values(self) -> None:
         """Raise InputError where `ignore` names no column of levels, labels or covariates."""
@@ -429,6 +504,16 @@ class Specification(parts.FilePart):
         """Whether a recogniser judges pairs by distances, which are small of one person."""
         of_model = getattr(self.model, "distance", None) is not None
         return of_model or self.columns.distance is not None
+
+    @property
+    def has_labels(self) -> bool:
+        """Whether the audit counts errors, for which every image needs a label."""
+        return self.outcomes[0] == ERROR
+
+    @property
+    def reads_reasons(self) -> bool:
+        """Whether the audit counts images without an answer by the reason."""
+        return not REASONS.keys().isdisjoint(self.outcomes)
 
     @property
     def rated_attributes(self) -> list[str]:
@@ -566,10 +651,10 @@ def _expected(kind: str, field: str, context: Mapping[str, Any], message: str) -
     """What was expected of a field, by pydantic's kind of fault, context and message."""
     of_levels = field.startswith(FIELDS_WITH_LEVELS)
     if of_levels and kind == "too_long":
-        return "two of the levels (write one audit for each pair of them)"
+        return f"at most {parts.MOST_LEVELS} levels"
     if of_levels and kind == "dict_type":
         return EXPECTED_LEVELS
-    if kind in ("tuple_type", "missing") and (of_levels or field == "classes"):
+    if kind in ("tuple_type", "missing", "too_short") and (of_levels or field == "classes"):
         return EXPECTED_TWO_NAMES
     if kind == "string_pattern_mismatch":
         return EXPECTED_BY_PATTERN[context["pattern"]]

@@ -19,6 +19,7 @@ from scipy.special import expit, softmax
 from tqdm import tqdm
 
 from faceaudit.file.parts import Preparation
+from faceaudit.outcomes import REASONS, WITHOUT_REASON
 from faceaudit.utils.errors import InputError
 
 OutputKind = Literal["probability", "embedding", "measures"]
@@ -49,6 +50,14 @@ class ModelAnswers(NamedTuple):
 
     values: np.ndarray
     reasons: np.ndarray
+
+    @property
+    def reasons_in_tables(self) -> np.ndarray:
+        """(n,) the reasons as tables of an audit have them: "", "no face" or "failed call"."""
+        no_face = self.reasons == NO_FACE
+        failed = (self.reasons != WITHOUT_REASON) & ~no_face
+        choices = [REASONS["no_face"], REASONS["failed_call"]]
+        return np.select([no_face, failed], choices, WITHOUT_REASON)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
+from faceaudit.outcomes import MISSING, TITLES
 from faceaudit.report import facts
 from faceaudit.report.schema import (
     JUDGED_PARTS,
@@ -125,7 +126,9 @@ def _part_of(
     if disparities:
         sentences = [_measure_sentence(row, tolerance) for row in disparities]
         return SubjectAnswer(subject, subject, verdict, sentences)
-    averages = [row for row in facts.averages(parts) if row.axis == subject]
+    first_outcome = facts.first_outcome_of(parts)
+    averages: list[Effect | Gap] = [row for row in facts.averages(parts) if row.axis == subject]
+    averages += _of_further_outcomes(rows, first_outcome)
     sentences = [_average_sentence(row, tolerance) for row in averages]
     # By identity: an equal row can stand in another family.
     others = [row for row in rows if not any(row is average for average in averages)]
@@ -133,7 +136,9 @@ def _part_of(
     predicted = [row for row in parts.get("carried", ()) if row.axis == subject]
     sentences += [_predicted_sentence(row) for row in predicted]
     name = spaced(subject)
-    return SubjectAnswer(name, capital(name), verdict, sentences)
+    # The first sentence goes on behind the name of the axis.
+    first, *further = sentences
+    return SubjectAnswer(name, capital(name), verdict, [first, *map(capital, further)])
 
 
 def _beyond(name: str, row: Comparison, parts: Mapping[str, Any]) -> Beyond:
@@ -150,12 +155,22 @@ def _place(row: Comparison, parts: Mapping[str, Any]) -> str:
     """In which cell a comparison is; of a verification, which rate it is of."""
     if isinstance(row, Disparity):
         return facts.measure_abbreviation(row.measure)
-    return facts.place_of(row, facts.is_of_missing(parts, row))
+    return facts.place_of(row, facts.first_outcome_of(parts))
+
+
+def _of_further_outcomes(rows: Sequence[Comparison], first_outcome: str) -> list[Effect | Gap]:
+    """The comparisons of outcomes besides the first, without that of what is missing."""
+    further = []
+    for row in rows:
+        if not isinstance(row, Disparity) and row.outcome not in (first_outcome, MISSING):
+            further.append(row)
+    return further
 
 
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
     macro = "average_gap" if isinstance(row, Gap) else "average_effect"
-    (sentence,) = words.render_sentences(macro, row, facts.is_within_by_tests(row, tolerance))
+    by_tests = facts.is_within_by_tests(row, tolerance)
+    (sentence,) = words.render_sentences(macro, row, TITLES[row.outcome], by_tests)
     return sentence
 
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
+from faceaudit.outcomes import ERROR, TITLES
 from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
@@ -30,8 +31,6 @@ from faceaudit.report.schema import (
 
 PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 """Packages whose versions stand in the report, where they are installed."""
-MISSING_PART = "missing"
-"""Field of `Report` with the effects on being missing."""
 Tables = Mapping[str, pd.DataFrame]
 """Name → a table of an analysis."""
 
@@ -124,11 +123,12 @@ def _plan_kept(plan: Plan, now: Plan, tables: Tables) -> PlanKept:
 
 def _comparisons_made(tables: Tables, plan: Plan, now: Plan) -> dict[str, list[list[str]]]:
     """The comparisons that were made: family → the names of each."""
-    comparisons = {}
+    comparisons: dict[str, list[list[str]]] = {}
     for family in [*plan["families"], *now["families"]]:
-        table = tables.get(family, pd.DataFrame(columns=["axis", "cell"]))
-        names = ["measure"] if "measure" in table else ["axis", "cell"]
-        comparisons[family] = table[names].drop_duplicates().to_numpy().tolist()
+        table = tables.get(family, pd.DataFrame(columns=["names"]))
+        # Groups of one measure are one comparison of the plan.
+        names = table[["measure"]].to_numpy().tolist() if "measure" in table else table["names"]
+        comparisons[family] = [list(one) for one in dict.fromkeys(map(tuple, names))]
     return comparisons
 
 
@@ -153,24 +153,25 @@ def count_images(frame: pd.DataFrame, source: str, plan: Plan) -> dict[str, Any]
     """What `Report.data` counts of matched images, and of portraits that were found.
 
     Args:
-        frame: a row per image: error, no_answer, and label if there is one.
+        frame: a row per image: no_answer, and error and label where they are known.
         source: file or folder of the images.
         plan: by which they were analysed.
 
     Returns:
-        Counts and names: images, error_rate, no_answer, tells, no_label, source, labelled_by and
-        answers.
+        Counts and names: images, error_rate, no_answer, tells, no_label, source, labelled_by,
+        answers and selected (the class of a high score).
     """
     labels = frame.get("label", pd.Series(0, index=frame.index))
     return {
         "images": len(frame),
-        "error_rate": finite(frame["error"].mean()),
+        "error_rate": finite(frame[ERROR].mean()) if ERROR in frame else None,
         "no_answer": int(frame["no_answer"].sum()),
         "tells": plan.get("attribute"),
         "no_label": int(labels.isna().sum()),
         "source": Path(source).name,
         "labelled_by": plan.get("people", "table"),
         "answers": " or ".join(plan["classes"]),
+        "selected": plan["classes"][-1],
     }
 
 
@@ -191,7 +192,7 @@ def rows_with_sentences(name: str, table: pd.DataFrame | None, plan: Plan) -> li
     rows = rows_of(name, table)
     for row in rows:
         family_size = int(table["together"].iloc[0]) if "together" in table else len(table)
-        row.sentence = comparison_sentence(row, name, plan, family_size)
+        row.sentence = comparison_sentence(row, plan, family_size)
     return rows
 
 
@@ -216,32 +217,27 @@ class Finding:
     family_size: int
 
 
-def comparison_sentence(row: Comparison, part: str, plan: Plan, family_size: int) -> str:
+def comparison_sentence(row: Comparison, plan: Plan, family_size: int) -> str:
     """The sentence of a comparison.
 
     Args:
         row: with its numbers and its verdict.
-        part: of the report that has the row, a field of `Report`.
         plan: its tolerance counts, and its kind of generator, if it has one.
         family_size: how many comparisons are adjusted together.
     """
     if isinstance(row, Effect):
-        macro = "effect"
-        of_missing = part == MISSING_PART
         made_by = plan.get("generator", {}).get("kind")
-        more = (facts.levels_of(row.contrast), facts.is_listed(made_by))
+        macro = "effect"
+        more = (TITLES[row.outcome], facts.levels_of(row.contrast), facts.is_listed(made_by))
     elif isinstance(row, Gap):
         macro = "gap"
-        of_missing = row.family == plans.MISSING_GAPS
-        more = ()
+        more = (TITLES[row.outcome],)
     else:
         macro = "disparity"
-        measure = facts.measure_abbreviation(row.measure)
-        of_missing = measure == plans.FTE
-        more = (measure,)
+        more = (facts.measure_abbreviation(row.measure),)
     finding = Finding(
         comparable=facts.is_comparable(row),
-        of_missing=of_missing,
+        of_missing=facts.is_of_missing(row),
         by_tests=facts.is_within_by_tests(row, plan["tolerance"]),
         ending=facts.ending_of(row, plan["tolerance"]),
         tolerance=plan["tolerance"],

@@ -38,7 +38,7 @@ def _contradictions(report: Report) -> Iterator[str]:
         for row in getattr(report, part):
             if not _follows(row, report):
                 yield f"the verdict {row.verdict!r} does not follow from its row: {row.sentence}"
-            elif row.sentence != comparison_sentence(row, part, plan, judged):
+            elif row.sentence != comparison_sentence(row, plan, judged):
                 yield f"the sentence does not say what its row has: {row.sentence}"
     derived = answer_of(dict(report), report.tolerance)
     if report.verdict != derived.verdict:

@@ -11,7 +11,9 @@ from operator import itemgetter
 from typing import Any, TypeVar
 
 from faceaudit import plans
+from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
+from faceaudit.outcomes import ERROR, MISSING, TITLES
 from faceaudit.report.schema import (
     Comparison,
     Disparity,
@@ -182,17 +184,19 @@ def subject_of(row: Comparison) -> str:
     return row.group if isinstance(row, Disparity) else row.axis
 
 
-def place_of(row: Comparison, of_missing: bool) -> str:
+def place_of(row: Comparison, first_outcome: str) -> str:
     """What a comparison of an axis or a measure is about.
 
     Args:
         row: the comparison.
-        of_missing: whether what is missing is compared, and not errors.
+        first_outcome: of the audit, which needs no name.
     """
     if isinstance(row, Disparity):
         return row.group
-    if of_missing:
+    if row.outcome == MISSING:
         return "missing"
+    if row.outcome != first_outcome:
+        return TITLES[row.outcome]
     return row.cell if row.held else "on average"
 
 
@@ -327,18 +331,21 @@ def is_listed(made_by: object) -> bool:
     return made_by in LISTED_SOURCES
 
 
-def is_of_missing(parts: Mapping[str, Any], row: Comparison) -> bool:
-    """Whether a comparison is about what is missing, and not about errors.
+def is_of_missing(row: Comparison) -> bool:
+    """Whether a comparison is about what is missing, and not about answers."""
+    if isinstance(row, Disparity):
+        return measure_abbreviation(row.measure) == plans.FTE
+    return row.outcome == MISSING
+
+
+def first_outcome_of(parts: Mapping[str, Any]) -> str:
+    """The outcome that an audit judges in every cell; of a recogniser, errors.
 
     Args:
         parts: of a report, by their names in `Report`.
-        row: of one of them.
     """
-    if isinstance(row, Gap):
-        return row.family == plans.MISSING_GAPS
-    family = "failures_to_enrol" if isinstance(row, Disparity) else "missing"
-    # By identity: an equal row can stand in another family.
-    return any(row is other for other in parts.get(family, ()))
+    rows = parts.get("effects") or parts.get("gaps") or ()
+    return next((row.outcome for row in rows), ERROR)
 
 
 def has_truth(report: Report) -> bool:
@@ -357,6 +364,17 @@ def model_name(report: Report) -> str:
 def axes_of(rows: Iterable[Effect]) -> list[str]:
     """Every axis once, in the order of the rows."""
     return list(dict.fromkeys(row.axis for row in rows))
+
+
+def contrast_of(row: Effect | Gap) -> str:
+    """The two levels of a comparison in words."""
+    return row.contrast if isinstance(row, Effect) else f"{row.group}{INSTEAD_OF}{row.reference}"
+
+
+def axes_with_several_contrasts(report: Report) -> set[str]:
+    """The axes of a report of which more than two levels are compared."""
+    content = report.plan.content
+    return {axis for axis, names in content.get("axes", {}).items() if len(names) > 2}
 
 
 @dataclass(frozen=True)
@@ -380,8 +398,9 @@ def matched_set(report: Report) -> MatchedSet:
     """The matched images of a classification."""
     axes = axes_of(report.effects)
     placebos = axes_of(report.placebos)
-    versions = 2 ** (len(axes) + len(placebos))
-    is_complete = report.data["images"] == report.data["units"] * versions
+    content = report.plan.content
+    versions = combinations_of_levels({**content["axes"], **content["placebos"]})
+    is_complete = not report.data["no_image"]
     return MatchedSet(axes, placebos, versions, is_complete)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
+from faceaudit.outcomes import ERROR, first_outcome
 from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.schema import Enrolment, Leak, LeftOut, MatchRates
@@ -47,6 +48,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
     detectable = [row.mde for row in undecided if row.mde is not None]
     return words.render_sentences(
         "limits_of_images",
+        counts_errors=first_outcome(plan) == ERROR,
         detectable_range=(min(detectable), max(detectable)) if detectable else None,
         answers_came_first=_answers_came_first(plan),
         one_class=one_class,
@@ -79,6 +81,7 @@ def limits_of_portraits(
     left_out: list[LeftOut] = parts["left_out"]
     return words.render_sentences(
         "limits_of_portraits",
+        counts_errors=first_outcome(plan) == ERROR,
         counts=counts,
         is_adjusted=bool(parts["adjusted"]),
         covariates=plan["covariates"],

@@ -12,7 +12,7 @@ What only the makers of the model can know is left open, in so many words. Its h
 import base64
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,9 @@ from markupsafe import Markup
 from PIL import Image
 
 from faceaudit import words
+from faceaudit.comparisons import cell_name
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE
-from faceaudit.plans import cell_name
+from faceaudit.outcomes import ERROR, MISSING, TITLES
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.gate import warnings_of
@@ -66,12 +67,12 @@ class CardMetric:
 
     Attributes:
         row: the comparison.
-        of_missing: whether missing answers or embeddings are compared, and not errors.
+        outcome: what is compared, in one word.
         by_tests: whether it is "within" by its 90 % interval, while the 95 % interval is wider.
     """
 
     row: Comparison
-    of_missing: bool
+    outcome: str
     by_tests: bool
 
 
@@ -81,10 +82,11 @@ def card(report: Report) -> str:
         "model_card.md.j2",
         report=report,
         answer=answer_of(dict(report), report.tolerance),
+        measured=_measured(report),
         metrics=[
             CardMetric(
                 row,
-                of_missing=facts.is_of_missing(dict(report), row),
+                outcome=_outcome_word(row),
                 by_tests=facts.is_within_by_tests(row, report.tolerance),
             )
             for row in report.judged
@@ -98,9 +100,19 @@ def card(report: Report) -> str:
     return f"---\n{head}---\n{html.escape(body, quote=False)}"
 
 
+def _outcome_word(row: Comparison) -> str:
+    """What a comparison is about, as the `model-index` of a card names metrics."""
+    if facts.is_of_missing(row):
+        return MISSING
+    if isinstance(row, Disparity) or row.outcome == ERROR:
+        return "error_rate"
+    return row.outcome
+
+
 def _task(report: Report) -> str:
     """What the model tells, and what counts as an error."""
-    (sentences,) = words.render_sentences("task", report)
+    outcome = facts.first_outcome_of(dict(report))
+    (sentences,) = words.render_sentences("task", report, outcome, TITLES[outcome])
     return sentences
 
 
@@ -186,6 +198,9 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "by_tests": any(by_tests(row) for row in report.judged),
         "first_limits": limits[:LIMITS_AT_TOP],
         "further_limits": limits[LIMITS_AT_TOP:],
+        "measured": _measured(report),
+        "title": TITLES[facts.first_outcome_of(dict(report))],
+        "counts_errors": facts.first_outcome_of(dict(report)) == ERROR,
         "worst": worst,
         "worst_side": None if worst is None else facts.higher_side(worst),
         "measure_abbreviation": facts.measure_abbreviation,
@@ -217,7 +232,6 @@ def _values_of_kind(report: Report, groups: Sequence[ComparedGroup]) -> dict[str
             "groups_in_cells": _groups_of(report.effects, groups),
             "example_level": facts.example_level(report.plan.content),
             "example_cell": next((row.cell for row in report.effects if row.held), None),
-            "contrasts": {row.axis: row.contrast for row in report.effects},
             "interaction": interaction,
             "interaction_is_sure": is_sure,
             "reacting_placebos": facts.reacting_placebos(report),
@@ -245,7 +259,6 @@ def _plan_values(report: Report) -> dict[str, Any]:
 
 def _groups(report: Report) -> list[ComparedGroup]:
     """The comparisons that are judged, as the tables of the page have them."""
-    parts = dict(report)
     groups: dict[tuple[str, ...], list[Comparison]] = {}
     for row in report.judged:
         groups.setdefault(_head(row), []).append(row)
@@ -254,7 +267,7 @@ def _groups(report: Report) -> list[ComparedGroup]:
         """Averages first, of errors before what is missing, then what asks for action."""
         in_a_cell = not isinstance(row, Disparity) and bool(row.held)
         urgency = facts.VERDICT_ORDER.index(row.verdict)
-        return in_a_cell, facts.is_of_missing(parts, row), urgency, -abs(row.estimate or 0)
+        return in_a_cell, facts.is_of_missing(row), urgency, -abs(row.estimate or 0)
 
     return [ComparedGroup(sorted(rows, key=rank)) for rows in groups.values()]
 
@@ -281,7 +294,7 @@ def _groups_of(rows: Sequence[Comparison], groups: Sequence[ComparedGroup]) -> l
 
 def _place(report: Report, row: Comparison) -> str:
     """What a comparison of an axis or a measure is about."""
-    return facts.place_of(row, facts.is_of_missing(dict(report), row))
+    return facts.place_of(row, facts.first_outcome_of(dict(report)))
 
 
 def _worst(report: Report) -> Comparison | None:
@@ -371,21 +384,29 @@ def data_address(image: np.ndarray) -> str:
 # --- the figure
 
 
-def _name(row: Comparison) -> str:
-    """The axis or the measure of a comparison."""
-    return row.measure if isinstance(row, Disparity) else formatting.spaced(row.axis)
+def _name(row: Comparison, several: Collection[str]) -> str:
+    """The measure or the axis of a comparison, of axes with several contrasts with its levels."""
+    if isinstance(row, Disparity):
+        return row.measure
+    axis = formatting.spaced(row.axis)
+    return f"{axis}, {facts.contrast_of(row)}" if row.axis in several else axis
 
 
 def figure_of(report: Report) -> "Figure":
     """The forest of a report: its comparisons of errors, in the order of the page's table."""
     from faceaudit.report.figure import forest  # with matplotlib, for what is drawn alone
 
-    parts = dict(report)
     groups = _groups(report)
-    rows = [row for row in _rows(groups) if not facts.is_of_missing(parts, row)]
-    names = [f"{_name(row)}: {_place(report, row)}" for row in rows]
+    rows = [row for row in _rows(groups) if not facts.is_of_missing(row)]
+    several = facts.axes_with_several_contrasts(report)
+    names = [f"{_name(row, several)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
-    return forest(rows, names, report.tolerance, f"{quantity} of the error rate (points)")
+    return forest(rows, names, report.tolerance, f"{quantity} of {_measured(report)} (points)")
+
+
+def _measured(report: Report) -> str:
+    """What the comparisons of a report are changes of; the others have names in the figure."""
+    return f"the {TITLES[facts.first_outcome_of(dict(report))]}"
 
 
 def _figure(report: Report) -> Markup:

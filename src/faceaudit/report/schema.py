@@ -13,7 +13,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 
-JUDGED_PARTS = ("averages", "effects", "missing", "disparities", "failures_to_enrol", "gaps")
+JUDGED_PARTS = (
+    "averages",
+    "effects",
+    "outcomes",
+    "missing",
+    "disparities",
+    "failures_to_enrol",
+    "gaps",
+)
 """Parts of a report whose comparisons decide whether a model passes."""
 
 
@@ -46,7 +54,8 @@ class Effect(Part):
     """One comparison: the high level of an axis minus the low one, in one cell or over all faces.
 
     Attributes:
-        axis, contrast, cell, held: what is compared, and where; held is axis → level (0 or 1).
+        axis, outcome, contrast, cell, held: what is compared, and where; outcome is a name of
+            `faceaudit.outcomes`, and held is axis → level, from 0 on.
         estimate, low, high: difference of error rates, 95 % interval for this comparison alone.
         low90, high90: the 90 % interval, which two one-sided tests at 5 % go by ("within").
         low_family, high_family: interval that holds for the whole family at once.
@@ -55,12 +64,14 @@ class Effect(Part):
         verdict, mde, reason: verdict; minimum detectable effect; why there is no estimate.
         n, units, missing, worse, better, base_rate: pairs, faces, pairs that lack an image, pairs
             that err at the high (low) level only, error rate at the low level.
+        ratio, ratio_low, ratio_high: of selection rates, the high level's over the low one's.
         e_value, e_value_limit, gamma, tipping: how strong something hidden would have to be.
         truth, truth_se: in the known-truth world, the effect by intervention.
         sentence: the finding in words.
     """
 
     axis: str
+    outcome: str
     contrast: str
     cell: str
     held: dict[str, int]
@@ -83,6 +94,9 @@ class Effect(Part):
     worse: int
     better: int
     base_rate: Number
+    ratio: Number = None
+    ratio_low: Number = None
+    ratio_high: Number = None
     e_value: Number = None
     e_value_limit: Number = None
     gamma: Number = None
@@ -118,10 +132,16 @@ class Disparity(Part):
 
 
 class Interaction(Part):
-    """How much the effect of one axis differs between the levels of another."""
+    """How much the effect of one axis differs between two levels of another.
+
+    Attributes:
+        contrast, other_contrast: the two levels of each.
+    """
 
     axis: str
+    contrast: str
     other: str
+    other_contrast: str
     estimate: Number
     low: Number
     high: Number
@@ -140,6 +160,7 @@ class AtThreshold(Part):
 
     threshold: float
     axis: str
+    contrast: str
     estimate: Number
     low: Number
     high: Number
@@ -149,9 +170,11 @@ class AtThreshold(Part):
 
 
 class Rate(Part):
-    """Images and errors of one combination of levels; of found portraits, intervals as well.
+    """Images and outcomes of one combination of levels; of found portraits, intervals as well.
 
     Attributes:
+        errors: where these are counted.
+        rate: mean of the audit's first outcome.
         low, high: Wilson's interval, of independent portraits.
         cluster_low, cluster_high: with identities as units, where one has several portraits.
     """
@@ -159,7 +182,7 @@ class Rate(Part):
     group: str
     images: int
     answered: int
-    errors: int
+    errors: int | None
     rate: Number
     low: Number = None
     high: Number = None
@@ -173,12 +196,16 @@ class Gap(Part):
 
     family: str
     axis: str
+    outcome: str
     group: str
     reference: str
     cell: str
     held: dict[str, int]
     rate: Number
     reference_rate: Number
+    ratio: Number = None
+    ratio_low: Number = None
+    ratio_high: Number = None
     estimate: Number
     low: Number
     high: Number
@@ -205,6 +232,7 @@ class Adjusted(Part):
     """A difference after a linear or logistic regression on the other axes and the covariates."""
 
     axis: str
+    contrast: str
     model: str
     estimate: Number
     low: Number
@@ -219,6 +247,7 @@ class Predicted(Part):
     """What matched images say of a difference; see `faceaudit.Portraits.analyse`."""
 
     axis: str
+    contrast: str
     estimate: Number
     low: Number
     high: Number
@@ -267,6 +296,7 @@ class Leak(Part):
     """How far an annotated attribute moves along an axis."""
 
     axis: str
+    contrast: str
     attribute: str
     estimate: Number
     low: Number
@@ -416,6 +446,7 @@ class Report(Part):
         tolerance, level, threshold: decisions.
         data: counts: images, units, no_image, no_answer, no_label, error_rate, and so on.
         effects: by cell.
+        outcomes: of matched faces, effects on the outcomes besides the first, over all faces.
         averages: over all faces; empty with one axis, whose cell is the average.
         missing: effects on being missing: of an image without a known error, since it is absent or
             has no label or no answer; empty where none is.
@@ -425,7 +456,8 @@ class Report(Part):
         match_rates, disparities: of a verification.
         enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
             from the reference; the latter only where there is a failure.
-        gaps: of found portraits, differences of error rates, and in being missing.
+        gaps: of found portraits, differences of the first outcome, in being missing, and of further
+            outcomes.
         adjusted, carried, left_out: of found portraits, see `faceaudit.Portraits.analyse`.
         people: who said what the images show, a row for each stage that asked them.
         calibration: of a generator of somebody's own, where the audit file has one.
@@ -438,7 +470,7 @@ class Report(Part):
         True
     """
 
-    schema_version: Literal["2.2"] = "2.2"
+    schema_version: Literal["2.3"] = "2.3"
     name: str
     kind: Literal["classification", "verification", "portraits"]
     question: str
@@ -453,6 +485,7 @@ class Report(Part):
     data: Counts
     effects: list[Effect] = []
     averages: list[Effect] = []
+    outcomes: list[Effect] = []
     missing: list[Effect] = []
     placebos: list[Effect] = []
     interactions: list[Interaction] = []

@@ -10,7 +10,7 @@ from faceaudit.checks import find_threshold_doubts
 from faceaudit.designs.matched import MatchedImages, other_thresholds
 from faceaudit.designs.portraits import _difference_within_label
 from faceaudit.file.specification import Specification
-from faceaudit.frames import errors_at
+from faceaudit.outcomes import errors_at
 from faceaudit.utils import seeding
 
 OF_SKIN = OF_TABLE | {"axes": {"skin": ("light", "dark")}}

@@ -111,7 +111,7 @@ def test_a_stricter_level_leaves_more_undecided():
 @pytest.mark.parametrize("axes", [1, 3])
 @pytest.mark.parametrize("tolerance", [0.02, 0.1])
 def test_so_many_transects_decide_and_one_fewer_does_not(tolerance, axes):
-    levels = levels_of_cells(axes, 0.05)
+    levels = levels_of_cells([2] * axes, 0.05)
     design = pair_design(2 * tolerance)
     least = transects_to_decide(design, tolerance, levels, power=0.9)
 
@@ -137,7 +137,7 @@ def share_rejected_by_holm(p, cells):
 
 def test_cells_of_one_axis_are_rejected_step_by_step():
     """Three axes: the average's share passes on first, then that of each cell that is beyond."""
-    levels = levels_of_cells(3, 0.05)
+    levels = levels_of_cells([2, 2, 2], 0.05)
     assert levels == pytest.approx([0.05 / steps for steps in (20, 19, 18, 17)])
     # p-values that are rejected with chances of .2 to .5, at these levels.
     uniform = np.random.default_rng(1).random((4000, 4))

@@ -1,0 +1,129 @@
+"""What an audit counts of each image: an error, a decision, a score, or why there is no answer.
+
+The first outcome of an audit is judged in every cell and on average, the others on average. Where
+no image has a label, the first outcome is one that needs none.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import pandas as pd
+
+OutcomeName = Literal[
+    "error",
+    "fpr",
+    "fnr",
+    "selection",
+    "score",
+    "flip",
+    "abstention",
+    "no_face",
+    "failed_call",
+]
+"""Outcomes by their names in audit files."""
+ERROR = "error"
+FALSE_POSITIVE = "fpr"
+FALSE_NEGATIVE = "fnr"
+SELECTION = "selection"
+SCORE = "score"
+FLIP = "flip"
+MISSING = "missing"
+"""That there is no image, no label or no answer. It is compared in every audit."""
+OF_LABELS = (ERROR, FALSE_POSITIVE, FALSE_NEGATIVE)
+"""Outcomes that need to know what is right."""
+OF_TWO_CLASSES = (FALSE_POSITIVE, FALSE_NEGATIVE, SELECTION, SCORE)
+"""Outcomes that ask which of two answers it is."""
+REASONS = {"abstention": "abstention", "no_face": "no face", "failed_call": "failed call"}
+"""Outcomes of images without an answer → why there is none, as tables have it."""
+TITLES = {
+    ERROR: "error rate",
+    FALSE_POSITIVE: "false positive rate",
+    FALSE_NEGATIVE: "false negative rate",
+    SELECTION: "selection rate",
+    SCORE: "mean score",
+    FLIP: "flip rate",
+    MISSING: "share of missing images",
+    "abstention": "rate of abstentions",
+    "no_face": "rate of faces that were not found",
+    "failed_call": "rate of failed calls",
+}
+"""Outcome → its mean over images, in words."""
+WITHOUT_REASON = ""
+"""Reason of an image that has an answer."""
+
+
+def outcomes_of(plan: Mapping[str, Any]) -> list[str]:
+    """The outcomes of an audit; plans of errors alone need not name them."""
+    return plan.get("outcomes", [ERROR])
+
+
+def first_outcome(plan: Mapping[str, Any]) -> str:
+    """The outcome that is judged in every cell."""
+    return outcomes_of(plan)[0]
+
+
+def further_outcomes(plan: Mapping[str, Any]) -> list[str]:
+    """The outcomes that are judged on average alone."""
+    return outcomes_of(plan)[1:]
+
+
+def with_outcomes(
+    images: pd.DataFrame, outcomes: Sequence[str], threshold: float, classes: int = 2
+) -> pd.DataFrame:
+    """Images with a column for each outcome.
+
+    Args:
+        images: columns score (NaN without an answer), label where outcomes need it, and reason
+            where outcomes are of images without an answer.
+        outcomes: names of `OutcomeName`.
+        threshold: scores above it say 1, of two classes.
+        classes: how many there are; of more than two, the score is the place of the answer.
+
+    Returns:
+        The images with no_answer (0 or 1) and the outcomes: numbers from 0 to 1, NaN where an
+        outcome is not defined. Of a flip, which two images decide about, it is the decision.
+
+    Example:
+        >>> images = pd.DataFrame({"label": [0, 0, 1], "score": [0.2, 0.9, None]})
+        >>> table = with_outcomes(images, ["error", "fpr", "selection"], 0.5)
+        >>> table["fpr"].tolist(), table["selection"].tolist()
+        ([0.0, 1.0, nan], [0.0, 1.0, nan])
+    """
+    score = images["score"]
+    columns = {"no_answer": score.isna().astype(float)}
+    decision = score
+    if classes == 2:
+        decision = (score > threshold).astype(float).where(score.notna())
+    if set(outcomes) & set(OF_LABELS):
+        label = images["label"]
+        error = errors_at(images, threshold, classes)
+        columns[ERROR] = error
+        if FALSE_POSITIVE in outcomes:
+            columns[FALSE_POSITIVE] = error.where(label == 0)
+        if FALSE_NEGATIVE in outcomes:
+            columns[FALSE_NEGATIVE] = error.where(label == 1)
+    for name in outcomes:
+        if name in (SELECTION, FLIP):
+            columns[name] = decision
+        elif name in REASONS:
+            columns[name] = (images["reason"] == REASONS[name]).astype(float)
+    return images.assign(**columns)
+
+
+def errors_at(images: pd.DataFrame, threshold: float, classes: int = 2) -> pd.Series:
+    """Errors (0 or 1) where scores above a threshold say 1.
+
+    Args:
+        images: columns label and score.
+        threshold: of the scores, of two classes.
+        classes: how many there are; of more than two, the score is the place of the answer.
+
+    Returns:
+        (n,) NaN where there is no label or no score.
+    """
+    score = images["score"]
+    label = images["label"]
+    wrong = score != label
+    if classes == 2:
+        wrong = (score > threshold) != (label == 1)
+    return wrong.astype(float).where(score.notna() & label.notna())
