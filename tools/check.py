@@ -52,7 +52,7 @@ FLOORS = (
     ("designs",),
     ("results", "example_files"),
     ("run", "api", "model_versions"),
-    ("recomputation",),
+    ("recomputation", "model_audits"),
     ("__main__",),
 )
 """Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""

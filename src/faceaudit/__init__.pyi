@@ -13,6 +13,8 @@ from .designs.portraits import analyse_portraits as analyse_portraits
 from .designs.portraits import from_portraits as from_portraits
 from .file.specification import Specification as Specification
 from .file.specification import read_specification as read_specification
+from .model_audits import classifier as classifier
+from .model_audits import generator as generator
 from .model_versions import VersionComparison as VersionComparison
 from .model_versions import compare as compare
 from .people.tasks import PeopleNeeded as PeopleNeeded

@@ -14,7 +14,7 @@ exit codes, of gate:
   0  passed: the last line says how many comparisons are undecided
   1  at least one comparison is beyond the tolerance, the analysis departed from the plan, or
      there is a doubt that the audit file does not accept; a line for each
-  2  none of this, but too little is known: no average over all faces is decided, or there are
+  2  none of this, but too little is known: an average over all faces is undecided, or there are
      fewer faces, answers or rows of use than the policy asks for; with --fail-on inconclusive
      also where any comparison is undecided or not estimable. --fail-on exceeds does without this
   3  could not run: a file is missing or has a fault, or the parts of a report contradict each

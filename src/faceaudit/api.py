@@ -54,6 +54,7 @@ class TableSettings(TypedDict, total=False):
     reason: str | None
     outcomes: Sequence[str]
     image: str | None
+    identity: str | None
     threshold: float
     classes: Sequence[Any]
     placebos: Axes
@@ -123,6 +124,7 @@ def table(
     reason: str | None = None,
     outcomes: Sequence[str] = (ERROR,),
     image: str | None = None,
+    identity: str | None = None,
     threshold: float = 0.5,
     classes: Sequence[Any] = (0, 1),
     placebos: Axes = (),
@@ -159,6 +161,8 @@ def table(
             "abstention", "no_face" and "failed_call". The first is judged in every cell. Where it
             is "selection", "score" or "flip", no label is needed.
         image: column of the names of images; None: the rows are numbered from 0.
+        identity: of portraits, column of the people; None: each portrait is of another one. Where
+            some have several portraits, intervals are too short without it.
         threshold: score above which the model says the second class.
         classes: the two answers, as they are in the columns of labels and answers.
         placebos: axes, given likewise, that no model should react to.
@@ -196,7 +200,7 @@ def table(
         >>> audit.verdict, round(audit.averages["estimate"].item(), 3), audit.gate()
         ('exceeds', 0.333, 1)
     """
-    frame = _with_names(_as_pandas(data), image)
+    frame = _with_names(as_pandas(data), image)
     settings = TableSettings(
         unit=unit,
         axes=axes,
@@ -222,9 +226,11 @@ def table(
     )
     if image is not None:
         settings["image"] = image
+    if identity is not None:
+        settings["identity"] = identity
     if question is not None:
         settings["question"] = question
-    specification = _of_table(settings, frame)
+    specification = specification_of_table(settings, frame)
     rows = Rows.read(frame, first_row=0)
     if specification.kind == "portraits":
         return _concluded(Portraits.from_table(rows, specification), specification, plan)
@@ -254,6 +260,9 @@ def pairs(
 ) -> AuditResult:
     """Audit a recogniser whose similarities of pairs are in a frame.
 
+    A pair without a similarity could not be compared, since a face of it was not enrolled. It takes
+    no part in error rates. How often pairs are missing is judged by group, together with them.
+
     Args:
         data: a row per pair, a frame of pandas, polars, or another library that narwhals reads.
         group: column of the group that both people of a pair are of.
@@ -262,7 +271,8 @@ def pairs(
         same: column that is 1 where both are one person, else 0.
         reference: name of the group that the others are compared with.
         tolerance: largest difference of error rates that does not matter, a fraction.
-        similarity: column of similarities, which are larger for one person.
+        similarity: column of similarities, which are larger for one person; NaN where a face was
+            not enrolled.
         distance: column of distances in its place, which are smaller for one person.
         threshold: similarity from which on, or distance up to which, the recogniser says that it is
             one person.
@@ -316,7 +326,7 @@ def pairs(
         "accept": list(accept),
     }
     specification = Specification(**content)
-    rows = Rows.read(_as_pandas(data), first_row=0)
+    rows = Rows.read(as_pandas(data), first_row=0)
     return _concluded(Pairs.from_table(rows, specification), specification, plan)
 
 
@@ -344,7 +354,7 @@ def plan(
         >>> planned.units > 300
         True
     """
-    specification = _of_table(settings, None, power)
+    specification = specification_of_table(settings, None, power)
     return AuditPlan(plans.make_plan(specification, n))
 
 
@@ -369,7 +379,7 @@ def _concluded(
     return AuditResult(report, data.frame, images)
 
 
-def _of_table(
+def specification_of_table(
     settings: TableSettings, frame: pd.DataFrame | None, power: float | None = None
 ) -> Specification:
     """What an audit file with these settings would say.
@@ -385,7 +395,7 @@ def _of_table(
     outcomes = _listed(settings.get("outcomes", (ERROR,)), "outcomes") or (ERROR,)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
-        "question": settings.get("question") or _question_about(list(axes), outcomes[0]),
+        "question": settings.get("question") or question_about_axes(list(axes), outcomes[0]),
         "outcomes": list(outcomes),
         "axes": axes,
         "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
@@ -438,6 +448,7 @@ def _columns(settings: TableSettings) -> dict[str, str]:
     named = {
         "image": settings.get("image") or IMAGE_COLUMN,
         "unit": settings.get("unit"),
+        "identity": settings.get("identity"),
         "label": settings.get("label"),
         "decision": settings.get("pred"),
         "score": settings.get("score"),
@@ -503,7 +514,7 @@ def _as_texts(values: Sequence[Any]) -> list[str]:
     return comparable(pd.Series(list(values), dtype=object)).tolist()
 
 
-def _question_about(axes: Sequence[str], outcome: str) -> str:
+def question_about_axes(axes: Sequence[str], outcome: str) -> str:
     changed = CHANGED_IN_WORDS.get(outcome) or f"the {TITLES.get(outcome, outcome)}"
     (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1, changed)
     return question
@@ -514,7 +525,7 @@ def _question_about_groups(reference: str) -> str:
     return question
 
 
-def _as_pandas(data: IntoDataFrame) -> pd.DataFrame:
+def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
     """A frame of any library that narwhals reads, as one of pandas."""
     try:
         return nw.from_native(data, eager_only=True).to_pandas()

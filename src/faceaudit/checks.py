@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.spatial.distance import pdist
 from scipy.stats import norm, rankdata
 
 from faceaudit import plans
@@ -55,7 +56,13 @@ Doubts = Iterator[tuple[str, str]]
 
 
 def examine(
-    model: BlackBox, images: np.ndarray, groups: pd.Series, folder: Path, say: Notify, seed: int
+    model: BlackBox,
+    images: np.ndarray,
+    groups: pd.Series,
+    folder: Path,
+    say: Notify,
+    seed: int,
+    compares_distances: bool = False,
 ) -> tuple[ModelAnswers, dict[str, Any]]:
     """Ask the model under audit about all images, and try other preparations of them.
 
@@ -66,6 +73,7 @@ def examine(
         folder: of the audit, which keeps the answers.
         say: takes a sentence on how many answers there are.
         seed: of the audit.
+        compares_distances: whether the audit judges a recogniser by Euclidean distances.
 
     Returns:
         The answers, and arguments of `build_report`: the model's card and doubts.
@@ -85,7 +93,7 @@ def examine(
         part = f"{cut_width}×{cut_height} pixels in the {place} of {width}×{height}"
         say(f"model: it was shown the {part}")
         card["pictures"] = f"cut to the {part}"
-    doubts = list(find_preparation_doubts(model, images, groups, seed))
+    doubts = list(find_preparation_doubts(model, images, groups, seed, compares_distances))
     return answers, {"model": card, "doubts": doubts}
 
 
@@ -93,7 +101,8 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
     """Find what is hard to believe of an audit's images or pairs.
 
     Args:
-        frame: a row per image with its `error`, or per pair with `similarity` and `same`.
+        frame: a row per image with its `error`, or per pair with `similarity`, which may be NaN,
+            and `same`.
         tables: of the analysis.
         plan: of the audit.
 
@@ -101,7 +110,8 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         Name and sentence of each doubt.
     """
     if plan["kind"] == "verification":
-        pair_separation = separation(frame["similarity"], frame["same"] == 1)
+        compared = frame.dropna(subset="similarity")
+        pair_separation = separation(compared["similarity"], compared["same"] == 1)
         if pair_separation < CHANCE_SEPARATION:
             yield _doubt_in_words("chance", pair_separation)
         decision = _decision_about_all_pairs(tables["rates"])
@@ -212,7 +222,11 @@ def _decision_about_all_pairs(rates: pd.DataFrame) -> str:
 
 
 def find_preparation_doubts(
-    model: BlackBox, images: np.ndarray, groups: pd.Series, seed: int
+    model: BlackBox,
+    images: np.ndarray,
+    groups: pd.Series,
+    seed: int,
+    compares_distances: bool = False,
 ) -> Doubts:
     """Whether another preparation suits a model better, tried on some of the images.
 
@@ -224,6 +238,7 @@ def find_preparation_doubts(
         images: uint8 (n, 3, height, width).
         groups: (n,) the label of every image, NaN where it has none; of a recogniser, the identity.
         seed: which draws the images.
+        compares_distances: as of `examine`.
 
     Yields:
         Name and sentence of the doubt, if there is one.
@@ -242,7 +257,7 @@ def find_preparation_doubts(
     if not enough:
         return
     rows = np.sort(rows[:PREPARATION_IMAGES])
-    table = check_preparation(model, images[rows], groups.iloc[rows])
+    table = check_preparation(model, images[rows], groups.iloc[rows], compares_distances)
     better = better_preparation(table)
     # A model that separates the classes the wrong way round has another doubt.
     if better and table["separation"].iloc[0] > 0.5:
@@ -257,18 +272,22 @@ def _doubt_in_words(name: str, *values: Any) -> tuple[str, str]:
 # --- other preparations of images
 
 
-def check_preparation(model: LocalModel, images: np.ndarray, groups: ArrayLike) -> pd.DataFrame:
+def check_preparation(
+    model: LocalModel, images: np.ndarray, groups: ArrayLike, compares_distances: bool = False
+) -> pd.DataFrame:
     """Try a model behind other channels and ranges: does one of them separate better?
 
     Separation is the probability that a face of class 1 scores higher than one of class 0 (of a
-    recogniser: that two images of one person are more similar than images of two). Differences are
-    judged by a jackknife over faces (people), with Bonferroni's correction.
+    recogniser: that two images of one person are more similar than images of two, by the cosine or
+    by Euclidean distances). Differences are judged by a jackknife over faces (people), with
+    Bonferroni's correction.
 
     Args:
         model: one that computes here.
         images: uint8 (n, 3, height, width), fifty or more, of known class or person.
         groups: (n,) 0 or 1, the class; of a recogniser, whose face it is: three people or more,
             some with several images.
+        compares_distances: whether the audit judges a recogniser by Euclidean distances.
 
     Returns:
         One row per preparation, the declared one first: channels, pixels (the range), separation,
@@ -288,7 +307,11 @@ def check_preparation(model: LocalModel, images: np.ndarray, groups: ArrayLike) 
                 raise
             separations.append(np.full_like(separations[0], np.nan))
         else:
-            separations.append(_jackknife_separations(values, groups, is_recogniser))
+            if is_recogniser:
+                similarities = _similarities_of_all_pairs(values, compares_distances)
+                separations.append(_jackknife_over_people(similarities, groups))
+            else:
+                separations.append(_jackknife_over_faces(values, groups))
         rows.append({"channels": preparation.colours, "pixels": pixels})
     table = pd.DataFrame(rows)
     table["separation"] = [row[0] for row in separations]
@@ -331,36 +354,69 @@ def _preparations(declared: Preparation, takes_pixels: bool) -> Iterator[tuple[s
                 yield name, other
 
 
-def _jackknife_separations(
-    values: np.ndarray, groups: np.ndarray, is_recogniser: bool
-) -> np.ndarray:
-    """The separation by all answers, and then without each face or person.
+def _jackknife_over_faces(scores: np.ndarray, groups: np.ndarray) -> np.ndarray:
+    """The separation by all scores, and then without each face.
 
     Args:
-        values: scores (n,), or embeddings (n, d) of a recogniser.
-        groups: (n,) class or person of each image.
-        is_recogniser: whether pairs of images are separated, and people left out, not faces.
+        scores: (n,) of the faces.
+        groups: (n,) class of each face.
 
     Returns:
-        (1 + units,) separations, the first one by all answers.
+        (1 + n,) separations, the first one by all scores.
     """
-    if is_recogniser:
-        units = np.unique(groups, return_inverse=True)[1]
-        first, second = np.triu_indices(len(values), 1)
-        lengths = np.linalg.norm(values, axis=1, keepdims=True)
-        directions = values / lengths.clip(1e-12)
-        scores = (directions @ directions.T)[first, second]
-        is_positive = units[first] == units[second]
-    else:
-        units = np.arange(len(values))
-        first = units
-        second = units
-        scores = values
-        is_positive = groups == 1
+    faces = np.arange(len(scores))
+    return _jackknife(scores, groups == 1, faces, faces)
+
+
+def _similarities_of_all_pairs(embeddings: np.ndarray, compares_distances: bool) -> np.ndarray:
+    """How alike two images are, for all pairs of n images in the order of `np.triu_indices`.
+
+    Args:
+        embeddings: (n, d), NaN where there is none.
+        compares_distances: whether similarities are negative distances, and not cosines.
+
+    Returns:
+        (n (n - 1) / 2,) similarities, NaN where an embedding is missing.
+    """
+    if compares_distances:
+        return -pdist(embeddings)
+    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+    directions = embeddings / lengths.clip(1e-12)
+    return (directions @ directions.T)[np.triu_indices(len(embeddings), 1)]
+
+
+def _jackknife_over_people(similarities: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """The separation by all pairs of n images, and then without each person.
+
+    Args:
+        similarities: of `_similarities_of_all_pairs`.
+        people: (n,) person of each image.
+
+    Returns:
+        (1 + people,) separations, the first one by all pairs.
+    """
+    person = np.unique(people, return_inverse=True)[1]
+    first, second = (person[rows] for rows in np.triu_indices(len(person), 1))
+    return _jackknife(similarities, first == second, first, second)
+
+
+def _jackknife(
+    scores: np.ndarray, is_positive: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    """The separation by all scores, and then without those of each unit.
+
+    Args:
+        scores: (m,) NaN where there is none.
+        is_positive: (m,) bool.
+        first, second: (m,) the units that each score is of.
+
+    Returns:
+        (1 + units,) separations.
+    """
     known = np.isfinite(scores)
     separations = [separation(scores[known], is_positive[known])]
-    for unit in np.unique(units):
-        others = known & (units[first] != unit) & (units[second] != unit)
+    for unit in np.union1d(first, second):
+        others = known & (first != unit) & (second != unit)
         separations.append(separation(scores[others], is_positive[others]))
     return np.array(separations)
 

@@ -244,11 +244,22 @@ class InputTables:
 
     Args:
         specification: whose paths count.
+        given: path as the audit names it → rows of a table that is no file.
+        pictures: name of a picture → its pixels, uint8 (height, width, 3); None where pictures are
+            files.
     """
 
-    def __init__(self, specification: Specification) -> None:
+    def __init__(
+        self,
+        specification: Specification,
+        given: Mapping[Path, Rows] | None = None,
+        pictures: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
         self._specification = specification
         self._read: dict[Path, Rows] = {}
+        for path, rows in (given or {}).items():
+            self._read[specification.beside(path)] = rows
+        self.pictures = pictures
 
     def rows(self, path: Path) -> Rows:
         """The rows of a table.

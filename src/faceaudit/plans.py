@@ -28,6 +28,7 @@ from scipy.optimize import brentq
 from faceaudit import effects
 from faceaudit.comparisons import (
     REFERENCE,
+    Axes,
     Contrast,
     all_contrasts,
     cell_name,
@@ -105,7 +106,9 @@ FAMILIES_OF_ERRORS = (CELLS, AVERAGES, GAPS, GAPS_BY_CELL)
 MEASURES = ("FNMR at threshold", "FMR at threshold")
 """Error rates of a recogniser that are compared between groups."""
 FTE = "FTE"
-"""The rate of failures to enrol, among the measures."""
+"""The rate of failures to enrol, among the measures; of images of a recogniser that is asked."""
+MISSING_PAIRS = ("missing positives", "missing negatives")
+"""Rates of pairs without a similarity in a table, of one person and of two, among the measures."""
 STEPS_TO_OTHER_THRESHOLDS = (0.2, 0.4)
 """Other score thresholds lie so far of the way from the audit's own to 0 and to 1.
 
@@ -179,10 +182,12 @@ def other_thresholds(threshold: float) -> list[float]:
 def families(specification: Specification) -> dict[str, list[list[str]]]:
     """Every comparison that the audit tests: family → comparisons, each a list of names."""
     if specification.kind == "verification":
-        comparisons = {GROUPS: [[measure] for measure in MEASURES]}
-        if specification.route == VERIFICATION_OF_IMAGES:
-            comparisons[ENROLMENT] = [[FTE]]
-        return comparisons
+        of_images = specification.route == VERIFICATION_OF_IMAGES
+        measures_of_missing = [FTE] if of_images else MISSING_PAIRS
+        return {
+            GROUPS: [[measure] for measure in MEASURES],
+            ENROLMENT: [[measure] for measure in measures_of_missing],
+        }
     axes = specification.axes
     contrasts = all_contrasts(axes, specification.design.contrasts)
     cells = [
@@ -565,6 +570,45 @@ def _in_words(value: object) -> str:
 def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     """Faces, images, what they cost, and which verdicts they can be expected to lead to.
 
+    How often a model errs can be guessed, within limits. How often it gives an answer or changes it
+    cannot, so that audits of other outcomes than errors have no such chances.
+
+    Raises:
+        InputError: a tolerance that no effect can be beyond; or no number of faces, where a guess
+            of it cannot be made.
+    """
+    expected = {}
+    if specification.has_labels:
+        expected = _expected_verdicts(specification, units)
+        units = expected["units"]
+    units = units or specification.design.transects
+    if units is None:
+        outcome = specification.outcomes[0]
+        raise InputError(
+            f"the number of faces is missing; how many decide about {outcome} cannot be planned",
+            field="design.transects",
+            expected="a number of faces",
+        )
+    axes = specification.axes
+    images = units * combinations_of_levels({**axes, **specification.placebos})
+    sizes = {
+        "units": units,
+        "images": images,
+        "comparisons": len(families(specification)[CELLS]),
+        **expected,
+    }
+    answers = _count_answers(specification, units, images)
+    if answers:
+        total = sum(answers.values())
+        sizes["answers"] = answers
+        sizes["hours"] = total * SECONDS / 3600
+        sizes["money"] = total * PRICE
+    return sizes
+
+
+def _expected_verdicts(specification: Specification, units: int | None) -> dict[str, Any]:
+    """Faces, and the verdicts that they can be expected to lead to.
+
     The verdicts are those on an effect in a cell, at the levels of `effects.levels_of_cells`.
     Errors of a pair are taken as independent, so that matching can only help.
 
@@ -593,33 +637,50 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
     def chances(difference: float) -> effects.VerdictChances:
         return effects.chances_of_verdicts(units, pair_design(difference), tolerance, levels)
 
+    true_effects = {
+        multiple: multiple * tolerance
+        for multiple in MULTIPLES_OF_TOLERANCE
+        if multiple * tolerance <= largest
+    }
     detectable = None
     if chances(largest).beyond >= design.power:
         detectable = brentq(
             lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
-    images = units * combinations_of_levels({**axes, **specification.placebos})
-    sizes = {
+    expected = {
         "units": units,
-        "images": images,
-        "comparisons": len(families(specification)[CELLS]),
         "detectable": detectable,
         "expected error": EXPECTED_ERROR,
         "needed": needed,
         "change called beyond": beyond,
         "chances": [
-            {"times the tolerance": multiple, **asdict(chances(multiple * tolerance))}
-            for multiple in MULTIPLES_OF_TOLERANCE
-            if multiple * tolerance <= largest
+            {"times the tolerance": multiple, **asdict(chances(effect))}
+            for multiple, effect in true_effects.items()
         ],
     }
-    answers = _count_answers(specification, units, images)
-    if answers:
-        total = sum(answers.values())
-        sizes["answers"] = answers
-        sizes["hours"] = total * SECONDS / 3600
-        sizes["money"] = total * PRICE
-    return sizes
+    if len(axes) > 1:
+        expected["chances on average"] = [
+            {
+                "times the tolerance": multiple,
+                **asdict(_chances_on_average(axes, units, effect, tolerance)),
+            }
+            for multiple, effect in true_effects.items()
+        ]
+    return expected
+
+
+def _chances_on_average(
+    axes: Axes, units: int, effect: float, tolerance: float
+) -> effects.VerdictChances:
+    """Chances of the verdicts on an average over all faces, which has the pairs of all its cells.
+
+    An average has its share of the level at the first of Holm's steps (`effects.levels_of_cells`).
+    The pairs of one face are taken as independent.
+    """
+    pairs_of_a_face = min(len(held_levels(axes, axis)) for axis in axes)
+    share = LEVEL / (2 * len(all_contrasts(axes)))
+    design = effects.Design(effect, base_rate=EXPECTED_ERROR, within=0, pairs=1)
+    return effects.chances_of_verdicts(units * pairs_of_a_face, design, tolerance, [share])
 
 
 def _count_answers(specification: Specification, units: int, images: int) -> dict[str, int]:

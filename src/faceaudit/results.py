@@ -192,5 +192,16 @@ def table_of(rows: Sequence[Part], row_class: type[Part]) -> pd.DataFrame:
 
 
 def chances_of(plan: Plan) -> pd.DataFrame:
-    """The chances of each verdict that a plan has, a row per multiple of the tolerance."""
-    return pd.DataFrame(plan.get("sizes", {}).get("chances", []))
+    """The chances of each verdict that a plan has, of a cell and on average.
+
+    Returns:
+        A row per comparison ("cell" or "average") and multiple of the tolerance.
+    """
+    sizes = plan.get("sizes", {})
+    of_cells = pd.DataFrame(sizes.get("chances", []))
+    on_average = pd.DataFrame(sizes.get("chances on average", []))
+    return (
+        pd.concat({"cell": of_cells, "average": on_average}, names=["comparison"])
+        .reset_index("comparison")
+        .reset_index(drop=True)
+    )

@@ -81,6 +81,8 @@ class OpenedAudit:
         table: with these answers; None where a model is asked.
         units: number of matched faces in the table of images; None of other audits.
         target: the people of the target population; None where the file names none.
+        bound: of `faceaudit.plans.bound_rows`, where a model is asked about the images of a table
+            that is no file, whose hash the plan could have.
     """
 
     specification: Specification
@@ -89,6 +91,7 @@ class OpenedAudit:
     table: Path | None
     units: int | None
     target: pd.DataFrame | None
+    bound: dict[str, Any] | None = None
 
 
 @contextmanager
@@ -117,13 +120,22 @@ def explain_full_disk(content: str, folder: Path) -> Iterator[None]:
         ) from error
 
 
-def open_audit(specification: Specification) -> OpenedAudit:
+def open_audit(
+    specification: Specification,
+    tables: InputTables | None = None,
+    bound: dict[str, Any] | None = None,
+) -> OpenedAudit:
     """Read the tables of an audit file and check them.
+
+    Args:
+        specification: of the audit.
+        tables: where some are no files.
+        bound: what the plan binds of such a table, see `OpenedAudit`.
 
     Raises:
         InputError: a table has a fault.
     """
-    tables = InputTables(specification)
+    tables = tables or InputTables(specification)
     answers_in_table = specification.model.kind == "table"
     data = None
     units = None
@@ -150,7 +162,7 @@ def open_audit(specification: Specification) -> OpenedAudit:
     table = None
     if data is not None:
         table = specification.beside(specification.pairs or specification.table_of_images)
-    return OpenedAudit(specification, tables, data, table, units, target)
+    return OpenedAudit(specification, tables, data, table, units, target, bound)
 
 
 def plan_audit(
@@ -233,7 +245,7 @@ def plan_as_it_is(opened: OpenedAudit) -> dict[str, Any]:
     The answers of a table do not enter it.
     """
     specification = opened.specification
-    rows = None
+    rows = opened.bound
     if opened.data is not None and opened.table is not None:
         rows = bound_rows(opened.data.frame, specification, opened.table)
     return make_plan(specification, opened.units, input_files(specification), rows)
@@ -298,13 +310,7 @@ def run_audit(
     _remove_report(folders.report)
     if model_version is not None:
         specification = specification.of_version(model_version)
-    if specification.model.kind == "table" and not (specification.images or specification.pairs):
-        raise InputError(
-            f"{specification.path}: model.kind is table, but no table is given; name one under "
-            "images, or a model of kind onnx, python or http",
-            field="images",
-            expected="a table, or a model of kind onnx, python or http",
-        )
+    _require_answers(specification)
     artifacts = folders.artifacts
     with (
         explain_full_disk("images, tasks and answers", artifacts),
@@ -315,20 +321,77 @@ def run_audit(
         # Another process may have written its report while this one waited.
         _remove_report(folders.report)
         (folders.report / IMAGES_FILE).unlink(missing_ok=True)
-        try:
-            result = _conclude(opened, plan, now, say, device, folders, pictures)
-        except ValueError:
-            # To mend a fault before anything was asked is no departure: the next plan is the first.
-            finished_once = (artifacts / FINISHED).exists()
-            if not finished_once and not (artifacts / "answers").exists() and plan_file is None:
-                (artifacts / PLAN_FILE).unlink()
-            raise
-        named_plan = {"sha256": plan["sha256"], "made": plan["made"]}
-        write_text(artifacts / FINISHED, json.dumps(named_plan) + "\n")
+        result = _finished(opened, plan, now, say, device, artifacts, plan_file, pictures)
         with explain_full_disk("the report", folders.report):
             page = result.save(folders.report)
         say(f"report: {page}")
     return result.report
+
+
+def audit_in_folder(
+    opened: OpenedAudit,
+    folder: Path,
+    say: Notify,
+    device: str = "cpu",
+    *,
+    plan_file: Path | None = None,
+    pictures: MakeImages | None = None,
+) -> AuditResult:
+    """Go through an audit that was opened, as `run_audit` does, without writing its report.
+
+    Args:
+        opened: the audit.
+        folder: for what is finished and used again: the plan, images, tasks and answers.
+        say, device, plan_file, pictures: as of `run_audit`.
+
+    Returns:
+        What was found.
+
+    Raises:
+        InputError, OSError, PeopleNeeded: as of `run_audit`.
+    """
+    _require_answers(opened.specification)
+    with (
+        explain_full_disk("images, tasks and answers", folder),
+        alone(folder / ".lock", say),
+    ):
+        plan, now = _write_plan(opened, say, Folders(folder, folder), plan_file)
+        return _finished(opened, plan, now, say, device, folder, plan_file, pictures)
+
+
+def _require_answers(specification: Specification) -> None:
+    """Raise InputError where there is neither a table of answers nor a model to ask."""
+    if specification.model.kind == "table" and not (specification.images or specification.pairs):
+        raise InputError(
+            f"{specification.path}: model.kind is table, but no table is given; name one under "
+            "images, or a model of kind onnx, python or http",
+            field="images",
+            expected="a table, or a model of kind onnx, python or http",
+        )
+
+
+def _finished(
+    opened: OpenedAudit,
+    plan: dict[str, Any],
+    now: dict[str, Any],
+    say: Notify,
+    device: str,
+    artifacts: Path,
+    plan_file: Path | None,
+    pictures: MakeImages | None,
+) -> AuditResult:
+    """What was found, after marking in the folder of what is kept that a run ended."""
+    try:
+        result = conclude(opened, plan, now, say, device, artifacts, pictures)
+    except ValueError:
+        # To mend a fault before anything was asked is no departure: the next plan is the first.
+        finished_once = (artifacts / FINISHED).exists()
+        if not finished_once and not (artifacts / "answers").exists() and plan_file is None:
+            (artifacts / PLAN_FILE).unlink()
+        raise
+    named_plan = {"sha256": plan["sha256"], "made": plan["made"]}
+    write_text(artifacts / FINISHED, json.dumps(named_plan) + "\n")
+    return result
 
 
 def read_to_run(
@@ -378,16 +441,32 @@ def _remove_report(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _conclude(
+def conclude(
     opened: OpenedAudit,
     plan: dict[str, Any],
     now: dict[str, Any],
     say: Notify,
     device: str,
-    folders: Folders,
-    pictures: MakeImages | None,
+    artifacts: Path,
+    pictures: MakeImages | None = None,
 ) -> AuditResult:
-    """What was found, with a contact sheet where images were made or read."""
+    """Ask the model of an audit, if it has one, and analyse the answers.
+
+    Args:
+        opened: the audit.
+        plan: that counts.
+        now: the plan by the audit as it is now.
+        say: takes a sentence for the user after every stage.
+        device: "cpu" or "cuda", where networks of files make images and answer.
+        artifacts: the folder for images, tasks and answers.
+        pictures: makes the images where the audit names a world of faces.
+
+    Returns:
+        What was found, with a contact sheet where images were made or read.
+
+    Raises:
+        InputError, PeopleNeeded: as of `run_audit`.
+    """
     specification = opened.specification
     for sentence in announced_side_effects(specification):
         say(sentence)
@@ -397,7 +476,6 @@ def _conclude(
         about["model"] = _card_of_table(specification, opened.table)
     sheet = None
     tables_of_file = opened.tables
-    artifacts = folders.artifacts
     if data is None and specification.kind == "verification":
         data, about = Pairs.from_model(specification, tables_of_file, artifacts, say, device)
     elif data is None and specification.kind == "portraits":
@@ -435,7 +513,7 @@ def announced_side_effects(specification: Specification) -> Iterator[str]:
         models.extend(specification.calibration.readers)
     for part in [*models, specification.generator]:
         name = getattr(part, "function", getattr(part, "object", None))
-        if name:
+        if isinstance(name, str):
             yield f"code: this audit file imports {name}, which runs with all your rights"
         if isinstance(part, Http):
             from_environment = [

@@ -2,11 +2,17 @@
 
 import re
 import shlex
+import sys
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
+import pytest
 import yaml
+from PIL import Image
 from pretended_audits import pretended_table
 
-from faceaudit import Specification
+from faceaudit import PeopleNeeded, Specification
 from faceaudit.__main__ import parser
 
 PAGES = ("audit-a-classifier", "audit-a-recogniser", "audit-a-table", "audit-portraits")
@@ -59,6 +65,49 @@ def test_the_lines_for_a_project_of_ones_own_run(repository, tmp_path, monkeypat
         exec(lines, found)
     found["test_the_model_errs_alike_on_light_and_dark_skin"]()
     assert found["audit"].gate() == 0 and (tmp_path / "report" / "report.html").is_file()
+
+
+def test_the_lines_that_ask_a_classifier_run(repository, tmp_path, monkeypatch, capsys):
+    """The model says that light faces smile, and so do half of all."""
+    (tmp_path / "faces").mkdir()
+    rows = []
+    for person in range(40):
+        for skin, brightness in (("light", 200), ("dark", 90)):
+            file = f"{person}-{skin}.png"
+            colour = (brightness + person % 7, brightness, brightness)
+            Image.new("RGB", (32, 32), colour).save(tmp_path / "faces" / file)
+            rows.append((file, person, skin, person % 2))
+    columns = ["file", "person", "skin_colour", "smiling"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "faces/faces.csv", index=False)
+
+    def predict(images):
+        return 1 / (1 + np.exp(-images.mean((1, 2, 3))))
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "mymodel", SimpleNamespace(predict=predict))
+    found = {}
+    of_pictures, of_generator = [
+        lines
+        for lines in blocks(repository, "python", ["audit-a-classifier"])
+        if "audit =" in lines
+    ]
+    exec(of_pictures, found)
+    assert found["audit"].report.data["images"] == 80
+    assert found["audit"].report.data["error_rate"] == 0.5
+    assert (tmp_path / "answers/plan.json").is_file()
+    assert found["audit"].verdict in capsys.readouterr().out
+    with pytest.raises(PeopleNeeded, match="people/samples/tasks"):
+        exec(of_generator, found | {"MyGenerator": Greys})
+
+
+class Greys:
+    latent_dim = 3
+
+    def sample(self, n, seed):
+        return np.random.default_rng(seed).normal(size=(n, 3))
+
+    def synthesize(self, w):
+        return w[:, :, None, None].sigmoid().expand(-1, -1, 32, 32)
 
 
 def test_the_lines_on_frames_find_what_is_planted(repository, tmp_path, monkeypatch, capsys):

@@ -90,7 +90,8 @@ def test_intervals_of_a_family_are_bonferronis(frame):
     assert gaps["low_family"].tolist() == gaps["low"].tolist()
 
 
-def test_pairs_give_what_the_audit_file_gives(tmp_path):
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     random = np.random.default_rng(1)
     rows = []
     for group in ("a", "b"):
@@ -101,6 +102,8 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path):
                 rows.append((group, f"{group}{first}", f"{group}{second}", same, similarity))
     columns = ["group", "first", "second", "same", "similarity"]
     pairs = pd.DataFrame(rows, columns=columns)
+    not_enrolled = (pairs["group"] == "b") & (random.random(len(pairs)) < missing)
+    pairs["similarity"] = pairs["similarity"].mask(not_enrolled)
     by_file = from_file(
         tmp_path,
         pairs,
@@ -117,6 +120,8 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path):
     by_call = faceaudit.pairs(pairs, **names, **settings)
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
+    assert ("exceeds" in set(by_call.missing["verdict"])) == bool(missing)
+    assert by_call.gate() == faceaudit.gate(by_file)[0] == (1 if missing else 2)
     # The same as distances.
     names["distance"] = names.pop("similarity")
     apart = faceaudit.pairs(pairs.assign(similarity=1 - pairs["similarity"]), **names, **settings)
@@ -239,7 +244,9 @@ def test_a_plan_is_kept_and_a_moved_tolerance_is_a_departure(frame, tmp_path):
 def test_the_plan_of_a_frame_has_its_chances():
     plan = faceaudit.plan(400, **SETTINGS, **ANSWERED)
     assert plan.units == 400
-    assert plan.power["times the tolerance"].tolist() == [0, 1, 1.5, 2]
+    assert plan.power["times the tolerance"].tolist() == [0, 1, 1.5, 2] * 2
+    of_cell, on_average = (part for _, part in plan.power.groupby("comparison", sort=False))
+    assert on_average["undecided"].iloc[0] < of_cell["undecided"].iloc[0]
     assert np.allclose(plan.power[["beyond", "within", "undecided"]].sum(axis=1), 1)
     assert "chances that the verdict on one cell is" in repr(plan)
 

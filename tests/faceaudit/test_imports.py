@@ -35,6 +35,7 @@ MODULES = [
     "faceaudit.plans",
     "faceaudit.verdicts",
     "faceaudit.checks",
+    "faceaudit.model_audits",
     *(
         f"{package.__name__}.{module.name}"
         for package in PACKAGES

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageOps
+from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
 from torch.nn import functional
 
@@ -261,3 +262,37 @@ def test_a_recogniser_is_judged_by_people():
     table = check_preparation(wrong, images, people)
     assert "preparation rgb, pixels" in better_preparation(table)
     assert table["separation"].iloc[0] == pytest.approx(0.5)
+
+
+def test_a_recogniser_of_distances_is_judged_by_distances():
+    """Vectors of one direction, which tell people by their lengths: cosines do not see them."""
+    chance = np.random.default_rng(4)
+    people = np.repeat(np.arange(12), 5)
+    looks = chance.uniform(20, 235, (12, 1, 1, 1))[people]
+    images = (looks + chance.normal(0, 12, (60, 3, 8, 8))).clip(0, 255).astype(np.uint8)
+
+    def lengths(ready):  # what lies beyond [−1, 1] is lost
+        return 2.0 ** np.round(4 * ready.mean((1, 2, 3)).clip(-1, 1))[:, None] * np.ones(2)
+
+    right, wrong = (model(lengths, Reading("embedding"), range=r) for r in ((-1, 1), (0, 255)))
+    assert better_preparation(check_preparation(right, images, people, True)) == ""
+    table = check_preparation(wrong, images, people, True)
+    assert "preparation rgb, pixels" in better_preparation(table)
+    assert table["separation"].iloc[0] == pytest.approx(0.5)
+    assert better_preparation(check_preparation(wrong, images, people)) == ""
+
+
+def test_ranges_that_leave_distances_in_order_are_no_doubt():
+    """Colours as vectors: a shift of all colours changes cosines, and no order of distances."""
+    chance = np.random.default_rng(5)
+    people = np.repeat(np.arange(15), 4)
+    looks = chance.uniform(60, 195, (15, 3, 1, 1))[people]
+    images = (looks + chance.normal(0, 90, (60, 3, 8, 8))).clip(0, 255).astype(np.uint8)
+    declared = model(lambda ready: ready.mean((2, 3)), Reading("embedding"), range=(0, 1))
+    by_distance = check_preparation(declared, images, people, True)
+    np.testing.assert_allclose(by_distance["gain"], 0, atol=1e-3)
+    rows, columns = np.triu_indices(60, 1)
+    apart = cdist(*2 * [images.mean((2, 3))])[rows, columns]
+    expected = roc_auc_score(people[rows] == people[columns], -apart)
+    assert by_distance["separation"].iloc[0] == pytest.approx(expected, abs=1e-3)
+    assert np.ptp(check_preparation(declared, images, people)["separation"]) > 0.01

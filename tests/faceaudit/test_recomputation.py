@@ -76,9 +76,21 @@ def test_a_report_that_departed_from_its_plan_is_verified_by_what_it_says(tmp_pa
     assert verify(path)[0] == 0
 
 
-def test_pairs_are_verified_from_their_table(tmp_path):
-    path = audited(tmp_path, pairs(), leave_out=("axes", "classes", "images"), **PAIRS)
+@pytest.mark.parametrize("missing", [0.0, 0.5])
+def test_pairs_are_verified_from_their_table(tmp_path, missing):
+    table = pairs()
+    not_enrolled = np.random.default_rng(2).random(len(table)) < missing * (table["group"] == "b")
+    table["similarity"] = table["similarity"].mask(not_enrolled)
+    path = audited(tmp_path, table, leave_out=("axes", "classes", "images"), **PAIRS)
     assert verify(path)[0] == 0
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert len(content["missing_pairs"]) == (4 if missing else 0)
+    for row in content["missing_pairs"]:
+        row["missing"] = 0
+    changed = tmp_path / "small" / "changed.json"
+    changed.write_text(json.dumps(content), encoding="utf-8")
+    lines = verify(changed)[1]
+    assert sum("missing_pairs" in line for line in lines) == (2 if missing else 0)
     table = tmp_path / "faces.csv"
     table.write_text(table.read_text("utf-8").replace("b7,b8", "b7,b9"), "utf-8")
     code, (line,) = verify(path)

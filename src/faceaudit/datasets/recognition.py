@@ -78,7 +78,7 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     These pairs are dropped: without an identity, att1, att2 or a path; with a label that is no
     truth value, a gender other than F and M, or an ethnicity other than A, B, I and W; with a fold
     or a similarity that is no number; whose label and identities disagree; and an image paired with
-    itself.
+    itself. A pair without a similarity is kept: it could not be compared.
 
     Args:
         table: the CSV file.
@@ -89,7 +89,7 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     Returns:
         The pairs: `first_image` and `second_image` are the source's p1 and p2, `first_identity` and
         `second_identity` its id1 and id2, `same` is its label, and the similarities that it has are
-        numbers.
+        numbers, NaN where there is none.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -106,7 +106,8 @@ def read_bfw(table: str | Path, *, images: Folder = None, version: str | None = 
     rows.drop(disagree, "label and identities disagree", "same")
     rows.frame = rows.frame.assign(same=same[rows.frame.index].astype(int))
     similarities = [name for name in BFW_SIMILARITIES if name in rows.frame]
-    rows.to_numbers(["fold", *similarities])
+    rows.to_numbers(["fold"])
+    rows.to_numbers(similarities, keep_missing=True)
     rows.drop_unusable_images(["first_image", "second_image"], images)
     return rows.as_data_set("BFW", "form, research", version, PAIR_COLUMNS)
 

@@ -188,20 +188,27 @@ class Records:
         return values[self.frame.index].astype(bool)
 
     def to_numbers(
-        self, columns: Sequence[str], least: float = -math.inf, most: float = math.inf
+        self,
+        columns: Sequence[str],
+        least: float = -math.inf,
+        most: float = math.inf,
+        keep_missing: bool = False,
     ) -> None:
         """Turn columns into numbers; rows with one that is not finite or off the scale are dropped.
 
         Args:
             columns: of texts.
             least, most: ends of the scale.
+            keep_missing: whether rows without a value are kept, as NaN.
         """
         for column in columns:
-            numbers = pd.to_numeric(self.frame[column], "coerce")
-            self.drop(~np.isfinite(numbers), "no number", column)
-            outside = ~numbers[self.frame.index].between(least, most)
-            self.drop(outside, "number outside the scale", column)
-        numbers = {column: pd.to_numeric(self.frame[column]) for column in columns}
+            cells = self.frame[column]
+            numbers = pd.to_numeric(cells, "coerce")
+            kept = (cells.isna() | cells.isin(MISSING_TEXTS)) & keep_missing
+            self.drop(~np.isfinite(numbers) & ~kept, "no number", column)
+            outside = ~numbers.between(least, most) & ~kept
+            self.drop(outside[self.frame.index], "number outside the scale", column)
+        numbers = {column: pd.to_numeric(self.frame[column], "coerce") for column in columns}
         self.frame = self.frame.assign(**numbers)
 
     def drop_unusable_images(self, columns: Sequence[str], folder: Folder) -> None:

@@ -60,7 +60,7 @@ from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
 from faceaudit.verdicts import beyond_elsewhere, judge, settle_together
 
-if TYPE_CHECKING:  # with torch
+if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
 
 FAMILY_OF_PART = {
@@ -206,7 +206,7 @@ class MatchedImages:
             The images; what the report has besides, by arguments of `build_report`; and a contact
             sheet of the first faces.
         """
-        from faceaudit.images.faces import make_labelled_images  # with torch
+        from faceaudit.images.faces import make_labelled_images  # as above
 
         threshold = plan["threshold"]
         model = model_of(specification, device=device)
@@ -215,7 +215,8 @@ class MatchedImages:
         )
         images = labelled_images.images
         labelled = labelled_images.labelled
-        answers, about_model = examine(model, images, labelled["label"], folder, say, plan["seed"])
+        labels = labelled.get("label", pd.Series(np.nan, labelled.index))
+        answers, about_model = examine(model, images, labels, folder, say, plan["seed"])
         about = {**labelled_images.report_arguments, **about_model}
         doubts_of_images = labelled_images.report_arguments.get("doubts", ())
         about["doubts"] = [*doubts_of_images, *about_model["doubts"]]
@@ -282,7 +283,7 @@ class MatchedImages:
         counts["no_image"] = units * combinations - len(self.frame)
         counts["made_by"] = kind_of_generator
         counts["target"] = plan.get("target")
-        counts["units_needed"] = plan["sizes"]["needed"]
+        counts["units_needed"] = plan["sizes"].get("needed")
         parts: dict[str, Any] = {"threshold": plan["threshold"], "data": counts}
         any_missing = counts["no_image"] or counts["no_label"] or counts["no_answer"]
         for name, family in FAMILY_OF_PART.items():

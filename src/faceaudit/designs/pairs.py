@@ -41,6 +41,8 @@ RESAMPLES = 1000
 """Of the vertex bootstrap."""
 ENROLMENT_THRESHOLD = 0.5
 """Between the similarity of an image to itself with an embedding, 1, and without, 0."""
+COUNT_AND_RATE = (("positives", "fnmr"), ("negatives", "fmr"))
+"""Columns of the number of pairs and of their error rate, in the order of `plans.MEASURES`."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,14 @@ class Pairs:
 
     Attributes:
         frame: a row per pair: group, first, second (identities, or units of matched ones), same (0
-            or 1), similarity (of distances, the negative).
+            or 1), similarity (of distances, the negative; NaN where the pair could not be compared,
+            which only happens in a table).
         source: of the pairs.
         images: of a recogniser that was asked, a row per image: image, identity, group, unit,
             enrolled (0 or 1) and failed_call (0 or 1: why there is no embedding); None of a table
             of pairs.
-        pairs_left_out: number of pairs with an image that has no embedding.
+        pairs_left_out: number of pairs with an image that has no embedding; of a table, of pairs
+            without a similarity.
         unlabelled: where people say which pairs are of one person, the share of every group's pairs
             about which too few said anything.
     """
@@ -71,6 +75,9 @@ class Pairs:
     ) -> Pairs:
         """Read a table of pairs, as the audit file describes it.
 
+        A pair with an empty similarity could not be compared, since a face of it was not enrolled.
+        It takes no part in error rates. How often pairs are missing is compared between groups.
+
         Args:
             table: a `.csv` or `.parquet` file, a frame, or rows that were read before.
             specification: whose `columns` and `reference` count.
@@ -81,7 +88,7 @@ class Pairs:
         Raises:
             InputError: a column that is missing, an identity, a label or a similarity that is none,
                 a pair of one person with two identities or of two people with one, similarities
-                that are all alike, one group only, or a reference that is no group.
+                that are all empty or all alike, one group only, or a reference that is no group.
         """
         rows = Rows.read(table)
         columns = specification.columns
@@ -96,8 +103,9 @@ class Pairs:
             }
         )
         pairs["similarity"] = rows.numbers(compared)
-        not_finite = ~np.isfinite(pairs["similarity"])
-        expected = "a finite distance" if columns.distance else "a finite similarity"
+        not_finite = ~np.isfinite(pairs["similarity"]) & rows.frame[compared].notna()
+        kind = "distance" if columns.distance else "similarity"
+        expected = f"a finite {kind} (an empty cell where a face was not enrolled)"
         rows.refuse(not_finite, compared, expected)
         if columns.distance:
             pairs["similarity"] *= -1
@@ -110,8 +118,12 @@ class Pairs:
             hint = "is this a similarity? Name its column under columns.similarity"
         else:
             hint = "is this a distance? Name its column under columns.distance"
-        refuse_distances(pairs, rows.source, hint)
-        return cls(pairs.astype({"same": int}), rows.source)
+        refuse_distances(pairs.dropna(subset="similarity"), rows.source, hint)
+        # A group none of whose pairs could be compared is still a group.
+        groups = pd.CategoricalDtype(sorted(set(pairs["group"])))
+        missing = int(pairs["similarity"].isna().sum())
+        pairs = pairs.astype({"same": int, "group": groups})
+        return cls(pairs, rows.source, pairs_left_out=missing)
 
     @classmethod
     def from_model(
@@ -158,7 +170,15 @@ class Pairs:
                 "about pairs"
             )
             about["people"] = [about_people]
-        answers, about_model = examine(model, images, frame["identity"], folder, say, design.seed)
+        answers, about_model = examine(
+            model,
+            images,
+            frame["identity"],
+            folder,
+            say,
+            design.seed,
+            specification.compares_distances,
+        )
         pairs = cls.from_embeddings(answers, frame, drawn, specification)
         pairs = replace(pairs, unlabelled=unlabelled)
         say(
@@ -207,6 +227,11 @@ class Pairs:
         images = images.assign(enrolled=enrolled.astype(int), failed_call=failed_call.astype(int))
         return cls(frame, source, images, int((~both_enrolled).sum()))
 
+    @property
+    def compared(self) -> pd.DataFrame:
+        """The pairs of `frame` that have a similarity."""
+        return self.frame.dropna(subset="similarity")
+
     def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
         """Error rates of a recogniser by group at one threshold, and their differences.
 
@@ -224,14 +249,18 @@ class Pairs:
             fmr_high, positives, negatives, fnmr_ratio, fmr_ratio and reason; "error rates by
             group": a row per measure and other group, of `faceaudit.verification.disparities`, with
             p_beyond (of a difference no larger than the tolerance) and Holm's adjustment over all
-            of them. Where a recogniser was asked, also "enrolment": a row per group: group, images,
-            identities, failures, rate, low, high; and "failures to enrol by group", which is judged
-            together with the error rates where there is any.
+            of them. "failures to enrol by group" has the same columns, and is judged together with
+            the error rates where there is any. Where a recogniser was asked, it is about images,
+            and "enrolment" has a row per group: group, images, identities, failures, rate, low,
+            high. Of a table it is about pairs without a similarity: those of one person and those
+            of two are apart, so that hard pairs of the rarer kind do not drown among the others.
+            "missing pairs" has a row per group and measure where there are any: group, measure,
+            pairs, missing, rate, low, high.
 
         Raises:
             InputError: the FMR asked for is below what the negatives of the reference can show.
         """
-        frame = self.frame
+        frame = self.compared
         vertices = frame[["first", "second"]].to_numpy()
         pairs = (frame["similarity"], frame["same"], frame["group"], vertices)
         threshold = _threshold(pairs, plan, self.source)
@@ -243,17 +272,24 @@ class Pairs:
             ratio = rates[rate] / reference[rate] if reference[rate] > 0 else np.nan
             rates[f"{rate}_ratio"] = ratio
         tables = {"rates": rates.reset_index(drop=True), plans.GROUPS: differences}
-        any_failure = False
         if self.images is not None:
             enrolment, differences = _enrolment(self.images, plan)
             tables["enrolment"] = enrolment
             tables[plans.ENROLMENT] = differences
             any_failure = enrolment["failures"].any()
+        else:
+            any_failure = self.pairs_left_out > 0
+            # Without a missing pair, the planned comparisons are void.
+            tables[plans.ENROLMENT] = pd.DataFrame({"measure": plans.MISSING_PAIRS})
+            if any_failure:
+                missing_pairs, differences = _missing_pairs(self.frame, plan)
+                tables["missing pairs"] = missing_pairs
+                tables[plans.ENROLMENT] = differences
         return settle_together(tables, plan["level"], any_failure)
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
         """The parts of a report that a verification has, and its limits."""
-        frame = self.frame
+        frame = self.compared
         images = self.images
         rates = rows_of("match_rates", tables["rates"])
         counts = {
@@ -266,36 +302,44 @@ class Pairs:
         parts = {"threshold": rates[0].threshold, "data": counts, "match_rates": rates}
         parts["disparities"] = rows_with_sentences("disparities", tables[plans.GROUPS], plan)
         failed_calls = 0
+        failures = self.pairs_left_out
         if images is not None:
             failures = int((images["enrolled"] == 0).sum())
             failed_calls = images["failed_call"].sum()
             counts["images"] = len(images)
             counts["identities"] = images["identity"].nunique()
             counts["failures_to_enrol"] = failures
-            counts["pairs_left_out"] = self.pairs_left_out
             parts["enrolment"] = rows_of("enrolment", tables["enrolment"])
-            differences = tables[plans.ENROLMENT] if failures else None
-            parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differences, plan)
+        counts["pairs_left_out"] = self.pairs_left_out
+        parts["missing_pairs"] = rows_of("missing_pairs", tables.get("missing pairs"))
+        differences = tables[plans.ENROLMENT] if failures else None
+        parts["failures_to_enrol"] = rows_with_sentences("failures_to_enrol", differences, plan)
         parts["coverage"] = coverage_rows(self._covered(), plan["policy"])
         return parts, limits_of_pairs(parts, counts, plan, int(failed_calls))
 
     def _covered(self) -> Covered:
-        """People in every group; of a recogniser that was asked, images without an embedding.
+        """People in every group; images without an embedding, or pairs without a similarity.
 
         Groups are compared in failures to enrol. Pairs without a label are few over all groups,
-        since an audit stops where people left out more; they may be many in one of them.
+        since an audit stops where people left out more; they may be many in one of them. Of a table
+        the pairs of one person and those of two count apart.
         """
-        frame = self.frame
+        frame = self.compared
         people = pd.concat(
             [
                 frame[["group", side]].set_axis(["group", "identity"], axis=1)
                 for side in ("first", "second")
             ]
         )
-        identities = people.groupby("group")["identity"].nunique()
-        unanswered = pd.Series(0.0, index=identities.index)
+        identities = people.groupby("group", observed=False)["identity"].nunique()
         if self.images is not None:
+            lacking = "images"
             unanswered = 1 - self.images.groupby("group")["enrolled"].mean()
+        else:
+            lacking = "pairs of one kind"
+            pairs = self.frame.assign(missing=self.frame["similarity"].isna())
+            by_kind = pairs.pivot_table("missing", "group", "same", observed=False)
+            unanswered = by_kind.max(axis=1)
         if self.unlabelled is not None:
             unanswered = unanswered.combine(self.unlabelled, max)
         return Covered(
@@ -303,6 +347,7 @@ class Pairs:
             place="group",
             smallest=str(identities.idxmin()),
             fewest=int(identities.min()),
+            lacking=lacking,
             emptiest=str(unanswered.idxmax()),
             unanswered=float(unanswered.max()),
         )
@@ -527,6 +572,35 @@ def _enrolment(images: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataF
     table["failures"] = groups["enrolled"].agg(lambda enrolled: int((enrolled == 0).sum()))
     table[["rate", "low", "high"]] = rates.set_index("group")[["fnmr", "fnmr_low", "fnmr_high"]]
     return table.reset_index(), differences.assign(measure=plans.FTE)
+
+
+def _missing_pairs(frame: pd.DataFrame, plan: Plan) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Rates of pairs without a similarity by group, and their differences from the reference.
+
+    They are computed as the errors of a recogniser that is wrong where there is no similarity, and
+    right where there is one, so that the intervals know which pairs share an identity.
+
+    Args:
+        frame: a row per pair, as of `Pairs`.
+        plan: of the audit.
+
+    Returns:
+        A row per group and measure of `plans.MISSING_PAIRS`, and a row per measure and other group.
+    """
+    missing = frame["similarity"].isna()
+    called_one_person = (missing != (frame["same"] == 1)).astype(float)
+    vertices = frame[["first", "second"]].to_numpy()
+    pairs = (called_one_person, frame["same"], frame["group"], vertices)
+    rates, differences = _rates_and_differences(pairs, ENROLMENT_THRESHOLD, plan, plans.MEASURES)
+    tables = []
+    for measure, (count, rate) in zip(plans.MISSING_PAIRS, COUNT_AND_RATE, strict=True):
+        columns = ["group", count, rate, f"{rate}_low", f"{rate}_high"]
+        table = rates[columns].set_axis(["group", "pairs", "rate", "low", "high"], axis=1)
+        number = (table["rate"] * table["pairs"]).fillna(0).round().astype(int)
+        tables.append(table.assign(measure=measure, missing=number))
+    new_names = dict(zip(plans.MEASURES, plans.MISSING_PAIRS, strict=True))
+    differences["measure"] = differences["measure"].map(new_names)
+    return pd.concat(tables, ignore_index=True), differences
 
 
 def _sign(plan: Plan) -> int:

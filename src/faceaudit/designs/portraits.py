@@ -242,17 +242,19 @@ class Portraits:
         rows = tables.rows(specification.table_of_images)
         portraits = cls.from_table(rows, specification, tables)
         path = specification.beside(specification.table_of_images)
-        pictures = pictures_of(specification, path, specification.columns.image, rows)
+        image = specification.columns.image
+        pictures = pictures_of(specification, path, image, rows, tables.pictures)
         chosen = pd.Index(pictures.index["image_id"]).get_indexer(portraits.frame["image_id"])
         images = pictures.to_store(chosen, folder / "images.npy")
         rows_left_out = portraits.left_out["count"].sum()
         say(f"portraits: {len(images):,}, and {rows_left_out:,} rows left out")
         model = model_of(specification, device=device)
         check_model(model, images)
-        labels = portraits.frame["label"]
+        frame = portraits.frame
+        labels = frame.get("label", pd.Series(np.nan, frame.index))
         seed = specification.design.seed
         answers, about_model = examine(model, images, labels, folder, say, seed)
-        frame = portraits.frame.assign(reason=answers.reasons_in_tables)
+        frame = frame.assign(reason=answers.reasons_in_tables)
         portraits = replace(portraits, frame=frame).with_answers(answers.values, specification)
         return portraits, {**about_model, "generator": pictures.card}
 

@@ -22,7 +22,7 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from faceaudit.outcomes import OutcomeName
 from faceaudit.utils.errors import InputError
@@ -139,6 +139,47 @@ UniqueNames = Annotated[list[str], requirement(_all_different, "every name once"
 IMPORT_PATTERN = r"^[\w.]+:\w+$"
 ImportPath = Annotated[str, Field(pattern=IMPORT_PATTERN)]
 """The module and the name of a Python object, as "module:name"."""
+
+
+def name_of_object(given: Any) -> str:
+    """The module and the name of a Python object, or of its class where it has no name.
+
+    Args:
+        given: the object, or its `ImportPath`.
+
+    Example:
+        >>> name_of_object(difflib.get_close_matches), name_of_object("mymodel:predict")
+        ('difflib:get_close_matches', 'mymodel:predict')
+    """
+    if isinstance(given, str):
+        return given
+    named = given if hasattr(given, "__qualname__") else type(given)
+    return f"{named.__module__}:{named.__qualname__}"
+
+
+class _ObjectOrPath:
+    """Marks a key that names a Python object; where the part is made in Python, it may be it."""
+
+    def __get_pydantic_core_schema__(
+        self, annotation: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """The schema of a path, around which an object goes as it is; as JSON it is its name."""
+        return core_schema.no_info_wrap_validator_function(
+            _object_as_it_is,
+            handler.generate_schema(ImportPath),
+            serialization=core_schema.plain_serializer_function_ser_schema(
+                name_of_object, when_used="json"
+            ),
+        )
+
+
+def _object_as_it_is(given: Any, check_path: Callable[[Any], str]) -> Any:
+    is_object = callable(given) or hasattr(given, "synthesize")
+    return given if is_object else check_path(given)
+
+
+PythonObject = Annotated[Any, _ObjectOrPath()]
+"""A Python object: in an audit file its `ImportPath`, in Python also a function or a generator."""
 QuantilePair = Annotated[
     tuple[OpenFraction, OpenFraction], requirement(_rises, "0 < low < high < 1")
 ]
@@ -231,7 +272,7 @@ class PythonGenerator(DirectionSettings):
     """Any object with `sample` and `synthesize`, or a class of such."""
 
     kind: Literal["python"]
-    object: ImportPath
+    object: PythonObject
     # In your words; change it when the images change.
     version: NonEmptyText
 
@@ -507,7 +548,7 @@ class PythonModel(_WithPreparation):
     kind: Literal["python"]
     # In your words; change it when the weights change.
     version: NonEmptyText
-    function: ImportPath
+    function: PythonObject
 
 
 def is_address(url: str) -> bool:

@@ -347,9 +347,9 @@ class Specification(parts.FilePart):
             for key in ("transects", "target"):
                 found = f"given with the first outcome {first}"
                 require(getattr(self, key) is None, key, found, "error as the first outcome")
-            answers_in_table = self.images is not None and self.model.kind == "table"
-            expected = "error, since the labels are known"
-            require(answers_in_table, "outcomes", f"{first} as the first", expected)
+            in_table = self.images is not None or self.people.kind == "table"
+            expected = "error, since people say what is right"
+            require(in_table, "outcomes", f"{first} as the first", expected)
         if self.kind == "portraits":
             expected = "another one, of single portraits"
             require(FLIP not in self.outcomes, "outcomes", FLIP, expected)
@@ -566,6 +566,12 @@ class Specification(parts.FilePart):
         require(bool(version), "model.version", "empty", "a version in your words")
         model = self.model.model_copy(update={"version": version})
         return self.model_copy(update={"model": model})
+
+    def in_folder(self, folder: Path) -> Specification:
+        """The audit as if its file were in a folder, from which its paths count."""
+        audit = self.model_copy()
+        audit._path = folder / self._path.name
+        return audit
 
     def beside(self, path: Path) -> Path:
         """A path of the file, which is relative to the file's folder."""

@@ -148,8 +148,11 @@ def make_labelled_images(
         device=device,
         tables=tables,
     )
+    records = []
+    if specification.has_labels:
+        records.append(labels.people_record | {"stage": "matched images"})
     report_arguments = {
-        "people": [labels.people_record | {"stage": "matched images"}],
+        "people": records,
         "generator": faces.card,
         "input_limits": labels.limits,
     }
@@ -166,7 +169,7 @@ def _images_of_folder(
         index=index,
         images=pictures.to_store(np.arange(len(index)), folder / "images.npy"),
         source=_table_of_images(specification).name,
-        description=f"{index['unit'].nunique()} matched faces, from a folder",
+        description=f"{index['unit'].nunique()} matched faces",
         card=pictures.card,
     )
 
@@ -174,13 +177,16 @@ def _images_of_folder(
 def open_images(specification: Specification, tables: InputTables) -> tuple[pd.DataFrame, ImageSet]:
     """The pictures on disk that an audit file names: a row per image, and the pictures.
 
-    Their table has a column `file`, the column of units (`columns.unit`), and one for each axis and
-    placebo, with its levels by name.
+    Their table has a column `file` (or `columns.image`), the column of units (`columns.unit`), and
+    one for each axis and placebo, with its levels by name.
     """
     table = _table_of_images(specification)
     rows = tables.rows(table)
-    index = read_matched_images(rows, FILE_COLUMN, specification).reset_index(drop=True)
-    return index, pictures_of(specification, specification.beside(table), FILE_COLUMN, rows)
+    columns = specification.columns
+    file = columns.image if "image" in columns.model_fields_set else FILE_COLUMN
+    index = read_matched_images(rows, file, specification).reset_index(drop=True)
+    path = specification.beside(table)
+    return index, pictures_of(specification, path, file, rows, tables.pictures)
 
 
 def _table_of_images(specification: Specification) -> Path:

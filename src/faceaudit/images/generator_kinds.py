@@ -11,7 +11,12 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from faceaudit.file.parts import DirectionSettings, PythonGenerator, StyleNetwork
+from faceaudit.file.parts import (
+    DirectionSettings,
+    PythonGenerator,
+    StyleNetwork,
+    name_of_object,
+)
 from faceaudit.file.specification import Specification
 from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator
@@ -85,10 +90,11 @@ class ObjectGenerator:
 
     def __init__(self, inner: Any, settings: PythonGenerator, field_name: str) -> None:
         self._inner = inner
-        self._source = f"{field_name} {settings.object}"
+        name = name_of_object(settings.object)
+        self._source = f"{field_name} {name}"
         self.latent_dim = int(inner.latent_dim)
         self.device = torch.device(getattr(inner, "device", "cpu"))
-        self.card: dict[str, Any] = {"object": settings.object, "version": settings.version}
+        self.card: dict[str, Any] = {"object": name, "version": settings.version}
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Codes of the object, float32 (n, latent_dim)."""
@@ -118,15 +124,17 @@ def _python_generator(
 ) -> ObjectGenerator:
     """The generator of an object of Python, or of a class that is made one; `device` is its own."""
     field_name = f"{specification.path}: generator.object"
-    inner = import_object(settings.object, field_name)
+    inner = settings.object
+    if isinstance(inner, str):
+        inner = import_object(inner, field_name)
     if isinstance(inner, type):
         inner = inner()
     if not all(hasattr(inner, name) for name in ("sample", "synthesize", "latent_dim")):
         expected = "an object with sample(n, seed), synthesize(w) and latent_dim"
         raise InputError(
-            f"{field_name} is {settings.object}, {expected} was expected",
+            f"{field_name} is {name_of_object(settings.object)}, {expected} was expected",
             field="generator.object",
-            found=settings.object,
+            found=name_of_object(settings.object),
             expected=expected,
         )
     return ObjectGenerator(inner, settings, field_name)

@@ -1,4 +1,4 @@
-"""A folder of images and a table as a generator: whatever made the images, an audit can use them.
+"""A set of images and a table as a generator: whatever made the images, an audit can use them.
 
 Diffusion models, commercial editors and published sets (CausalFace) end in files, not in codes. A
 table says which unit each file shows (a transect, a base face, a prompt and seed) and at which
@@ -22,6 +22,7 @@ from PIL import Image
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.generators.image_cache import make_to_store
+from faceaudit.models.answers import image_key
 from faceaudit.utils import arguments, pictures, seeding
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable, composed, paths_on_disk
@@ -54,6 +55,8 @@ class ImageSet:
         whole: every unit must have an image at each combination of levels. False for a set from
             which images were dropped; estimators then report how many pairs lack one.
         rows: of the table, where they were read before.
+        arrays: name in the column of the files → pixels, uint8 (height, width, 3), in place of
+            files.
 
     Attributes:
         latent_dim: 1.
@@ -81,24 +84,33 @@ class ImageSet:
         file: str = FILE_COLUMN,
         whole: bool = True,
         rows: Rows | None = None,
+        arrays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self._device = device
-        self._table = Path(table)
-        frame = (rows or Rows.read(self._table)).frame
+        rows = rows or Rows.read(table)
+        self._table = rows.source
+        frame = rows.frame
         columns = list(dict.fromkeys([file, unit, *levels]))
         try:
             arguments.require_columns(frame, columns)
             for column in columns:
                 arguments.require_present(frame[column], "a value")
             names = frame[file].astype(str).str.strip().map(composed)
-            self._files = _find_files(names, self._table.parent)
+            self._pictures: Mapping[str, Path | np.ndarray]
+            if arrays is None:
+                self._pictures = _find_files(names, Path(table).parent)
+            else:
+                self._pictures = _find_arrays(names, arrays)
             self.index = _index_of_images(frame, names, levels, unit, whole)
         except InputError as error:
             raise InputError(
-                f"{table}: {error}", field=error.field, found=error.found, expected=error.expected
+                f"{self._table}: {error}",
+                field=error.field,
+                found=error.found,
+                expected=error.expected,
             ) from None
         except (OSError, ValueError) as error:
-            raise InputError(f"{table}: {error}", field=str(table)) from None
+            raise InputError(f"{self._table}: {error}", field=self._table) from None
         # Width and height of every file, which the first one sets, and the side after scaling.
         width, height = self._read(names.iloc[0]).size
         self._file_size = (width, height)
@@ -115,19 +127,19 @@ class ImageSet:
         """The codes of all rows in the table's order, float32 (rows, 1)."""
         import torch
 
-        return torch.arange(len(self._files), dtype=torch.float32, device=self.device)[:, None]
+        return torch.arange(len(self._pictures), dtype=torch.float32, device=self.device)[:, None]
 
     @cached_property
     def card(self) -> dict[str, object]:
-        """What fixes the images: their number, the size they are scaled to, their files' hash.
+        """What fixes the images: their number, the size they are scaled to, their hash.
 
         Of images that are cut to squares it also says from how many pixels, as `cut_from`.
         """
         digest = hashlib.sha256()
-        for name, path in self._files.items():
-            digest.update(f"{name}\n".encode() + hashlib.sha256(path.read_bytes()).digest())
+        for name, picture in self._pictures.items():
+            digest.update(f"{name}\n".encode() + _hash_of_picture(picture))
         card = {
-            "images": len(self._files),
+            "images": len(self._pictures),
             "scaled": self._scaled_size,
             "sha256": digest.hexdigest(),
         }
@@ -138,9 +150,9 @@ class ImageSet:
 
     def sample(self, n: int, seed: int) -> Tensor:
         """Codes of n rows drawn without replacement, float32 (n, 1); ValueError for too many."""
-        if n > len(self._files):
-            raise ValueError(f"{self._table} has {len(self._files)} images, {n} were asked for")
-        rows = seeding.rng(seed, "image set").permutation(len(self._files))[:n]
+        if n > len(self._pictures):
+            raise ValueError(f"{self._table} has {len(self._pictures)} images, {n} were asked for")
+        rows = seeding.rng(seed, "image set").permutation(len(self._pictures))[:n]
         return self.codes[rows]
 
     def synthesize(self, w: ArrayLike, **scene: float) -> Tensor:
@@ -155,7 +167,7 @@ class ImageSet:
         if scene:
             raise ValueError(f"a set of images has no scene parameters: {sorted(scene)}")
         rows = torch.as_tensor(w).detach().cpu().numpy()
-        known = np.arange(len(self._files))
+        known = np.arange(len(self._pictures))
         if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, known).all():
             raise ValueError(f"codes must be numbers of rows of {self._table}, (n, 1)")
         pixels = self._pixels(rows[:, 0].astype(int))
@@ -184,15 +196,18 @@ class ImageSet:
 
     def _pixels(self, rows: np.ndarray) -> np.ndarray:
         """The images of rows (n,), uint8 (n, 3, height, width)."""
-        names = list(self._files)
+        names = list(self._pictures)
         pixels = np.stack([np.asarray(self._open(names[row])) for row in rows])
         return pixels.transpose(0, 3, 1, 2)
 
     def _read(self, name: str) -> Image.Image:
-        """Read one file, upright; InputError where it is no picture."""
+        """Read one picture, upright; InputError where its file is none."""
+        picture = self._pictures[name]
+        if isinstance(picture, np.ndarray):
+            return Image.fromarray(picture)
         source = f"{self._table}: {name}"
         try:
-            return pictures.read_picture(self._files[name])
+            return pictures.read_picture(picture)
         except FileNotFoundError as error:  # it was there when the table was read
             raise InputError(
                 f"{source} is no readable image ({error})", field=name, expected="a readable image"
@@ -261,6 +276,47 @@ def _find_files(names: pd.Series, folder: Path) -> dict[str, Path]:
     return files
 
 
+def _find_arrays(names: pd.Series, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Find the arrays of a table's names.
+
+    Args:
+        names: as they stand in the table.
+        arrays: name → pixels.
+
+    Returns:
+        Name in the table → its array.
+
+    Raises:
+        InputError: a name has no array, or an array is no picture.
+    """
+    by_name = {composed(str(name)): array for name, array in arrays.items()}
+    missing = [name for name in names if name not in by_name]
+    if missing:
+        raise InputError(
+            f"no picture {missing[0]!r} among those that are given ({len(missing)} are missing)",
+            field=missing[0],
+            expected="a picture of every row",
+        )
+    found = {name: np.asarray(by_name[name]) for name in names}
+    for name, array in found.items():
+        if array.dtype != np.uint8 or array.ndim != 3 or array.shape[2] != 3:
+            raise InputError(
+                f"picture {name!r} is {array.dtype} of the shape {array.shape}, uint8 of the shape "
+                "(height, width, 3) was expected",
+                field=name,
+                found=f"{array.dtype} of the shape {array.shape}",
+                expected="uint8 of the shape (height, width, 3)",
+            )
+    return found
+
+
+def _hash_of_picture(picture: Path | np.ndarray) -> bytes:
+    """SHA-256 of a file's bytes, or of an array's pixels and shape."""
+    if isinstance(picture, np.ndarray):
+        return bytes.fromhex(image_key(picture))
+    return hashlib.sha256(picture.read_bytes()).digest()
+
+
 def _index_of_images(
     frame: pd.DataFrame,
     names: pd.Series,
@@ -307,7 +363,13 @@ def _index_of_images(
     return index.reset_index(drop=True)
 
 
-def pictures_of(specification: Specification, table: Path, file: str, rows: Rows) -> ImageSet:
+def pictures_of(
+    specification: Specification,
+    table: Path,
+    file: str,
+    rows: Rows,
+    arrays: Mapping[str, np.ndarray] | None = None,
+) -> ImageSet:
     """Open the pictures of a table of an audit.
 
     Args:
@@ -315,7 +377,8 @@ def pictures_of(specification: Specification, table: Path, file: str, rows: Rows
         table: that names the files.
         file: its column of the files; the other columns are not read here.
         rows: of the table, which were read before.
+        arrays: as of `ImageSet`.
     """
     # What is sent over the network has the size that the file says; other models scale themselves.
     size = getattr(specification.model, "size", None)
-    return ImageSet(table, {}, unit=file, file=file, size=size, rows=rows)
+    return ImageSet(table, {}, unit=file, file=file, size=size, rows=rows, arrays=arrays)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from faceaudit.file.parts import Onnx, Preparation, PythonModel
+from faceaudit.file.parts import Onnx, Preparation, PythonModel, name_of_object
 from faceaudit.models.answers import (
     NO_FACE,
     AnswerCache,
@@ -354,19 +354,24 @@ def local_model(
 
 def _model_of_function(part: PythonModel, reading: Reading) -> LocalModel:
     """The model of a function of Python; what it loads is no part of the hash but its version."""
-    call, module_hash = _import_function(part.function)
-    description = {"kind": "python", "function": part.function, "version": part.version}
-    packages = installed_packages(part.function)
+    name = name_of_object(part.function)
+    function = part.function
+    if isinstance(function, str):
+        function = import_object(function, "model.function")
+    description = {"kind": "python", "function": name, "version": part.version}
+    packages = installed_packages(name)
     if packages:
         description["package"] = packages
-    if module_hash is not None:
-        description["sha256"] = module_hash
+    module = sys.modules.get(name.partition(":")[0])
+    file = getattr(module, "__file__", None)
+    if file:
+        description["sha256"] = file_hash(Path(file))
     return LocalModel(
-        part.function,
+        name,
         description,
         reading,
         part.input,
-        compute=call,
+        compute=_with_plain_errors(function, name),
         allow_missing=True,
         prepares_itself=not part.input.is_declared,
     )
@@ -446,12 +451,10 @@ def import_object(path: str, field: str) -> Any:
         ) from error
 
 
-def _import_function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], str | None]:
-    """The function that "module:function" names, and the SHA-256 of the module's file if any.
-
-    Errors of the function become an InputError that tells the shape of the images.
-    """
-    function = import_object(path, "model.function")
+def _with_plain_errors(
+    function: Callable[[np.ndarray], np.ndarray], name: str
+) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of images whose errors become an InputError that tells the shape of the images."""
 
     def call(images: np.ndarray) -> np.ndarray:
         try:
@@ -460,12 +463,10 @@ def _import_function(path: str) -> tuple[Callable[[np.ndarray], np.ndarray], str
             shape = list(images.shape)
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(
-                f"{path}: failed on images of the shape {shape} ({reason})",
+                f"{name}: failed on images of the shape {shape} ({reason})",
                 field="model.function",
-                found=path,
+                found=name,
                 expected=f"a function that takes images of the shape {shape}",
             ) from error
 
-    module = sys.modules[path.partition(":")[0]]
-    file = getattr(module, "__file__", None)
-    return call, file_hash(Path(file)) if file else None
+    return call

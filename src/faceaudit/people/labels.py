@@ -57,13 +57,17 @@ class Labels:
             specification: of the audit, with the attribute and what is annotated.
 
         Returns:
-            The table with a column `label` (majority of the attribute, 0 or 1; NaN for a tie) and
-            one for each annotated attribute.
+            The table with a column for each annotated attribute, and where errors are counted a
+            column `label` (majority of the attribute, 0 or 1; NaN for a tie).
         """
+        annotated = {name: self.scores[name].to_numpy() for name in specification.annotated}
+        labelled = index.assign(**annotated)
+        if not specification.has_labels:
+            return labelled
         scores = self.scores[specification.attribute].set_axis(index.index)
         label = error_rates.majority(scores.dropna()).reindex(index.index).astype(float)
-        annotated = {name: self.scores[name].to_numpy() for name in specification.annotated}
-        return index.assign(label=label, **annotated)
+        labelled.insert(len(index.columns), "label", label)
+        return labelled
 
 
 def ask_for_labels(
@@ -97,7 +101,8 @@ def ask_for_labels(
     people = specification.people
     if isinstance(people, TableOfLabels):
         labels = _labels_in_table(specification, tables or InputTables(specification))
-        say("people: labels stand in the table")
+        if specification.has_labels:
+            say("people: labels stand in the table")
     elif isinstance(people, Reader):
         readers = _open_readers(specification, people, attributes, model, device)
         labels = _labels_by_readers(images, readers, people, folder / "answers")
@@ -110,15 +115,20 @@ def ask_for_labels(
 
 
 def _labels_in_table(specification: Specification, tables: InputTables) -> Labels:
-    """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images."""
+    """Labels (as scores of 0 and 1) and annotated scores that stand in the table of images.
+
+    Where no errors are counted, there are no labels.
+    """
     source = specification.generator
     # Labels stand in the table of a folder of images, and nowhere else: `Specification` checks it.
     assert isinstance(source, ImageFolder)
     rows = tables.rows(source.table)
-    label_columns = specification.columns.answers or [specification.columns.label]
-    rows.require([*label_columns, *specification.annotated])
+    rows.require(specification.annotated)
     scores = rows.shares(specification.annotated)
-    scores[specification.attribute] = rows.labels(label_columns, specification.classes)
+    if specification.has_labels:
+        label_columns = specification.columns.answers or [specification.columns.label]
+        rows.require(label_columns)
+        scores[specification.attribute] = rows.labels(label_columns, specification.classes)
     return Labels(pd.DataFrame(scores).reset_index(drop=True), {"kind": "table"})
 
 

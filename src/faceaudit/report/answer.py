@@ -11,7 +11,7 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
-from faceaudit.outcomes import MISSING, TITLES
+from faceaudit.outcomes import TITLES
 from faceaudit.report import facts
 from faceaudit.report.schema import (
     JUDGED_PARTS,
@@ -128,7 +128,7 @@ def _part_of(
         return SubjectAnswer(subject, subject, verdict, sentences)
     first_outcome = facts.first_outcome_of(parts)
     averages: list[Effect | Gap] = [row for row in facts.averages(parts) if row.axis == subject]
-    averages += _of_further_outcomes(rows, first_outcome)
+    averages += facts.of_further_outcomes(rows, first_outcome)
     sentences = [_average_sentence(row, tolerance) for row in averages]
     # By identity: an equal row can stand in another family.
     others = [row for row in rows if not any(row is average for average in averages)]
@@ -156,15 +156,6 @@ def _place(row: Comparison, parts: Mapping[str, Any]) -> str:
     if isinstance(row, Disparity):
         return facts.measure_abbreviation(row.measure)
     return facts.place_of(row, facts.first_outcome_of(parts))
-
-
-def _of_further_outcomes(rows: Sequence[Comparison], first_outcome: str) -> list[Effect | Gap]:
-    """The comparisons of outcomes besides the first, without that of what is missing."""
-    further = []
-    for row in rows:
-        if not isinstance(row, Disparity) and row.outcome not in (first_outcome, MISSING):
-            further.append(row)
-    return further
 
 
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:

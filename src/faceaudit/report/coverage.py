@@ -23,6 +23,7 @@ class Covered:
         fewest: how many that are.
         emptiest: name of the cell or group with the largest share of images without use.
         unanswered: that share: images that are absent, or have no answer or no label.
+        lacking: what has none: "images", or "pairs of one kind" (of one person, or of two).
         left_out: share of a table's rows that are left out for a value that was not expected.
     """
 
@@ -32,6 +33,7 @@ class Covered:
     fewest: int
     emptiest: str
     unanswered: float
+    lacking: str = "images"
     left_out: float = 0.0
 
 

@@ -201,8 +201,8 @@ def place_of(row: Comparison, first_outcome: str) -> str:
 
 
 def measure_abbreviation(measure: str) -> str:
-    """The first word of a measure: "FMR" of "FMR at threshold"."""
-    abbreviation, *_ = measure.split()
+    """A measure without the threshold: "FMR" of "FMR at threshold"."""
+    abbreviation, *_ = measure.split(" at ")
     return abbreviation
 
 
@@ -334,7 +334,7 @@ def is_listed(made_by: object) -> bool:
 def is_of_missing(row: Comparison) -> bool:
     """Whether a comparison is about what is missing, and not about answers."""
     if isinstance(row, Disparity):
-        return measure_abbreviation(row.measure) == plans.FTE
+        return row.measure in (plans.FTE, *plans.MISSING_PAIRS)
     return row.outcome == MISSING
 
 
@@ -364,6 +364,15 @@ def model_name(report: Report) -> str:
 def axes_of(rows: Iterable[Effect]) -> list[str]:
     """Every axis once, in the order of the rows."""
     return list(dict.fromkeys(row.axis for row in rows))
+
+
+def of_further_outcomes(rows: Iterable[Comparison], first_outcome: str) -> list[Effect | Gap]:
+    """The comparisons of outcomes besides the first, without that of what is missing."""
+    further = []
+    for row in rows:
+        if not isinstance(row, Disparity) and row.outcome not in (first_outcome, MISSING):
+            further.append(row)
+    return further
 
 
 def contrast_of(row: Effect | Gap) -> str:
@@ -431,6 +440,7 @@ class Void(StrEnum):
     MISSING_IMAGES = "missing images"
     MISSING_PORTRAITS = "missing portraits"
     ENROLMENT = "enrolment"
+    MISSING_PAIRS = "missing pairs"
 
 
 def void_comparisons(report: Report) -> Void | None:
@@ -444,7 +454,7 @@ def void_comparisons(report: Report) -> Void | None:
     ):
         return Void.MISSING_PORTRAITS
     if plans.ENROLMENT in planned and not report.failures_to_enrol:
-        return Void.ENROLMENT
+        return Void.ENROLMENT if report.enrolment else Void.MISSING_PAIRS
     return None
 
 

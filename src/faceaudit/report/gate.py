@@ -7,7 +7,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE
 from faceaudit.report import facts
 from faceaudit.report.consistency import contradictions
-from faceaudit.report.schema import Report, read_report
+from faceaudit.report.schema import Comparison, Report, read_report
 
 # Exit codes of the gate.
 PASSED = 0
@@ -26,9 +26,9 @@ def gate(
 
     Args:
         report: the report, or the path of its `report.json`.
-        fail_on: by default the gate asks for a decision: at least one average over all faces must
-            be decided, and the coverage must be that of the audit file's policy. "inconclusive":
-            every comparison must be decided as well. "exceeds": only a comparison beyond the
+        fail_on: by default the gate asks for a decision: every average over all faces must be
+            decided, and the coverage must be that of the audit file's policy. "inconclusive": every
+            comparison in a cell must be decided as well. "exceeds": only a comparison beyond the
             tolerance stands in the way, however little is known.
         allow_departures: whether a model may pass though the plan was not kept.
 
@@ -76,17 +76,29 @@ def _too_little_known(report: Report, every_comparison: bool) -> list[str]:
 
     Args:
         report: that is judged.
-        every_comparison: whether all comparisons must be decided; else one average is enough.
+        every_comparison: whether all comparisons must be decided; else all averages must.
     """
     lines = [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
-    # A recogniser is compared between groups, and over all of them there is nothing to compare.
-    averages = facts.averages(dict(report)) or report.disparities
     if every_comparison:
         undecided = [row for row in report.judged if row.verdict in UNDECIDED_VERDICTS]
-        lines += [f"{row.verdict}: {row.sentence}" for row in undecided]
-    elif all(row.verdict in UNDECIDED_VERDICTS for row in averages):
-        lines += [f"{row.verdict}: {row.sentence}" for row in averages]
-    return lines
+    else:
+        undecided = _undecided_averages(report)
+    return lines + [f"{row.verdict}: {row.sentence}" for row in undecided]
+
+
+def _undecided_averages(report: Report) -> list[Comparison]:
+    """The comparisons over all faces or portraits that are not decided.
+
+    One that is decided says little of another axis, level or outcome. A further outcome that cannot
+    be estimated, such as false positives where an axis moves the label, does not stand in the way:
+    the coverage already asks for answers in every cell.
+    """
+    parts = dict(report)
+    # A recogniser is compared between groups, and over all of them there is nothing to compare.
+    averages = facts.averages(parts) or report.disparities
+    further = facts.of_further_outcomes(report.judged, facts.first_outcome_of(parts))
+    undecided = [row for row in averages if row.verdict in UNDECIDED_VERDICTS]
+    return undecided + facts.with_verdict(further, INCONCLUSIVE)
 
 
 def _passed(report: Report) -> str:

@@ -102,7 +102,8 @@ def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: 
 
     Args:
         parts: match_rates, disparities and, of a recogniser that was asked, enrolment.
-        counts: of the pairs; with images where a recogniser was asked.
+        counts: of the pairs, with those that are left out; with images where a recogniser was
+            asked.
         plan: by which they were analysed.
         failed_calls: images without an embedding because a call failed.
 
@@ -118,7 +119,8 @@ def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: 
         failures=failures,
         share_of_failures=failures / counts["images"] if failures else None,
         worst_enrolled=_worst_enrolled(parts["enrolment"]) if failures else None,
-        pairs_left_out=counts.get("pairs_left_out"),
+        pairs_left_out=counts["pairs_left_out"],
+        share_left_out=counts["pairs_left_out"] / (counts["pairs"] + counts["pairs_left_out"]),
         failed_calls=failed_calls,
         impostors=plan.get("impostors"),
         groups=len(match_rates),

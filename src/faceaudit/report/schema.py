@@ -346,6 +346,24 @@ class Enrolment(Part):
     high: Number
 
 
+class MissingPairs(Part):
+    """Pairs of a group in a table that have no similarity, since a face was not enrolled.
+
+    Attributes:
+        measure: of which pairs: "missing positives" of one person, "missing negatives" of two.
+        pairs, missing: how many there are, and how many of them have no similarity.
+        rate, low, high: the share without one, and its 95 % interval.
+    """
+
+    group: str
+    measure: str
+    pairs: int
+    missing: int
+    rate: Number
+    low: Number
+    high: Number
+
+
 class Rejected(Part):
     """What was found in people's exports that was not taken as it was; see `annotations.Ingest`."""
 
@@ -454,8 +472,10 @@ class Report(Part):
         manipulation: how far people saw an axis move along itself.
         interactions, thresholds, scores, rates, leakage, target: see their classes.
         match_rates, disparities: of a verification.
-        enrolment, failures_to_enrol: of a recogniser that was asked, by group and as differences
-            from the reference; the latter only where there is a failure.
+        enrolment: of a recogniser that was asked, failures to enrol by group.
+        missing_pairs: of a table of pairs, those without a similarity by group, if there are any.
+        failures_to_enrol: the same as differences from the reference, of images or of pairs; only
+            where there is a failure.
         gaps: of found portraits, differences of the first outcome, in being missing, and of further
             outcomes.
         adjusted, carried, left_out: of found portraits, see `faceaudit.Portraits.analyse`.
@@ -498,6 +518,7 @@ class Report(Part):
     match_rates: list[MatchRates] = []
     disparities: list[Disparity] = []
     enrolment: list[Enrolment] = []
+    missing_pairs: list[MissingPairs] = []
     failures_to_enrol: list[Disparity] = []
     gaps: list[Gap] = []
     adjusted: list[Adjusted] = []

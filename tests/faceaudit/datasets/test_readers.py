@@ -226,6 +226,14 @@ def test_bfw_is_a_table_of_pairs(read):
     assert card["source"] == "BFW"
 
 
+def test_a_pair_that_one_of_bfws_recognisers_did_not_compare_is_kept(read):
+    frame, _, dropped = read("bfw", {"bfw.csv": BFW.replace(",0.12,0.1,", ",,0.1,")})
+    assert len(frame) == 3 and dropped.empty
+    assert frame["vgg16"].isna().tolist() == [False, True, False]
+    _, _, dropped = read("bfw", {"bfw.csv": BFW.replace(",0.12,0.1,", ",none found,0.1,")})
+    assert dropped["reason"].tolist() == ["no number"]
+
+
 @pytest.mark.parametrize("name", ["bfw", "rfw", "pairs"])
 def test_no_picture_stands_where_an_audit_looks_for_a_person(read, name):
     """An audit of pairs reads identities from the columns first and second, if none are named."""

@@ -108,13 +108,167 @@ def test_an_identity_is_the_same_as_a_whole_number_and_as_a_float():
     assert faceaudit.Pairs.from_table(texts, file()).frame.equals(found)
 
 
-@pytest.mark.parametrize("column", ["group", "first", "same", "similarity"])
+@pytest.mark.parametrize("column", ["group", "first", "same"])
 @pytest.mark.parametrize("text", ["nan", "NA", "#N/A"])
 def test_a_missing_value_of_a_pair_is_refused_by_row(column, text):
     table = pairs().astype(object)
     table.loc[3, column] = text
     with pytest.raises(ValueError, match=f"column '{column}', row 5 is '{text}', "):
         faceaudit.Pairs.from_table(table, file())
+
+
+@pytest.mark.parametrize("text", ["no face", "inf", "0,7"])
+def test_a_similarity_that_is_no_number_is_refused(text):
+    table = pairs().astype(object)
+    table.loc[3, "similarity"] = text
+    expected = (
+        f"row 5 is '{text}', a finite similarity .an empty cell where a face was not enrolled"
+    )
+    with pytest.raises(ValueError, match=expected):
+        faceaudit.Pairs.from_table(table, file())
+
+
+COLUMNS = {name: name for name in ("group", "first", "second", "same", "similarity")}
+SETTINGS = {**COLUMNS, "reference": "a", "threshold": 0.5, "tolerance": 0.05}
+
+
+def without(table, is_missing) -> pd.DataFrame:
+    """The table of pairs with empty similarities."""
+    return table.assign(similarity=table["similarity"].mask(is_missing))
+
+
+def at_random(table, share, group="b", kinds=(0, 1), seed=1) -> pd.Series:
+    """A share of the pairs of one group, of one person (1), of two (0), or of both kinds."""
+    drawn = np.random.default_rng(seed).random(len(table)) < share
+    return drawn & (table["group"] == group) & table["same"].isin(kinds)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "beyond"),
+    [
+        ((0, 1), {"missing positives", "missing negatives"}),
+        ((1,), {"missing positives"}),
+        ((0,), {"missing negatives"}),
+    ],
+    ids=["all", "one person", "two people"],
+)
+def test_a_recogniser_that_compares_fewer_pairs_of_a_group_does_not_pass(kinds, beyond):
+    table = pairs(worse=0.0)
+    assert faceaudit.pairs(table, **SETTINGS).gate() == 0
+    rows = without(table, at_random(table, 0.5, kinds=kinds))
+    audit = faceaudit.pairs(rows, **SETTINGS)
+    assert audit.verdict == "exceeds" and audit.gate() == 1
+    exceeding = {row.measure for row in audit.report.judged if row.verdict == "exceeds"}
+    assert exceeding == beyond == set(audit.missing.query("verdict == 'exceeds'")["measure"])
+    shares = rows["similarity"].isna().groupby([rows["group"], rows["same"]]).mean()
+    (answered,) = [row for row in audit.report.coverage if row.demand == "unanswered"]
+    assert answered.found == shares.max() and not answered.met
+    assert answered.sentence.startswith("Pairs of one kind without an answer")
+    # Nor does it where the policy allows any share to be missing.
+    assert faceaudit.pairs(rows, **SETTINGS, policy={"unanswered": 1.0}).gate() == 1
+    assert "Missing pairs" in page(audit.report)
+    assert any(
+        "pairs (" in limit and "have no similarity" in limit for limit in audit.report.limits
+    )
+
+
+def test_a_few_missing_pairs_are_no_reason_to_fail():
+    table = pairs(worse=0.0)
+    audit = faceaudit.pairs(without(table, at_random(table, 0.02)), **SETTINGS)
+    assert audit.gate() == 0 and set(audit.missing["verdict"]) == {"within"}
+
+
+def test_hard_pairs_of_one_person_do_not_drown_among_many_of_two():
+    """A hundred times as many pairs of two people: of all pairs, less than one in a hundred."""
+    table = pairs(identities=40, worse=0.0)
+    strangers = table[table["same"] == 0]
+    random = np.random.default_rng(2)
+    more = pd.concat([strangers] * 100, ignore_index=True)
+    more["similarity"] += random.normal(size=len(more))
+    table = pd.concat([table, more], ignore_index=True)
+    hardest = table[(table["group"] == "b") & (table["same"] == 1)]["similarity"].nsmallest(80)
+    rows = without(table, table.index.isin(hardest.index))
+    assert rows["similarity"].isna().mean() < 0.01
+    audit = faceaudit.pairs(rows, **SETTINGS)
+    assert audit.gate() == 1
+    assert audit.missing.set_index("measure").loc["missing positives", "verdict"] == "exceeds"
+
+
+def test_missing_pairs_take_no_part_in_error_rates():
+    table = pairs()
+    rows = without(table, at_random(table, 0.1))
+    audit = faceaudit.pairs(rows, **SETTINGS)
+    compared = faceaudit.pairs(rows.dropna(subset="similarity"), **SETTINGS)
+    assert audit.report.match_rates == compared.report.match_rates
+    untold = ["p_beyond_holm", "verdict", "sentence"]  # adjusted together with what is missing
+    pd.testing.assert_frame_equal(
+        audit.effects.drop(columns=untold), compared.effects.drop(columns=untold)
+    )
+    counts = audit.report.data
+    missing = int(rows["similarity"].isna().sum())
+    assert (counts["pairs"], counts["pairs_left_out"]) == (len(table) - missing, missing)
+    assert len(audit.frame) == len(table)
+    assert compared.missing.empty and not compared.report.missing_pairs
+    assert "No pair is missing: the planned comparisons of missing pairs are void." in page(
+        compared.report
+    )
+
+
+def test_rates_of_missing_pairs_are_counts_with_intervals_of_resampled_people():
+    """People differ in how often they are missing; pairs of one person are missing together."""
+    table = pairs(identities=150)
+    random = np.random.default_rng(0)
+    people = pd.unique(table["first"])
+    chance = pd.Series(random.beta(0.6, 1.4, len(people)), people)
+    rows = without(table, random.random(len(table)) < table["first"].map(chance))
+    report = faceaudit.pairs(rows, **SETTINGS).report
+    told = pd.DataFrame([dict(row) for row in report.missing_pairs])
+    told["same"] = (told["measure"] == "missing positives").astype(int)
+    told = told.set_index(["group", "same"])
+    missing = rows["similarity"].isna().groupby([rows["group"], rows["same"]])
+    expected = missing.agg(["size", "sum", "mean"])
+    found = told[["pairs", "missing", "rate"]].sort_index()
+    np.testing.assert_array_equal(found.to_numpy(), expected.to_numpy())
+    for group in ("a", "b"):
+        own = rows[(rows["group"] == group) & (rows["same"] == 1)]
+        counts = own["similarity"].isna().groupby(own["first"]).agg(["sum", "size"]).to_numpy()
+        draws = random.integers(0, len(counts), (4000, len(counts)))
+        resampled = counts[draws].sum(axis=1)
+        ends = np.quantile(resampled[:, 0] / resampled[:, 1], [0.025, 0.975])
+        np.testing.assert_allclose(
+            told.loc[(group, 1), ["low", "high"]].astype(float), ends, atol=0.007
+        )
+        rate = told.loc[(group, 1), "rate"]
+        assert ends[1] - rate > 1.4 * 1.96 * np.sqrt(rate * (1 - rate) / len(own))
+
+
+@pytest.mark.parametrize("group", ["a", "b"])
+def test_a_group_without_any_similarity_is_not_estimable_and_beyond(group):
+    table = pairs()
+    audit = faceaudit.pairs(without(table, table["group"] == group), **SETTINGS)
+    assert set(audit.effects["verdict"]) == {"not estimable"}
+    assert set(audit.missing["verdict"]) == {"exceeds"} and audit.gate() == 1
+    faces, answered = audit.report.coverage[:2]
+    assert faces.found == 0 and answered.found == 1 and not faces.met
+    assert [row.group for row in audit.report.match_rates] == ["a", "b"]
+
+
+def test_a_table_without_any_similarity_is_refused():
+    table = pairs()
+    with pytest.raises(ValueError, match="column 'similarity' has no answer at all") as told:
+        faceaudit.pairs(without(table, table["same"] >= 0), **SETTINGS)
+    assert "\n" not in str(told.value)
+
+
+def test_the_plan_binds_the_pairs_and_not_which_of_them_could_be_compared():
+    table = pairs(worse=0.0)
+    first = faceaudit.pairs(table, **SETTINGS)
+    plan = faceaudit.AuditPlan(first.report.plan.content)
+    rows = without(table, at_random(table, 0.5))
+    second = faceaudit.pairs(rows, **SETTINGS, plan=plan)
+    assert second.report.plan.kept and second.verdict == "exceeds"
+    fewer = faceaudit.pairs(rows.dropna(), **SETTINGS, plan=plan)
+    assert fewer.report.plan.departures == ["the table: the pairs are not those of the plan"]
 
 
 @pytest.mark.parametrize("of_similarity", [{"threshold": 0.5}, {"fmr": 0.05}])

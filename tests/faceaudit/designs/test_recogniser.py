@@ -40,6 +40,10 @@ def embed(images):
     vectors = images[:, :, 4, 4].astype(float)
     vectors[images[:, :, 0, 0].sum(1) == 0] = np.nan
     return vectors
+
+def length(images):
+    """A vector of one direction, as long as the picture is bright; what is above 130 is lost."""
+    return images.mean((1, 2, 3)).clip(0, 130)[:, None] * np.ones(2)
 '''
 
 
@@ -283,3 +287,16 @@ def test_a_euclidean_threshold_is_that_of_the_vectors_as_they_are(write, home):
     # The distance is no part of the model: its vectors are not asked for again.
     other = run_audit(write(model=ONNX | {"output": {"name": "answer"}}))
     assert other.provenance["model"]["hash"] == report.provenance["model"]["hash"]
+
+
+def test_other_preparations_are_judged_by_the_rule_of_the_audit(write, home):
+    """Cosines do not tell vectors of one direction apart, whatever range the pixels have."""
+    draw(home, noise=0.01)
+    model = PYTHON | {"function": "recogniser_of_test:length", "distance": "euclidean"}
+    model["threshold"] = 0.05
+    # Pixels as they are would not be tried in another way: the channels are turned round.
+    whole = {"size": SIZE, "channels": "bgr", "range": [0, 255]}
+    wrong = run_audit(write(model=model | {"input": whole}))
+    assert [doubt.name for doubt in wrong.doubts] == ["preparation"]
+    right = run_audit(write(model=model | {"input": whole | {"range": [0, 1]}}))
+    assert not right.doubts

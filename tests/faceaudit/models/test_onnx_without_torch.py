@@ -26,10 +26,28 @@ NOT_INSTALLED = (
 )
 AUDITS = ("matched", "found", "recogniser")
 PROGRAM = f"""{REFUSING}
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+import faceaudit
 from faceaudit.__main__ import main
 
 for name in sys.argv[2:]:
     assert main(["run", f"{{name}}.yml"]) == 0, name
+table = pd.read_csv("pictures.csv")
+audit = faceaudit.classifier(
+    "red.onnx",
+    {{file: np.asarray(Image.open(file)) for file in table["file"]}},
+    table,
+    unit="person",
+    axes={{"skin": ["light", "dark"]}},
+    label="label",
+    classes=["female", "male"],
+    tolerance=0.05,
+    input={{"size": 8}},
+)
+assert audit.report.effects == faceaudit.read_report("matched/report.json").effects
 assert "torch" not in sys.modules
 """
 COMMON = {"question": "?", "design": {"tolerance": 0.05}}

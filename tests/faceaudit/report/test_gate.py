@@ -30,6 +30,8 @@ TOO_FEW = Coverage(
 def with_verdicts(report, verdicts, family="effects"):
     """The report with nothing judged but some comparisons of one family."""
     row = report.effects[0].model_copy(update={"held": {}, "reason": "no face"})
+    if family == "missing":
+        row = row.model_copy(update={"outcome": "missing"})
     of_recogniser = family in FAMILIES[3:]
     if of_recogniser:
         told = {"measure": "FTE", "group": "b", "reference": "a", "rate": 0.1}
@@ -39,7 +41,7 @@ def with_verdicts(report, verdicts, family="effects"):
     rows = []
     for verdict in verdicts:
         judged = row.model_copy(update={"verdict": verdict, **NUMBERS[verdict]})
-        sentence = comparison_sentence(judged, family, plan, len(verdicts))
+        sentence = comparison_sentence(judged, plan, len(verdicts))
         rows.append(judged.model_copy(update={"sentence": sentence}))
     parts = {name: [] for name in (*FAMILIES, "thresholds")} | {family: rows}
     kind = "verification" if of_recogniser else "classification"
@@ -74,11 +76,13 @@ def test_codes_and_a_line_for_each_comparison_of_any_family(
 
 
 @pytest.mark.parametrize("family", ["averages", "effects", "disparities"])
-def test_by_default_a_gate_asks_for_a_decided_average_and_for_coverage(report, tmp_path, family):
-    """Two faces with +87.5 points passed (G4)."""
-    decided = with_verdicts(report, ["within", "inconclusive"], family)
+def test_by_default_a_gate_asks_for_decided_averages_and_for_coverage(report, tmp_path, family):
+    """Two faces with +87.5 points passed (G4); so did one axis beside another that was decided."""
+    decided = with_verdicts(report, ["within", "within"], family)
+    half = with_verdicts(report, ["within", "inconclusive"], family)
     undecided = with_verdicts(report, ["inconclusive", "not estimable"], family)
-    assert gate(decided) == (0, ["passed (1 of 2 undecided)"])
+    assert gate(decided) == (0, ["passed"])
+    assert gate(half) == (2, [f"inconclusive: {half.judged[1].sentence}"])
     assert gate(undecided) == (2, [f"{row.verdict}: {row.sentence}" for row in undecided.judged])
     assert gate(undecided, "exceeds")[0] == 0, "this must be asked for"
     few = decided.model_copy(update={"coverage": [TOO_FEW, *decided.coverage[1:]]})
