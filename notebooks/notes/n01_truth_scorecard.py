@@ -36,6 +36,7 @@ from faceaudit import effects
 from faceaudit.effects.pruning import ADULT_RULE
 from faceaudit.effects.risks import fit_logits
 from faceaudit.effects.verdicts import Z
+from faceaudit.outcomes import TITLES
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import with_minus
 from faceworld import do, networks, populations, scorecard
@@ -497,6 +498,87 @@ Markdown(
 # harmed should read the cell's own interval beside the pooled one.
 
 # %% [markdown]
+# (outcomes-besides-errors)=
+# ### Outcomes besides errors
+#
+# An audit can also ask for false positives, false negatives, selection, scores, flips or abstentions. Here
+# *positive* and *selected* mean that the model says male. Do such effects come out as well as those on errors?
+# The models are asked for their scores on the same faces, and the same audits are drawn. The null control
+# stays out, since it has no scores.
+
+# %%
+pictures = stage.load("11_who_was_right", "truth.npy")
+audited_models = networks.load_all(stage, "02_face_world", TRAINED)
+pool_scores = {
+    name: networks.predict(network, pictures).astype(float).reshape(pool[name].shape)
+    for name, network in audited_models.items()
+}
+
+# %% tags=["remove-cell"]
+for name, answers in pool_scores.items():
+    assert np.array_equal((answers > 0.5) != np.array([False, True]), pool[name] == 1)
+
+# %% [markdown]
+# Our models answer every image. To have abstentions too, we let a version of each model abstain where its
+# score lies near its threshold. The library counts failed calls and faces that were not found in the same
+# way, as images without an answer for one reason.
+
+# %%
+BAND = 0.2  # scores this close to the threshold get no answer
+limits = {"tolerance": plan.tolerance, "level": plan.level}
+audited = partial(scorecard.OutcomeAudits, tuple(AXES), "gender", **limits)
+studies = [audited(scorecard.ANSWERED), audited(("abstention",), band=BAND)]
+
+# %% [markdown]
+# Average effects, intervals and verdicts are those of the library's report on matched images. The truth is
+# counted in the scores of all faces, by code that shares nothing with the library:
+#
+# - *False positives* are counted among faces set to female, *false negatives* among those set to male. A pair
+#   needs one label. Along gender the label changes, so there is no such pair and no such effect.
+# - A *flip* is a pair with two decisions. The flip rate has no sign, and whatever differs between the images of
+#   a pair can cause one. Here only the attribute differs. The truth is the share over all pairs.
+# - The version that *abstains* is judged by how often it does so.
+
+# %%
+further = [
+    study.estimates_with_truth(answers, n_transects, n_audits, seed).assign(model=model)
+    for study in studies
+    for model, answers in pool_scores.items()
+]
+
+# %% tags=["remove-cell"]
+further = pd.concat(further, ignore_index=True)
+further["estimator"], further["cell"] = further["outcome"].map(TITLES), further["attribute"]
+
+# %% tags=["remove-cell"]
+of_errors = averages.query("estimator == 'matched pairs' and model != 'null'")
+outcomes = pd.concat([of_errors.assign(estimator=TITLES["error"]), further], ignore_index=True)
+outcome_scores = scorecard.score_estimators(outcomes)
+
+# %% tags=["remove-input"] mystnb={"image": {"alt": "Three panels, for bias, root mean square error and coverage. Rows are seven outcomes of matched pairs, from the error rate to abstentions, marks the three trained models. A dashed line marks nominal coverage."}, "figure": {"name": "fig-score-outcomes", "caption": "Average effects of skin colour, hair length and gender on seven outcomes, by matched pairs: bias, root mean square error, and coverage of nominal 95 % intervals. Thin lines are Monte-Carlo intervals."}}
+# Computed by faceworld.scorecard.outcomes.OutcomeAudits and
+# faceworld.scorecard.audits.score_estimators.
+bias, held = outcome_scores["bias"].max(), outcome_scores["coverage"].min()
+title = f"Outcomes: largest bias {100 * bias:.2f} points, lowest coverage {held:.0%}"
+draw_scores(outcome_scores, PANELS, {"coverage": 0.95}, title)
+
+# %% tags=["hide-input"]
+Markdown(say_scores(outcome_scores, 2))
+
+# %% tags=["remove-cell"]
+ratios = scorecard.impact_ratios(further)
+held_ratio = scorecard.score_estimators(ratios)["coverage"].astype(float)
+among = ratios.query("attribute != 'gender'")["truth"]
+
+# %% tags=["remove-input"]
+Markdown(
+    "Selection has an impact ratio besides: the selection rate at the high level over that at the low one. "
+    f"Along skin and hair the true ratios lie between {among.min():.2f} and {among.max():.2f}. Over all three "
+    f"axes its intervals hold the truth in {held_ratio.min():.0%} of cases at worst "
+    f"({held_ratio.idxmin()[0]}) and {held_ratio.max():.0%} at best."
+)
+
+# %% [markdown]
 # ## Audits of found portraits
 #
 # Now count errors in portraits as they come. The population is the first half of chapter 1's PPB-like test
@@ -547,7 +629,6 @@ versions = [
 rendered = render_to_store(torch.cat(versions), image_size, stage.path("skins.npy"), device=device)
 
 # %%
-audited_models = networks.load_all(stage, "02_face_world", TRAINED)
 which = np.repeat(np.arange(4), [len(version) for version in versions])
 
 
@@ -881,7 +962,7 @@ Markdown(
 # %% [markdown]
 # ## The scorecard
 #
-# There is one table for each question, in per cent or points. It has the bias, the RMSE and the coverage for
+# There is one table for each question, in per cent or points. The first two have the bias, the RMSE and the coverage for
 # the model on which an estimator does *worst*, since an auditor audits an unknown model. Two
 # wrong verdicts follow, after Holm's adjustment within each audit. A *false alarm* is an audit of the null
 # control that flags any cell. A *missed* bias is a large effect of *skin* in the plantskin control that an
@@ -930,6 +1011,32 @@ in_points.loc["average"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}",
 
 # %%
 in_points.loc["part"].rename(columns={"rmse": "RMSE"}).style.format("{:.1f}", na_rep="—")
+
+# %% [markdown]
+# The third one is for outcomes besides errors, on average over complete transects, by matched pairs. Errors are
+# repeated for comparison. *Width* is the mean width of intervals, of the model with the widest. A *wrong*
+# verdict calls an effect beyond the tolerance that is not, or within where it is larger. Wrong verdicts are
+# counted among all effects that an audit can estimate.
+
+# %% tags=["remove-cell"]
+beyond_tolerance = outcomes["truth"].abs() > plan.tolerance
+verdict = outcomes["verdict"]
+wrong = ((verdict == "exceeds") & ~beyond_tolerance) | ((verdict == "within") & beyond_tolerance)
+
+# %% tags=["remove-cell"]
+judged_at_all = verdict.notna() & outcomes["estimate"].notna()
+outcomes["wrong"] = wrong.astype(float).where(judged_at_all)
+outcomes["width"] = outcomes["high"] - outcomes["low"]
+means = outcomes.groupby(["model", "estimator"], sort=False)[["width", "wrong"]].mean()
+
+# %%
+outcome_scores = outcome_scores.join(means)
+worst = {"bias": "max", "rmse": "max", "coverage": "min", "width": "max", "wrong": "max"}
+of_outcomes = outcome_scores.groupby("estimator", sort=False).agg(worst).astype(float)
+
+# %%
+shown = of_outcomes.mul(100).rename(columns={"rmse": "RMSE", "wrong": "wrong verdicts"})
+shown.rename_axis("outcome").style.format("{:.1f}", na_rep="—")
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Two panels of dots with intervals for all estimators of effects in parts: above the share of audits that accuse the null control, around a dashed line; below the share of large biases of the plantskin control that are missed."}, "figure": {"name": "fig-score-verdicts", "caption": "Wrong verdicts on effects in parts, with Wilson intervals. Above: audits that flag anything in the null control; the dashed line is the nominal rate. Below: large biases of the plantskin control that an audit misses."}}
 # Computed by faceworld.scorecard.audits.share_of_audits.
@@ -1252,6 +1359,7 @@ assert (widths[1] < widths[0]).all()
 # %% tags=["remove-cell"]
 _ = stage.save("scores.parquet", everything.reset_index())
 _ = stage.save("experiments.parquet", experiments)
+_ = stage.save("outcomes.parquet", outcome_scores.reset_index())
 _ = stage.save("observed.parquet", pd.concat([observed, of_everybody]))
 _ = stage.finish(
     {
@@ -1267,6 +1375,7 @@ _ = stage.finish(
             name: {"model": row["model"], "cell": row["cell"], "coverage": row["mean"]}
             for name, row in worst_cells.iterrows()
         },
+        "outcomes": of_outcomes.astype(object).where(of_outcomes.notna(), None).to_dict("index"),
         "swapped": confounded.groupby(["model", "estimator"])["estimate"]
         .mean()
         .reset_index()

@@ -22,7 +22,7 @@ from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
-from faceaudit.outcomes import ERROR, FLIP, TITLES
+from faceaudit.outcomes import ERROR, FLIP, NUMBER, TITLES
 from faceaudit.plans import Plan
 from faceaudit.report.build import build_report
 from faceaudit.results import AuditResult, chances_of, table_of_images
@@ -51,6 +51,7 @@ class TableSettings(TypedDict, total=False):
     pred: str | None
     score: str | None
     error: str | None
+    outcome: str | None
     reason: str | None
     outcomes: Sequence[str]
     image: str | None
@@ -121,6 +122,7 @@ def table(
     pred: str | None = None,
     score: str | None = None,
     error: str | None = None,
+    outcome: str | None = None,
     reason: str | None = None,
     outcomes: Sequence[str] = (ERROR,),
     image: str | None = None,
@@ -154,6 +156,8 @@ def table(
         pred: column of the model's answers, likewise; an empty cell is no answer.
         score: column of scores from 0 to 1 in place of `pred`.
         error: column of errors, 0 or 1, in place of label and answers.
+        outcome: column of numbers without bounds, such as by how many years an age is off, in place
+            of label and answers. The tolerance is in their unit.
         reason: column that says why there is no answer: "abstention", "no face" or "failed call".
         outcomes: what is counted, see `faceaudit.outcomes`: "error", "fpr" and "fnr" (errors on
             images of the one and of the other class), "selection" (how often the second class is
@@ -208,6 +212,7 @@ def table(
         pred=pred,
         score=score,
         error=error,
+        outcome=outcome,
         reason=reason,
         outcomes=outcomes,
         tolerance=tolerance,
@@ -393,9 +398,13 @@ def specification_of_table(
     axes = _levels(settings["axes"], "axes", frame)
     unit = settings.get("unit")
     outcomes = _listed(settings.get("outcomes", (ERROR,)), "outcomes") or (ERROR,)
+    number = settings.get("outcome")
+    if number is not None and list(outcomes) == [ERROR]:
+        outcomes = (NUMBER,)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
-        "question": settings.get("question") or question_about_axes(list(axes), outcomes[0]),
+        "question": settings.get("question")
+        or question_about_axes(list(axes), outcomes[0], number),
         "outcomes": list(outcomes),
         "axes": axes,
         "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
@@ -424,17 +433,19 @@ def specification_of_table(
 
 def _require_answers_and_labels(settings: TableSettings) -> None:
     """Raise InputError unless one column says what the model answered, and one what is right."""
-    answers = [name for name in ("pred", "score", "error") if settings.get(name) is not None]
+    names = ("pred", "score", "error", "outcome")
+    answers = [name for name in names if settings.get(name) is not None]
     if len(answers) != 1:
         found = " and ".join(answers) or "none of them"
         raise InputError(
-            f"pred, score or error: {found} is given, one of them was expected",
-            field="pred, score or error",
+            f"pred, score, error or outcome: {found} is given, one of them was expected",
+            field="pred, score, error or outcome",
             found=found,
             expected="one of them",
         )
     counts_errors = ERROR in settings.get("outcomes", (ERROR,))
-    if answers != ["error"] and counts_errors and settings.get("label") is None:
+    answers_need_a_label = answers in (["pred"], ["score"])
+    if answers_need_a_label and counts_errors and settings.get("label") is None:
         raise InputError(
             f"label is missing; with {answers[0]}, the column of the right answers was expected, "
             "or outcomes that need none, such as ['selection']",
@@ -453,6 +464,7 @@ def _columns(settings: TableSettings) -> dict[str, str]:
         "decision": settings.get("pred"),
         "score": settings.get("score"),
         "error": settings.get("error"),
+        "number": settings.get("outcome"),
         "reason": settings.get("reason"),
     }
     return {key: column for key, column in named.items() if column is not None}
@@ -514,8 +526,17 @@ def _as_texts(values: Sequence[Any]) -> list[str]:
     return comparable(pd.Series(list(values), dtype=object)).tolist()
 
 
-def question_about_axes(axes: Sequence[str], outcome: str) -> str:
+def question_about_axes(axes: Sequence[str], outcome: str, number: str | None = None) -> str:
+    """The question of an audit whose caller asks none.
+
+    Args:
+        axes: of the audit.
+        outcome: the first one.
+        number: name of the number that is compared, if one is.
+    """
     changed = CHANGED_IN_WORDS.get(outcome) or f"the {TITLES.get(outcome, outcome)}"
+    if number is not None:
+        changed = f"the mean of {number}"
     (question,) = words.render_sentences("question_about_axes", axes, len(axes) > 1, changed)
     return question
 

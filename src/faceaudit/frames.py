@@ -357,6 +357,16 @@ def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     return score.astype(float)
 
 
+def read_numbers(rows: Rows, column: str) -> pd.Series:
+    """Numbers without bounds; NaN where the cell is empty, since the model gave no answer."""
+    number = rows.numbers(column)
+    expected = "a number (an empty cell where the model gave no answer)"
+    unusable = ~np.isfinite(number) & rows.frame[column].notna()
+    rows.refuse(unusable, column, expected)
+    require_answers(number.to_numpy(float), f"{rows.source}: column {column!r}")
+    return number
+
+
 def read_errors(rows: Rows, column: str) -> pd.Series:
     """Errors as 0 and 1; NaN where the cell is empty, since the model gave no answer."""
     return rows.coded(column, ERROR_NAMES, EXPECTED_ERROR_CELL)

@@ -19,6 +19,7 @@ OutcomeName = Literal[
     "abstention",
     "no_face",
     "failed_call",
+    "number",
 ]
 """Outcomes by their names in audit files."""
 ERROR = "error"
@@ -27,6 +28,8 @@ FALSE_NEGATIVE = "fnr"
 SELECTION = "selection"
 SCORE = "score"
 FLIP = "flip"
+NUMBER = "number"
+"""A number of the caller's, such as by how many years an age is off."""
 MISSING = "missing"
 """That there is no image, no label or no answer. It is compared in every audit."""
 OF_LABELS = (ERROR, FALSE_POSITIVE, FALSE_NEGATIVE)
@@ -42,12 +45,16 @@ TITLES = {
     SELECTION: "selection rate",
     SCORE: "mean score",
     FLIP: "flip rate",
+    NUMBER: "mean",
     MISSING: "share of missing images",
     "abstention": "rate of abstentions",
     "no_face": "rate of faces that were not found",
     "failed_call": "rate of failed calls",
 }
 """Outcome → its mean over images, in words."""
+TOLERANCE_OF_MISSING = 0.05
+"""Largest effect on being missing that does not matter, where the audit's tolerance is a number's.
+"""
 WITHOUT_REASON = ""
 """Reason of an image that has an answer."""
 
@@ -65,6 +72,19 @@ def first_outcome(plan: Mapping[str, Any]) -> str:
 def further_outcomes(plan: Mapping[str, Any]) -> list[str]:
     """The outcomes that are judged on average alone."""
     return outcomes_of(plan)[1:]
+
+
+def tolerance_of(outcome: str, first_outcome: str, tolerance: float) -> float:
+    """Largest effect on an outcome that does not matter.
+
+    Args:
+        outcome: that is compared.
+        first_outcome: of the audit.
+        tolerance: of the audit.
+    """
+    if outcome == MISSING and first_outcome == NUMBER:
+        return TOLERANCE_OF_MISSING
+    return tolerance
 
 
 def with_outcomes(

@@ -147,7 +147,7 @@ EXCLUDED_KEYS = {
         "total_time",
     },
     "people": {"models", "export"},
-    "columns": {"score", "decision", "error", "reason", "similarity"},
+    "columns": {"score", "decision", "error", "number", "reason", "similarity"},
 }
 """Keys of these parts that may hold a secret, are elsewhere in the plan, or are no decisions.
 

@@ -17,7 +17,7 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import read_specification
-from faceaudit.outcomes import ERROR, REASONS, outcomes_of, with_outcomes
+from faceaudit.outcomes import ERROR, NUMBER, REASONS, outcomes_of, with_outcomes
 from faceaudit.plans import Plan
 from faceaudit.report.answer import answer_of
 from faceaudit.report.consistency import contradictions
@@ -143,7 +143,7 @@ def _read_images(table: Path, report: Report) -> MatchedImages:
     outcomes = outcomes_of(report.plan.content)
     counts_errors = outcomes[0] == ERROR
     # A table of errors alone has neither labels nor scores.
-    answered = [name for name in ("label", "score") if name in rows]
+    answered = [name for name in ("label", "score", NUMBER) if name in rows]
     known = ["error"] if counts_errors else []
     has_reasons = not REASONS.keys().isdisjoint(outcomes)
     reasons = ["reason"] if has_reasons else []
@@ -172,6 +172,9 @@ def _read_images(table: Path, report: Report) -> MatchedImages:
     source = str(report.data["source"])
     scored = bool(report.thresholds)
     classes = len(report.plan.content["classes"])
+    if outcomes == [NUMBER]:
+        frame = frame.assign(no_answer=frame[NUMBER].isna().astype(float))
+        return MatchedImages(frame, False, source)
     if not counts_errors:
         return MatchedImages(
             with_outcomes(frame, outcomes, report.threshold, classes), scored, source

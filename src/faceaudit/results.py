@@ -12,6 +12,7 @@ import pandas as pd
 from faceaudit import plans
 from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
+from faceaudit.outcomes import NUMBER
 from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.gate import gate
@@ -168,9 +169,9 @@ def table_of_images(frame: pd.DataFrame, specification: Specification) -> pd.Dat
 
     Returns:
         image_id, unit, error where it is counted, the levels of the axes by their names; no_answer,
-        and label, score and reason where they are known; and `<placebo>_level`.
+        and label, score, number and reason where they are known; and `<placebo>_level`.
     """
-    known = [name for name in ("no_answer", "label", "score") if name in frame]
+    known = [name for name in ("no_answer", "label", "score", NUMBER) if name in frame]
     if specification.reads_reasons:
         known.append("reason")
     placebos = [f"{placebo}_level" for placebo in specification.placebos]

@@ -15,6 +15,7 @@ from scipy.special import stdtrit
 from faceaudit import effects, plans
 from faceaudit.effects.paired_proportions import score_p
 from faceaudit.effects.verdicts import beyond_by_interval, settled
+from faceaudit.outcomes import NUMBER, first_outcome, tolerance_of
 from faceaudit.plans import Plan
 
 
@@ -44,10 +45,11 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
 
     # The test of an effect no larger than the tolerance, in the direction that the effect has.
     edge = np.where(estimate < 0, -1.0, 1.0) * tolerance
-    pairs = family["n"].clip(lower=1)
-    p_exact = score_p(family["worse"], family["better"], pairs, edge)
-    p_approximate = beyond_by_interval(family, tolerance, degrees_of_freedom, level)
-    p = np.where(exact, p_exact, p_approximate)
+    p = beyond_by_interval(family, tolerance, degrees_of_freedom, level)
+    rows = exact.to_numpy(bool)
+    counts_of_exact = family.loc[rows, ["worse", "better", "n"]].to_numpy(float)
+    worse, better, pairs = counts_of_exact.T
+    p[rows] = score_p(worse, better, pairs.clip(min=1), edge[rows])
     p = np.where(np.abs(estimate) > tolerance, p, 1.0)
     family["p_beyond"] = np.where(known, p, np.nan)
     family["p_holm"] = effects.holm(family["p"])
@@ -72,13 +74,19 @@ def _bonferroni_quantile(
 def _family_intervals(
     table: pd.DataFrame, degrees_of_freedom: np.ndarray | pd.Series, level: float
 ) -> np.ndarray:
-    """Simultaneous intervals (n, 2): the table's, each side as much longer as its quantile."""
+    """Simultaneous intervals (n, 2): the table's, each side as much longer as its quantile.
+
+    Differences of rates end at -1 and 1; a column outcome says where a number is compared instead.
+    """
     estimate = table["estimate"]
     quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
     family_quantile = _bonferroni_quantile(table, degrees_of_freedom, level)
     below = (estimate - table["low"]).abs() * family_quantile / quantile
     above = (estimate - table["high"]).abs() * family_quantile / quantile
-    return np.clip(np.stack([estimate - below, estimate + above], axis=1), -1, 1)
+    ends = np.stack([estimate - below, estimate + above], axis=1)
+    if "outcome" in table and (table["outcome"] == NUMBER).all():
+        return ends
+    return np.clip(ends, -1, 1)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -89,7 +97,10 @@ def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         simultaneous intervals, by Bonferroni's quantile.
     """
     degrees_of_freedom = (table["identities"] - 1).clip(lower=1)
-    p_beyond = beyond_by_interval(table, plan["tolerance"], degrees_of_freedom, plan["level"])
+    tolerance = plan["tolerance"]
+    if "outcome" in table:  # of portraits; a family about what is missing has no others in it
+        tolerance = tolerance_of(table["outcome"].iloc[0], first_outcome(plan), tolerance)
+    p_beyond = beyond_by_interval(table, tolerance, degrees_of_freedom, plan["level"])
     ends = _family_intervals(table, degrees_of_freedom, plan["level"])
     return table.assign(
         p_holm=effects.holm(table["p"]),

@@ -7,6 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from faceaudit.annotations.schema import heading
+from faceaudit.outcomes import NUMBER
 from faceaudit.utils.formatting import (
     capital,
     hundredths,
@@ -15,6 +16,7 @@ from faceaudit.utils.formatting import (
     p_value,
     percent,
     points,
+    signed,
     spaced,
     tolerated,
     with_minus,
@@ -45,11 +47,31 @@ def chance_in_percent(chance: float) -> str:
     return whole_percent(chance)
 
 
+def in_unit(value: float | None, row: Any) -> str:
+    """A difference of a row with its sign: in points, or in the unit of the row's number."""
+    return signed(value) if getattr(row, "outcome", None) == NUMBER else points(value)
+
+
+def amount(value: float | None, row: Any) -> str:
+    """A rate as so many of a hundred, or a row's number as it is; "–" where there is none."""
+    if getattr(row, "outcome", None) == NUMBER:
+        return number(value)
+    return "–" if value is None else hundredths(value)
+
+
+def with_unit(value: float | None, row: Any) -> str:
+    """A difference of a row with its sign and the word for its unit; a number's has none."""
+    text = in_unit(value, row)
+    return text if getattr(row, "outcome", None) == NUMBER else f"{text} points"
+
+
 _FILTERS = (
+    amount,
     capital,
     chance_in_percent,
     heading,
     hundredths,
+    in_unit,
     listed,
     number,
     p_value,
@@ -59,6 +81,7 @@ _FILTERS = (
     tolerated,
     whole_percent,
     with_minus,
+    with_unit,
 )
 """Functions from a value to its text, which templates know by their names."""
 

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
+from scipy import stats
 
 import faceaudit
 from faceaudit.effects.impact_ratio import impact_ratio
@@ -265,3 +267,116 @@ def test_a_reason_that_is_none_is_named(frame, cell, words):
     wrong.loc[0, "reason"] = cell
     with pytest.raises(InputError, match=words):
         audit_of(wrong, ["error", "no_face"], reason="reason")
+
+
+def table_of_years(seed=4):
+    """By how many years an age is off: 2 more on dark faces, and a few have no answer."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (face, skin, hair, 5 + of_face + 2 * dark + rng.normal(0, 1))
+        for face, of_face in enumerate(rng.normal(0, 2, 120))
+        for dark, skin in enumerate(AXES["skin"])
+        for hair in AXES["hair"]
+    ]
+    frame = pd.DataFrame(rows, columns=["face", "skin", "hair", "years"])
+    return frame.assign(years=frame["years"].mask(rng.random(len(frame)) < 0.02))
+
+
+def test_a_number_of_one_pair_a_face_has_the_interval_of_the_paired_t_test():
+    short = table_of_years().query("hair == 'short'")
+    settings = {"unit": "face", "axes": {"skin": AXES["skin"]}, "outcome": "years"}
+    audit = faceaudit.table(short, tolerance=1.0, **settings)
+    wide = short.pivot_table("years", "face", "skin").dropna()
+    test = stats.ttest_rel(wide["dark"], wide["light"])
+    row = audit.averages.iloc[0]
+    interval = test.confidence_interval()
+    assert row["estimate"] == pytest.approx((wide["dark"] - wide["light"]).mean())
+    assert row[["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
+    assert row["p"] == pytest.approx(test.pvalue, rel=1e-6)
+    assert row["verdict"] == "exceeds" and audit.gate() == 1
+    assert "changes the mean by +" in audit.report.answer and "of 1: " in audit.report.answer
+    wider = faceaudit.table(short, tolerance=5.0, **settings)
+    assert wider.verdict == "within" and wider.gate() == 0
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_a_number_has_the_cluster_robust_interval_of_a_regression(unit):
+    frame = table_of_years()
+    settings = {"axes": AXES, "tolerance": 1.0, "outcome": "years"}
+    if unit is None:
+        settings |= {"identity": "face"}
+    audit = faceaudit.table(frame, unit=unit, **settings)
+    row = audit.averages.query("axis == 'skin'").iloc[0]
+    known = frame.dropna(subset="years")
+    if unit:
+        # Complete pairs, whose difference is regressed on a constant.
+        wide = known.pivot_table("years", ["face", "hair"], "skin").dropna().reset_index()
+        outcome = (wide["dark"] - wide["light"]).to_numpy()
+        design, cluster, place = np.ones((len(wide), 1)), wide["face"], 0
+    else:
+        outcome = known["years"].to_numpy()
+        design = np.column_stack([np.ones(len(known)), known["skin"] == "dark"]).astype(float)
+        cluster, place = known["face"], 1
+    codes, clusters = pd.factorize(cluster)
+    groups = {"groups": codes, "use_correction": False, "df_correction": True}
+    fit = sm.OLS(outcome, design).fit(cov_type="cluster", cov_kwds=groups)
+    se = fit.bse[place] * np.sqrt(len(clusters) / (len(clusters) - 1))
+    half_width = stats.t.ppf(0.975, len(clusters) - 1) * se
+    assert row["estimate"] == pytest.approx(fit.params[place])
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(half_width)
+
+
+def test_numbers_are_the_same_through_the_file_and_can_be_verified(tmp_path):
+    frame = table_of_years().assign(image_id=[f"{k}.png" for k in range(480)])
+    frame.to_csv(tmp_path / "faces.csv", index=False)
+    content = {
+        "name": "audit",
+        "question": "?",
+        "axes": AXES,
+        "outcomes": ["number"],
+        "images": "faces.csv",
+        "columns": {"unit": "face", "number": "years"},
+        "design": {"tolerance": 1.0, "incomplete": "refuse"},
+    }
+    (tmp_path / "audit.yml").write_text(json.dumps(content), encoding="utf-8")
+    by_file = run_audit(tmp_path / "audit.yml", lambda line: None)
+    by_call = faceaudit.table(
+        frame, unit="face", axes=AXES, outcome="years", tolerance=1.0, question="?"
+    )
+    np.testing.assert_allclose(
+        by_call.effects[NUMBERS].astype(float),
+        pd.DataFrame([dict(row) for row in by_file.effects])[NUMBERS].astype(float),
+        rtol=1e-12,
+    )
+    assert by_call.missing["verdict"].tolist() == ["within", "within"]
+    assert faceaudit.verify(tmp_path / "audit" / "report.json")[0] == 0
+    assert faceaudit.gate(by_file)[0] == by_call.gate() == 1
+    page = (tmp_path / "audit" / "report.html").read_text(encoding="utf-8")
+    assert "Tolerance: 1," in page and ">means</th>" in page
+
+
+@pytest.mark.parametrize(
+    ("years", "reason"),
+    [([3.0, 5.0] * 40, "no variation"), ([3.0, None, 4.0, None] * 20, "no pair")],
+)
+def test_a_number_without_an_interval_says_why(years, reason):
+    frame = pd.DataFrame({"face": np.repeat(range(40), 2), "skin": AXES["skin"] * 40})
+    frame = frame.assign(years=years)
+    settings = {"unit": "face", "axes": {"skin": AXES["skin"]}, "tolerance": 1.0}
+    audit = faceaudit.table(frame, outcome="years", **settings)
+    assert audit.averages[["verdict", "reason"]].to_numpy().tolist() == [["not estimable", reason]]
+    assert audit.gate() != 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "design.tolerance is 2, less than"),
+        ({"outcome": "years", "outcomes": ["number", "flip"]}, "outcomes is several, number alone"),
+        ({"outcome": "years", "pred": "says"}, "pred and outcome is given, one of them"),
+        ({"outcomes": ["number"], "score": "years"}, "columns.number is missing"),
+    ],
+)
+def test_numbers_do_not_go_with_other_outcomes(frame, settings, words):
+    with pytest.raises(InputError, match=words):
+        faceaudit.table(frame, unit="face", axes=AXES, **{"tolerance": 0.05, **settings})

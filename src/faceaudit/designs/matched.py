@@ -6,7 +6,7 @@ leakage are reported beside them and are not adjusted for.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from faceaudit.comparisons import (
 )
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.effects.impact_ratio import impact_ratio
+from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.file.parts import KnownTruth, TargetPopulation
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
@@ -36,6 +37,7 @@ from faceaudit.frames import (
     level_names,
     read_errors,
     read_matched_images,
+    read_numbers,
     read_reasons,
     read_scores,
     with_level_names,
@@ -46,11 +48,13 @@ from faceaudit.outcomes import (
     ERROR,
     FLIP,
     MISSING,
+    NUMBER,
     REASONS,
     SELECTION,
     errors_at,
     first_outcome,
     further_outcomes,
+    tolerance_of,
     with_outcomes,
 )
 from faceaudit.plans import Plan, kind_of_contrasts, pairs_of_contrasts
@@ -160,7 +164,7 @@ class MatchedImages:
         label_columns = columns.answers or [columns.label]
         if columns.error or not specification.has_labels:
             label_columns = []
-        answer_column = columns.error or columns.decision or columns.score
+        answer_column = columns.error or columns.number or columns.decision or columns.score
         more_columns = [*label_columns, answer_column, *annotated]
         if specification.reads_reasons:
             more_columns.append(columns.reason)
@@ -173,6 +177,10 @@ class MatchedImages:
             images["no_answer"] = images["error"].isna().astype(float)
             for name in specification.outcomes[1:]:
                 images[name] = (images["reason"] == REASONS[name]).astype(float)
+            return cls(images.assign(**rows.shares(annotated)), False, rows.source)
+        if columns.number:
+            images[NUMBER] = read_numbers(rows, columns.number)
+            images["no_answer"] = images[NUMBER].isna().astype(float)
             return cls(images.assign(**rows.shares(annotated)), False, rows.source)
         if label_columns:
             images["label"] = rows.labels(label_columns, specification.classes)
@@ -456,7 +464,9 @@ def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         for contrast in all_contrasts(axes, kind_of_contrasts(plan))
         for held in held_levels(axes, contrast.axis)
     ]
-    return with_sensitivity(_compare(places, frame, plan))
+    table = _compare(places, frame, plan)
+    # How strong something hidden would have to be is told by ratios of rates.
+    return table if outcome == NUMBER else with_sensitivity(table)
 
 
 def effects_on_further_outcomes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -535,10 +545,16 @@ class Place(NamedTuple):
     held: Mapping[str, int]
 
 
-def _compare(places: Iterable[Place], frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+def _compare(places: Sequence[Place], frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     """Comparisons of one family with verdicts, a row for each place."""
     rows = [matched_row(frame, place.outcome, place.contrast, place.held, plan) for place in places]
-    return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
+    # A family about what is missing has no other outcomes in it.
+    tolerance = _tolerance(places[0].outcome, plan)
+    return judge(pd.DataFrame(rows), tolerance, plan["level"])
+
+
+def _tolerance(outcome: str, plan: Plan) -> float:
+    return tolerance_of(outcome, first_outcome(plan), plan["tolerance"])
 
 
 def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -559,7 +575,8 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     names = {**plan["axes"], **plan["placebos"]}
     axes = list(names)
     levels = [len(names[axis]) for axis in axes]
-    grid = outcome_grid(frame, first_outcome(plan), axes, "unit", levels)
+    outcome = first_outcome(plan)
+    grid = outcome_grid(frame, outcome, axes, "unit", levels, is_rate=outcome != NUMBER)
     rows = []
     contrasts = all_contrasts(plan["axes"], kind_of_contrasts(plan))
     for first, second in pairs_of_contrasts(contrasts):
@@ -577,6 +594,7 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         rows.append(
             {
                 "axis": first.axis,
+                "outcome": outcome,
                 "contrast": first.name,
                 "other": second.axis,
                 "other_contrast": second.name,
@@ -637,12 +655,16 @@ def matched_row(
     others = [column for column in level_columns if column != compared]
     if outcome == FLIP:
         images = _with_flips(images, compared, others)
-    effect = effects.matched_effects(images, outcome, compared, [], "unit", plan["tolerance"])
-    effect = effect.iloc[0]
-    one_pair_a_face = effect["n"] == effect["transects"]
-    exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
-
     pairs = _complete_pairs(images, outcome, compared, others)
+    tolerance = _tolerance(outcome, plan)
+    if outcome == NUMBER:
+        effect = _effect_on_number(images, pairs, others, tolerance)
+        exact = False
+    else:
+        table = effects.matched_effects(images, outcome, compared, [], "unit", tolerance)
+        effect = table.iloc[0].to_dict()
+        one_pair_a_face = effect["n"] == effect["transects"]
+        exact = one_pair_a_face and images[outcome].dropna().isin([0, 1]).all()
     change = np.bincount(pairs.face, pairs.at_high - pairs.at_low).round(9)
     cell = cell_name(plan["axes"], held)
     return {
@@ -652,7 +674,7 @@ def matched_row(
         "held": dict(held),
         "cell": cell,
         "names": [*contrast.key, cell],
-        **effect.to_dict(),
+        **effect,
         "exact": bool(exact),
         "base_rate": float(pairs.at_low.mean()) if len(pairs.at_low) else np.nan,
         **(_ratio_of_rates(pairs) if outcome == SELECTION else {}),
@@ -678,6 +700,33 @@ def _with_flips(images: pd.DataFrame, compared: str, others: Sequence[str]) -> p
     differs = answers.transform("max") != answers.transform("min")
     flips = (differs & (images[compared] == 1)).astype(float)
     return images.assign(**{FLIP: flips.where(both_known)})
+
+
+def _effect_on_number(
+    images: pd.DataFrame, pairs: CompletePairs, others: Sequence[str], tolerance: float
+) -> dict[str, Any]:
+    """The mean difference of a number without bounds, with the columns of `matched_effects`.
+
+    Args:
+        images: at the two levels that are compared.
+        pairs: of these images.
+        others: columns of the levels at which the images of a pair agree.
+        tolerance: for the verdict.
+    """
+    is_high = np.repeat([False, True], len(pairs.face))
+    number = np.concatenate([pairs.at_low, pairs.at_high])
+    effect = mean_difference(number, is_high, np.tile(pairs.face, 2))
+    places = int(np.prod([images[column].nunique() for column in others]))
+    low, high, low90, high90 = (effect[name] for name in LIMITS)
+    return {
+        **effect,
+        "n": len(pairs.face),
+        "transects": len(np.unique(pairs.face)),
+        "missing": images["unit"].nunique() * places - len(pairs.face),
+        "worse": int((pairs.at_high > pairs.at_low).sum()),
+        "better": int((pairs.at_high < pairs.at_low).sum()),
+        "verdict": str(effects.verdict(low, high, low90, high90, tolerance)),
+    }
 
 
 def _ratio_of_rates(pairs: CompletePairs) -> dict[str, float]:

@@ -21,6 +21,7 @@ from faceaudit.checks import examine
 from faceaudit.comparisons import Contrast, all_contrasts, cell_name, held_levels
 from faceaudit.effects import error_rates
 from faceaudit.effects.impact_ratio import impact_ratio
+from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.effects.verdicts import beyond_by_interval
 from faceaudit.file.specification import Specification
 from faceaudit.frames import (
@@ -28,6 +29,7 @@ from faceaudit.frames import (
     Rows,
     level_names,
     read_errors,
+    read_numbers,
     read_reasons,
     read_scores,
 )
@@ -36,12 +38,14 @@ from faceaudit.models.asking import check_model, model_of
 from faceaudit.outcomes import (
     ERROR,
     MISSING,
+    NUMBER,
     REASONS,
     SCORE,
     SELECTION,
     errors_at,
     first_outcome,
     further_outcomes,
+    tolerance_of,
     with_outcomes,
 )
 from faceaudit.plans import Plan, kind_of_contrasts
@@ -143,7 +147,7 @@ class Portraits:
         label_columns = columns.answers or [columns.label]
         if columns.error or not specification.has_labels:
             label_columns = []
-        answer_column = columns.error or columns.decision or columns.score
+        answer_column = columns.error or columns.number or columns.decision or columns.score
         identity_is_named = "identity" in columns.model_fields_set
         identity = columns.identity if identity_is_named else columns.image
         required = [columns.image, identity, *axes, *specification.covariates, *label_columns]
@@ -200,6 +204,9 @@ class Portraits:
             frame["no_answer"] = frame["error"].isna().astype(float)
             for name in specification.outcomes[1:]:
                 frame[name] = (frame["reason"] == REASONS[name]).astype(float)
+        elif columns.number:
+            frame[NUMBER] = read_numbers(rows, columns.number)
+            frame["no_answer"] = frame[NUMBER].isna().astype(float)
         elif label_columns:
             frame["label"] = rows.labels(label_columns, specification.classes)
         transects = None
@@ -210,7 +217,7 @@ class Portraits:
         portraits = cls(
             frame, rows.source, left_out, transects, tuple(in_fifths), left_out_portraits
         )
-        if model_is_asked or columns.error:
+        if model_is_asked or columns.error or columns.number:
             return portraits
         scores = read_scores(rows, specification).to_numpy()
         return portraits.with_answers(scores, specification)
@@ -309,7 +316,7 @@ class Portraits:
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
         tables["rates"] = _rates_by_stratum(frame, known, outcome, axes)
-        if len(axes) + len(plan["covariates"]) > 1:
+        if outcome != NUMBER and len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(known, outcome, plan)
         if self.transects is not None:
             tables["carried"] = _carried_effects(known, self.transects, tables[plans.GAPS], plan)
@@ -484,9 +491,13 @@ def _differences_of_contrast(
     axis = contrast.axis
     strata = list(cells[0])
     portraits = _at_levels_of(frame, contrast)
-    table = effects.risk_differences(
-        portraits, outcome, axis, strata, "identity", tolerance=plan["tolerance"]
-    )
+    if outcome == NUMBER:
+        table = _differences_of_means(portraits, contrast, cells, plan["tolerance"])
+    else:
+        tolerance = tolerance_of(outcome, first_outcome(plan), plan["tolerance"])
+        table = effects.risk_differences(
+            portraits, outcome, axis, strata, "identity", tolerance=tolerance
+        )
     rates = portraits.groupby([*strata, axis], observed=False)[outcome].mean()
     rates_of_levels = rates.to_numpy().reshape(-1, 2)
     cell_names = [cell_name(axes, held) for held in cells]
@@ -508,6 +519,29 @@ def _differences_of_contrast(
         [*of_outcome, *contrast.key, *([] if of_outcome else [name])] for name in cell_names
     ]
     return table.assign(**columns)
+
+
+def _differences_of_means(
+    portraits: pd.DataFrame,
+    contrast: Contrast,
+    cells: Sequence[Mapping[str, int]],
+    tolerance: float,
+) -> pd.DataFrame:
+    """Differences of a number without bounds, with the columns of `effects.risk_differences`."""
+    known = portraits[portraits[NUMBER].notna()]
+    rows = []
+    for held in cells:
+        is_in_cell = np.ones(len(known), dtype=bool)
+        for axis, level in held.items():
+            is_in_cell &= (known[axis].cat.codes == level).to_numpy()
+        of_cell = known[is_in_cell]
+        is_high = (of_cell[contrast.axis] == contrast.high_name).to_numpy()
+        identities = of_cell["identity"].to_numpy()
+        found = mean_difference(of_cell[NUMBER].to_numpy(float), is_high, identities)
+        low, high, low90, high90 = (found[name] for name in LIMITS)
+        found["verdict"] = str(effects.verdict(low, high, low90, high90, tolerance))
+        rows.append({**found, "n": len(of_cell), "clusters": len(set(identities))})
+    return pd.DataFrame(rows)
 
 
 def _ratio_of_rates(portraits: pd.DataFrame, contrast: Contrast) -> dict[str, float]:
@@ -598,13 +632,15 @@ def _rates_by_stratum(
     Args:
         frame: of `Portraits`.
         known: those whose outcome is known.
-        outcome: 0 or 1 has Wilson's intervals, a score none.
+        outcome: 0 or 1 has Wilson's intervals, a score or a number none.
         axes: of the audit.
     """
     axis_columns = list(axes)
     strata = frame.groupby(axis_columns, observed=False)
-    if outcome == SCORE:
-        table = known.groupby(axis_columns, observed=False)[SCORE].agg(answered="size", rate="mean")
+    is_mean = outcome in (SCORE, NUMBER)
+    if is_mean:
+        strata_of_known = known.groupby(axis_columns, observed=False)
+        table = strata_of_known[outcome].agg(answered="size", rate="mean")
     else:
         table = error_rates.stratified_errors(known, axis_columns, outcome)
         table = table.rename(columns={"n": "answered"})
@@ -612,7 +648,7 @@ def _rates_by_stratum(
         table["errors"] = None
     table = table.assign(images=strata.size(), identities=strata["identity"].nunique())
     table.index = [_stratum_name(levels) for levels in table.index]
-    if outcome != SCORE and known["identity"].duplicated().any():
+    if not is_mean and known["identity"].duplicated().any():
         # Of the sample carried over to itself: rates with identities as units. The first row is
         # the rate of all portraits.
         rates = effects.transport(

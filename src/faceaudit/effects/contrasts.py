@@ -22,6 +22,7 @@ def outcome_grid(
     axes: Sequence[str],
     transect: str,
     levels: Sequence[int] | None = None,
+    is_rate: bool = True,
 ) -> np.ndarray:
     """The outcomes of complete transects as an array, one axis per attribute.
 
@@ -34,6 +35,7 @@ def outcome_grid(
         axes: attributes that the transects manipulate, one or more.
         transect: column that names the transects.
         levels: number of levels of each attribute, by default two.
+        is_rate: whether the outcome has to be in [0, 1].
 
     Returns:
         float64 (n, 2, ..., 2), or (n, *levels), transects in the order of their names; those that
@@ -56,7 +58,8 @@ def outcome_grid(
     images = frame[frame[outcome].notna()].sort_values([transect, *places])
     levels = levels or [2] * len(places)
     complete = images.groupby(transect)[outcome].transform("size") == prod(levels)
-    return as_rates(images.loc[complete, outcome]).reshape(-1, *levels)
+    values = images.loc[complete, outcome]
+    return (as_rates(values) if is_rate else values.to_numpy(float)).reshape(-1, *levels)
 
 
 def factorial_contrasts(axes: Sequence[str], orders: Sequence[int]) -> pd.DataFrame:

@@ -713,6 +713,8 @@ class ColumnNames(FilePart):
     decision: str | None = None
     # 0 or 1, in place of both score and label.
     error: str | None = None
+    # A number, in place of label and score.
+    number: str | None = None
     # Why there is no answer: abstention, no face or failed call; empty where there is one.
     reason: str = "reason"
     group: str = "group"
@@ -728,7 +730,8 @@ class ColumnNames(FilePart):
 class DesignSettings(FilePart):
     """What is fixed before any model is asked."""
 
-    tolerance: OpenFraction
+    # A fraction; of a number, in its own unit.
+    tolerance: Annotated[float, Field(gt=0)]
     # None: as many as the verdicts ask for with the planned power.
     transects: int | None = Field(default=None, ge=2)
     power: OpenFraction = 0.8

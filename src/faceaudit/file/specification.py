@@ -37,6 +37,7 @@ from faceaudit.file.parts import (
 from faceaudit.outcomes import (
     ERROR,
     FLIP,
+    NUMBER,
     OF_LABELS,
     OF_TWO_CLASSES,
     REASONS,
@@ -53,7 +54,7 @@ MOST_AXES = 5
 """Axes of one design: each more doubles the images of a face and the cells of the family."""
 MOST_COMBINATIONS = 100
 """Combinations of the levels of all axes and placebos: each is another image of a face."""
-FIRST_OUTCOMES = (ERROR, SELECTION, SCORE, FLIP)
+FIRST_OUTCOMES = (ERROR, SELECTION, SCORE, FLIP, NUMBER)
 """Outcomes that can be judged in every cell."""
 CLASSIFICATION = "classification"
 PORTRAITS = "set of portraits"
@@ -91,6 +92,7 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "columns.number",
         "columns.reason",
         "design.transects",
         "design.power",
@@ -123,6 +125,7 @@ KEYS_OF_ROUTE = {
         "columns.score",
         "columns.decision",
         "columns.error",
+        "columns.number",
         "columns.reason",
         "design.contrasts",
     ),
@@ -337,6 +340,7 @@ class Specification(parts.FilePart):
 
     def _check_outcomes(self) -> None:
         """Raise InputError where outcomes cannot be known, or not beside each other."""
+        self._check_number()
         first, *further = self.outcomes
         allowed = FIRST_OUTCOMES
         require(first in allowed, "outcomes", f"{first} as the first", f"one of {listed(allowed)}")
@@ -363,6 +367,20 @@ class Specification(parts.FilePart):
         if len(self.classes) > 2:
             self._check_many_classes()
 
+    def _check_number(self) -> None:
+        """Raise InputError where a number is compared beside other outcomes, or has no column."""
+        tolerance = self.design.tolerance
+        if NUMBER not in self.outcomes:
+            require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "less than 1")
+            number = self.columns.number
+            found = f"{number} without the outcome {NUMBER}"
+            require(number is None, "columns.number", found, f"outcomes: [{NUMBER}]")
+            return
+        require(self.outcomes == [NUMBER], "outcomes", "several", f"{NUMBER} alone")
+        require(self.columns.number is not None, "columns.number", "missing", "a column of numbers")
+        kind = self.model.kind
+        require(kind == "table", "model.kind", kind, f"table, with the outcome {NUMBER}")
+
     def _check_many_classes(self) -> None:
         """Raise InputError where more than two classes do not go with what is asked."""
         columns = self.columns
@@ -383,8 +401,8 @@ class Specification(parts.FilePart):
                 require(not is_level, f"ignore.{column}", f"the level {value!r}", "other values")
 
     def _check_one_source_of_answers(self) -> None:
-        """Raise InputError where scores, decisions, errors or a model are given together."""
-        columns = {"score", "decision", "error"} & self.columns.model_fields_set
+        """Raise InputError where scores, decisions, errors, numbers or a model come together."""
+        columns = {"score", "decision", "error", "number"} & self.columns.model_fields_set
         sources = [f"columns.{column}" for column in sorted(columns)]
         if self.model.kind != "table":
             sources.append("a model")
@@ -456,6 +474,8 @@ class Specification(parts.FilePart):
 
     def _check_recogniser(self) -> None:
         """Raise InputError where a recogniser cannot be asked, or its answers not be judged."""
+        tolerance = self.design.tolerance
+        require(tolerance < 1, "design.tolerance", f"{tolerance:g}", "less than 1")
         model = self.model
         of_model = model.kind != "table"
         one_table = (self.images is None) != (self.pairs is None)

@@ -11,7 +11,7 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
-from faceaudit.outcomes import TITLES
+from faceaudit.outcomes import NUMBER, TITLES
 from faceaudit.report import facts
 from faceaudit.report.schema import (
     JUDGED_PARTS,
@@ -22,7 +22,7 @@ from faceaudit.report.schema import (
     Predicted,
     Verdict,
 )
-from faceaudit.utils.formatting import capital, spaced
+from faceaudit.utils.formatting import capital, spaced, tolerated
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,9 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
         else:
             beyond.append(_beyond(part.name, largest, parts))
     counts = facts.verdict_counts(judged)
-    (headline,) = words.render_sentences("headline", beyond, names_by_verdict, tolerance)
+    is_number = facts.first_outcome_of(parts) == NUMBER
+    limit = tolerated(tolerance, is_number)
+    (headline,) = words.render_sentences("headline", beyond, names_by_verdict, limit)
     return Answer(
         verdict=facts.overall_verdict(judged),
         headline=headline,

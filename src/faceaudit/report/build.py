@@ -13,7 +13,7 @@ import pandas as pd
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
-from faceaudit.outcomes import ERROR, TITLES
+from faceaudit.outcomes import ERROR, TITLES, first_outcome
 from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
@@ -28,6 +28,7 @@ from faceaudit.report.schema import (
     Report,
     finite,
 )
+from faceaudit.utils.formatting import tolerated
 
 PACKAGES = ("faceaudit", "numpy", "pandas", "scipy", "statsmodels", "torch", "onnxruntime")
 """Packages whose versions stand in the report, where they are installed."""
@@ -205,7 +206,7 @@ class Finding:
         of_missing: whether what is missing is compared, and not errors.
         by_tests: whether the two one-sided tests alone say "within": the 95 % interval is wider.
         ending: how the sentence ends; None if not comparable.
-        tolerance: largest difference that does not matter.
+        tolerance: largest difference that does not matter, in words.
         family_size: how many comparisons are adjusted together.
     """
 
@@ -213,7 +214,7 @@ class Finding:
     of_missing: bool
     by_tests: bool
     ending: facts.Ending | None
-    tolerance: float
+    tolerance: str
     family_size: int
 
 
@@ -235,12 +236,13 @@ def comparison_sentence(row: Comparison, plan: Plan, family_size: int) -> str:
     else:
         macro = "disparity"
         more = (facts.measure_abbreviation(row.measure),)
+    tolerance = facts.tolerance_of_row(row, first_outcome(plan), plan["tolerance"])
     finding = Finding(
         comparable=facts.is_comparable(row),
         of_missing=facts.is_of_missing(row),
-        by_tests=facts.is_within_by_tests(row, plan["tolerance"]),
-        ending=facts.ending_of(row, plan["tolerance"]),
-        tolerance=plan["tolerance"],
+        by_tests=facts.is_within_by_tests(row, tolerance),
+        ending=facts.ending_of(row, tolerance),
+        tolerance=tolerated(tolerance, facts.is_of_number(row)),
         family_size=family_size,
     )
     (sentence,) = words.render_sentences(macro, row, finding, *more)

@@ -33,7 +33,12 @@ def contradictions(report: Report) -> list[str]:
 def _contradictions(report: Report) -> Iterator[str]:
     judged = len(report.judged)
     # What sentences take from the audit file, as it was at the run.
-    plan = {"tolerance": report.tolerance, "generator": {"kind": report.data.get("made_by")}}
+    first_outcome = facts.first_outcome_of(dict(report))
+    plan = {
+        "tolerance": report.tolerance,
+        "generator": {"kind": report.data.get("made_by")},
+        "outcomes": [first_outcome],
+    }
     for part in JUDGED_PARTS:
         for row in getattr(report, part):
             if not _follows(row, report):
@@ -83,12 +88,13 @@ def _silent_departures(report: Report) -> Iterator[str]:
 
 def _follows(row: Comparison, report: Report) -> bool:
     """Whether the verdict of a comparison is one that its numbers allow."""
+    tolerance = facts.tolerance_of_row(row, facts.first_outcome_of(dict(report)), report.tolerance)
     p = row.p_beyond_holm
     if p is None or row.estimate is None:
         return row.verdict == NOT_ESTIMABLE
     if p < report.level:
-        return row.verdict == EXCEEDS and abs(row.estimate) > report.tolerance
+        return row.verdict == EXCEEDS and abs(row.estimate) > tolerance
     # Two one-sided tests at 5 % are the 90 % interval.
     interval = facts.interval90_of(row)
-    is_inside = interval is not None and interval.is_inside(report.tolerance)
+    is_inside = interval is not None and interval.is_inside(tolerance)
     return row.verdict == (WITHIN if is_inside else INCONCLUSIVE)

@@ -35,7 +35,11 @@ LOOK: dict["RcKeyType", Any] = {
 
 
 def forest(
-    rows: Sequence[Comparison], names: Sequence[str], tolerance: float, xlabel: str
+    rows: Sequence[Comparison],
+    names: Sequence[str],
+    tolerance: float,
+    xlabel: str,
+    scale: float = 100,
 ) -> Figure:
     """Estimates with their intervals, one below the other, around the band of the tolerance.
 
@@ -46,8 +50,9 @@ def forest(
     Args:
         rows: the comparisons, from top to bottom.
         names: of the rows.
-        tolerance: largest difference that does not matter, a fraction.
-        xlabel: label of the axis, in points.
+        tolerance: largest difference that does not matter.
+        xlabel: label of the axis.
+        scale: of the axis: differences of rates are shown in points, numbers as they are.
 
     Returns:
         The figure.
@@ -55,17 +60,19 @@ def forest(
     with mpl.rc_context(LOOK):
         figure = Figure((WIDTH, 0.5 * len(rows) + 0.75), layout="constrained")
         ax = figure.subplots()
-        ax.axvspan(-100 * tolerance, 100 * tolerance, color="#E8EEF4", lw=0)
+        ax.axvspan(-scale * tolerance, scale * tolerance, color="#E8EEF4", lw=0)
         ax.axvline(0, color=BLACK, lw=0.8)
         heights = range(len(rows))[::-1]
         for height, row, name in zip(heights, rows, names, strict=True):
-            _draw_comparison(ax, height, row, name, tolerance)
+            _draw_comparison(ax, height, row, name, tolerance, scale)
         ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
         ax.grid(axis="x", color="#E3E3E3", lw=0.6)
     return figure
 
 
-def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str, tolerance: float) -> None:
+def _draw_comparison(
+    ax: Axes, height: int, row: Comparison, name: str, tolerance: float, scale: float
+) -> None:
     """Draw one comparison of a forest at a height, with its name above."""
     label = f"{name}: not estimable"
     interval = facts.interval_of(row)
@@ -73,15 +80,15 @@ def _draw_comparison(ax: Axes, height: int, row: Comparison, name: str, toleranc
         label = name
         colour, marker = MARKS[row.verdict]
         if isinstance(row, Effect) and row.low_family is not None and row.high_family is not None:
-            ax.hlines(height, 100 * row.low_family, 100 * row.high_family, color=colour, lw=1)
-        ax.hlines(height, 100 * interval.low, 100 * interval.high, color=colour, lw=3.2)
+            ax.hlines(height, scale * row.low_family, scale * row.high_family, color=colour, lw=1)
+        ax.hlines(height, scale * interval.low, scale * interval.high, color=colour, lw=3.2)
         interval90 = facts.interval90_of(row)
         if facts.is_within_by_tests(row, tolerance) and interval90 is not None:
-            ends = [100 * interval90.low, 100 * interval90.high]
+            ends = [scale * interval90.low, scale * interval90.high]
             ax.plot(ends, [height, height], "|", color=colour, ms=11, mew=1.6)
-        ax.plot(100 * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
+        ax.plot(scale * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
     if isinstance(row, Effect) and row.truth is not None:
-        ax.plot(100 * row.truth, height, "|", color=BLACK, ms=13, mew=2)
+        ax.plot(scale * row.truth, height, "|", color=BLACK, ms=13, mew=2)
     ax.annotate(
         label,
         (0, height),

@@ -7,10 +7,11 @@ from typing import Any
 
 from faceaudit import words
 from faceaudit.effects.verdicts import INCONCLUSIVE
-from faceaudit.outcomes import ERROR, first_outcome
+from faceaudit.outcomes import ERROR, NUMBER, first_outcome
 from faceaudit.plans import Plan
 from faceaudit.report import facts
 from faceaudit.report.schema import Enrolment, Leak, LeftOut, MatchRates
+from faceaudit.utils.formatting import hundredths, number
 
 LARGE_LEAK = 0.1
 """Share of an attribute's scale. An attribute that moves further along an axis is named."""
@@ -49,7 +50,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
     return words.render_sentences(
         "limits_of_images",
         counts_errors=first_outcome(plan) == ERROR,
-        detectable_range=(min(detectable), max(detectable)) if detectable else None,
+        detectable_range=_range_in_words(detectable, first_outcome(plan) == NUMBER),
         answers_came_first=_answers_came_first(plan),
         one_class=one_class,
         absent=counts["no_image"],
@@ -62,6 +63,15 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
         ],
         few_faces=counts["units"] if counts["units"] < FEW_FACES else None,
     )
+
+
+def _range_in_words(detectable: Sequence[float], is_number: bool) -> str:
+    """The smallest and the largest detectable change; nothing where none is known."""
+    if not detectable:
+        return ""
+    in_words = number if is_number else hundredths
+    ends = dict.fromkeys(in_words(end) for end in (min(detectable), max(detectable)))
+    return " to ".join(ends) + ("" if is_number else " points")
 
 
 def limits_of_portraits(

@@ -26,13 +26,14 @@ from PIL import Image
 from faceaudit import words
 from faceaudit.comparisons import cell_name
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE
-from faceaudit.outcomes import ERROR, MISSING, TITLES
+from faceaudit.outcomes import ERROR, MISSING, NUMBER, TITLES
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.gate import warnings_of
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
 from faceaudit.utils.files import write_text
+from faceaudit.utils.formatting import tolerated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,11 +84,12 @@ def card(report: Report) -> str:
         report=report,
         answer=answer_of(dict(report), report.tolerance),
         measured=_measured(report),
+        tolerance=tolerated(report.tolerance, _is_of_number(report)),
         metrics=[
             CardMetric(
                 row,
                 outcome=_outcome_word(row),
-                by_tests=facts.is_within_by_tests(row, report.tolerance),
+                by_tests=_is_within_by_tests(report, row),
             )
             for row in report.judged
         ],
@@ -179,7 +181,7 @@ def _answer_values(report: Report) -> dict[str, Any]:
     departures = report.plan.departures
     limits = report.limits
     worst = _worst(report)
-    by_tests = partial(facts.is_within_by_tests, tolerance=report.tolerance)
+    by_tests = partial(_is_within_by_tests, report)
     return {
         "answer": answer_of(dict(report), report.tolerance),
         "task": _task(report),
@@ -189,6 +191,9 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "is_in_doubt": any(not doubt.accepted for doubt in report.doubts),
         "uncovered": [row for row in report.coverage if not row.met],
         "covered": [row for row in report.coverage if row.met],
+        "tolerance": tolerated(report.tolerance, _is_of_number(report)),
+        "unit": "" if _is_of_number(report) else ", in points",
+        "is_number": _is_of_number(report),
         "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
         "replaced_plans": words.render_sentences("replaced_plans", report.plan.replaced),
         "first_departures": departures[:DEPARTURES_AT_TOP],
@@ -240,6 +245,13 @@ def _values_of_kind(report: Report, groups: Sequence[ComparedGroup]) -> dict[str
             "pairs_in_average": facts.most_pairs(report.averages),
         }
     return values
+
+
+def _is_within_by_tests(report: Report, row: Comparison) -> bool:
+    """Whether the two one-sided tests alone say that a comparison is within its tolerance."""
+    outcome = facts.first_outcome_of(dict(report))
+    tolerance = facts.tolerance_of_row(row, outcome, report.tolerance)
+    return facts.is_within_by_tests(row, tolerance)
 
 
 def _plan_values(report: Report) -> dict[str, Any]:
@@ -401,7 +413,14 @@ def figure_of(report: Report) -> "Figure":
     several = facts.axes_with_several_contrasts(report)
     names = [f"{_name(row, several)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
-    return forest(rows, names, report.tolerance, f"{quantity} of {_measured(report)} (points)")
+    label = f"{quantity} of {_measured(report)}"
+    if _is_of_number(report):
+        return forest(rows, names, report.tolerance, label, scale=1)
+    return forest(rows, names, report.tolerance, f"{label} (points)")
+
+
+def _is_of_number(report: Report) -> bool:
+    return facts.first_outcome_of(dict(report)) == NUMBER
 
 
 def _measured(report: Report) -> str:

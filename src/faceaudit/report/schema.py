@@ -139,6 +139,7 @@ class Interaction(Part):
     """
 
     axis: str
+    outcome: str
     contrast: str
     other: str
     other_contrast: str

@@ -80,8 +80,10 @@ def points(difference: float | None) -> str:
     return "–" if difference is None else with_minus(in_points(difference))
 
 
-def tolerated(tolerance: float) -> str:
-    """A tolerance in points, of which one is a point."""
+def tolerated(tolerance: float, is_number: bool = False) -> str:
+    """A tolerance in points, of which one is a point; that of a number in the number's unit."""
+    if is_number:
+        return f"{tolerance:g}"
     count = f"{100 * tolerance:g}"
     return "1 point" if count == "1" else f"{count} points"
 
@@ -89,6 +91,19 @@ def tolerated(tolerance: float) -> str:
 def number(value: float | None) -> str:
     """Two decimals; "–" where there is none."""
     return "–" if value is None else with_minus(f"{value:.2f}")
+
+
+def signed(value: float | None) -> str:
+    """A difference of numbers with its sign, three figures, a true minus; "–" where there is none.
+
+    Example:
+        >>> signed(-1.2345), signed(2.0), signed(1234.5)
+        ('−1.23', '+2.00', '+1234')
+    """
+    if value is None:
+        return "–"
+    digits = ".0f" if abs(value) >= 100 else "#.3g"
+    return with_minus(f"{value:+{digits}}")
 
 
 def p_value(value: float | None) -> str:

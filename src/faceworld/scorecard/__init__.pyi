@@ -15,3 +15,6 @@ from .audits import resample_images as resample_images
 from .audits import score_estimators as score_estimators
 from .audits import share_of_audits as share_of_audits
 from .audits import with_truth as with_truth
+from .outcomes import ANSWERED as ANSWERED
+from .outcomes import OutcomeAudits as OutcomeAudits
+from .outcomes import impact_ratios as impact_ratios

@@ -377,10 +377,14 @@ def _from_resamples(differences: np.ndarray) -> pd.DataFrame:
 
 def as_frame(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
     """One row per image of audits (R, n, 2, …, 2): audit, transect, `<attribute>_level`, error."""
+    return image_places(audits, attributes).assign(error=audits.ravel().astype(int))
+
+
+def image_places(audits: np.ndarray, attributes: Sequence[str]) -> pd.DataFrame:
+    """One row per image of audits (R, n, 2, …, 2): audit, transect, `<attribute>_level`."""
     columns = ["audit", "transect", *(f"{name}_level" for name in attributes)]
     index = np.indices(audits.shape).reshape(audits.ndim, -1)
-    frame = pd.DataFrame(dict(zip(columns, index, strict=True)))
-    return frame.assign(error=audits.ravel().astype(int))
+    return pd.DataFrame(dict(zip(columns, index, strict=True)))
 
 
 def of_frames(
