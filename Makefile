@@ -92,9 +92,10 @@ digest: $(ENV)  ## compute a small part of every layer, and compare with the num
 	@$(PYTHON) tests/digest.py
 
 # The five audits take some minutes; their reports lie in build/audits afterwards.
-EXAMPLE_AUDITS := example example-smoke portraits table verification
+EXAMPLE_AUDITS := $(addprefix audits/,example example-smoke verification) \
+  $(addprefix src/faceaudit/examples/,portraits table)
 golden: reproduce  ## compare every number of the run and of the example audits with those of record
-	@for audit in $(EXAMPLE_AUDITS); do $(PYTHON) -m faceworld.audit run audits/$$audit.yml || exit 1; done
+	@for audit in $(EXAMPLE_AUDITS); do $(PYTHON) -m faceworld.audit run $$audit.yml || exit 1; done
 	@$(PYTHON) tests/golden.py $(PROFILE)
 	@$(PYTHON) tests/golden.py audits
 

@@ -1,6 +1,6 @@
-"""The table of `audits/table.yml`: numbers of an audit in the face world, without its pictures.
+"""The table of the example `table.yml`: an audit in the face world, without its pictures.
 
-    python audits/make_table.py audits/table.csv
+    python audits/make_table.py
 
 makes it again: faces, simulated people and the model of `audits/example.yml`, with another seed. A
 hundred faces at two levels of three axes, three raters' answers each, and the model's score. The
@@ -9,7 +9,6 @@ darkest three in a hundred pictures have no score, as if a detector had found no
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from torch import Tensor
 
 import facerender
 from faceaudit.annotations.schema import LEVEL_NAMES, n_levels
+from faceaudit.example_files import EXAMPLES
 from faceaudit.file.specification import Specification
 from faceaudit.models.asking import ask, model_of
-from faceaudit.utils.files import atomic
 from faceworld.audit import World
 from faceworld.crowd import annotate, perceived
 from faceworld.rendering import render_to_store
@@ -31,8 +30,8 @@ AXES = ["skin_colour", "hair_length", "gender"]
 MODEL = Path(__file__).parents[1] / "build" / "audits" / "example.onnx"
 
 
-def make_example_table(path: Path) -> Path:
-    """Write the table; gives its path."""
+def make_example_table() -> None:
+    """Write the table into the package."""
     specification = Specification(
         name="table",
         question="?",
@@ -55,9 +54,7 @@ def make_example_table(path: Path) -> Path:
         table[axis] = np.take(LEVEL_NAMES[axis], index[f"{axis}_level"])
     table = table.join(_answers(parameters, index["image_id"]), on="image_id")
     table["p_male"] = pd.Series(score).round(4).where(brightness > np.quantile(brightness, DARKEST))
-    with atomic(path) as temporary:
-        table.to_csv(temporary, index=False)
-    return path
+    table.to_csv(EXAMPLES / "invented-faces.csv", index=False)
 
 
 def _answers(parameters: Tensor, image_id: pd.Series) -> pd.DataFrame:
@@ -73,4 +70,4 @@ def _answers(parameters: Tensor, image_id: pd.Series) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    print(make_example_table(Path(sys.argv[1])))
+    make_example_table()

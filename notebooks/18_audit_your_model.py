@@ -133,8 +133,8 @@ def draw_report(report, limits: int = 2) -> None:
 
 
 # %% tags=["remove-cell"]
-of_table = read_specification(lineage.ROOT / "audits/table.yml")
-listed = MatchedImages.from_table(lineage.ROOT / "audits/table.csv", of_table)
+of_table = read_specification(lineage.ROOT / "src/faceaudit/examples/table.yml")
+listed = MatchedImages.from_table(lineage.ROOT / "src/faceaudit/examples/invented-faces.csv", of_table)
 plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
 table_report = build_report(listed, listed.analyse(plan_of_table), plan_of_table, plan_of_table)
 
@@ -175,10 +175,10 @@ draw_report(table_report)
 # An auditor seldom gets the model. Somebody else makes the images, asks people and the system, and sends
 # a table. It has a row per image: the face it belongs to, the levels, the raters' answers and the score.
 # That is all that the statistics need. Four lines make the report of {numref}`fig-report`, and the command
-# `make audit AUDIT=audits/table.yml` does the same.
+# `make audit AUDIT=src/faceaudit/examples/table.yml` does the same.
 
 # %%
-rows = MatchedImages.from_table(lineage.ROOT / "audits/table.csv", of_table)
+rows = MatchedImages.from_table(lineage.ROOT / "src/faceaudit/examples/invented-faces.csv", of_table)
 plan_of_table = make_plan(of_table, rows.frame["unit"].nunique())
 tables = rows.analyse(plan_of_table)
 table_report = build_report(rows, tables, plan_of_table, plan_of_table)
@@ -205,7 +205,7 @@ claim(
 # sentence, which names the row and what was expected. Here we drop the last row:
 
 # %%
-cut_off = pd.read_csv(lineage.ROOT / "audits/table.csv").iloc[:-1]
+cut_off = pd.read_csv(lineage.ROOT / "src/faceaudit/examples/invented-faces.csv").iloc[:-1]
 try:
     MatchedImages.from_table(cut_off, of_table)
 except ValueError as error:

@@ -6,6 +6,7 @@ import math
 import golden
 import pytest
 
+from faceaudit.example_files import EXAMPLES
 from faceworld.audit import run_audit
 from helpers.artifacts import lineage
 
@@ -61,7 +62,7 @@ def test_example_audits_arrive_at_the_numbers_of_record(name, tmp_path, monkeypa
     """If a change is meant: `make golden` tells how to renew the record."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
     monkeypatch.setattr("faceworld.audit.ROOT", tmp_path)
-    run_audit(lineage.ROOT / "audits" / f"{name}.yml")
+    run_audit(EXAMPLES / f"{name}.yml")
     computed = golden.report_values(tmp_path / "build" / "audits" / name / "report.json")
     recorded = golden.read_record(golden.RECORDS / golden.AUDITS / f"{name}.txt")
     exact = golden.wrote_the_record(golden.AUDITS)

@@ -52,7 +52,7 @@ FLOORS = (
     ("report", "people"),
     ("images",),
     ("designs",),
-    ("results",),
+    ("results", "example_files"),
     ("run", "api", "model_versions"),
     ("recomputation", "model_audits"),
     ("__main__",),

@@ -1,12 +1,14 @@
 """Audit a face-analysis model: one file in, one report out.
 
+python -m faceaudit example first             copy three examples into a folder, tables and files
 python -m faceaudit plan audits/mine.yml      write the plan, before any model is asked
 python -m faceaudit run audits/mine.yml       go through the audit, to the report
 python -m faceaudit gate report.json          fail a build where the report says so
 python -m faceaudit verify report.json        compute the report once more from its rows
 
-Files to copy: audits/example.yml (a classifier), audits/verification.yml (a recogniser),
-audits/table.yml (answers that are there already), audits/portraits.yml (found portraits).
+The examples: table.yml (a classifier's answers about matched images), pairs.yml (a recogniser's
+about pairs), portraits.yml (found portraits). In a checkout of the book audits/example.yml asks a
+classifier, and audits/verification.yml a recogniser.
 
 exit codes, of gate:
   0  passed: the last line says how many comparisons are undecided
@@ -29,6 +31,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from faceaudit.example_files import copy_examples
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.recomputation import verify
 from faceaudit.report.gate import BROKEN, PASSED, STATES, gate, warnings_of
@@ -40,12 +43,14 @@ def parser() -> argparse.ArgumentParser:
     form = {"description": __doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
     command_line = argparse.ArgumentParser(prog="python -m faceaudit", **form)
     commands = command_line.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    example_command = commands.add_parser("example", **form)
     plan_command = commands.add_parser("plan", **form)
     run_command = commands.add_parser("run", **form)
     gate_command = commands.add_parser("gate", **form)
     verify_command = commands.add_parser("verify", **form)
+    example_command.add_argument("folder", type=Path, help="that the examples are copied to")
     for command in (plan_command, run_command):
-        command.add_argument("file", help="the audit file, for example audits/table.yml")
+        command.add_argument("file", help="the audit file, for example audits/mine.yml")
         command.add_argument(
             "--out", type=Path, help="the folder of the report; else beside the file"
         )
@@ -99,6 +104,10 @@ def _run_command(
     arguments: argparse.Namespace, plan: Callable, run: Callable
 ) -> tuple[int, list[str]]:
     """The exit code of a command, and the lines that it prints at last."""
+    if arguments.command == "example":
+        files = copy_examples(arguments.folder)
+        lines = [f"example: {file}" for file in files]
+        return PASSED, [*lines, "run makes the report of each: python -m faceaudit run FILE"]
     if arguments.command == "gate":
         return gate(arguments.report, arguments.fail_on, arguments.allow_departures)
     if arguments.command == "verify":

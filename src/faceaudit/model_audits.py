@@ -42,7 +42,7 @@ from faceaudit.run import (
 )
 from faceaudit.utils.errors import InputError
 
-if TYPE_CHECKING:  # with torch
+if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
 
 Images = str | Path | Mapping[str, np.ndarray]
@@ -93,7 +93,7 @@ def classifier(
     """Ask a classifier about pictures, and audit its answers.
 
     Matched images (`unit` names what several images share) give effects, found portraits
-    (`unit=None`) differences, as in `table`. Needs the extra `torch`, and `onnx` for a file.
+    (`unit=None`) differences, as in `table`. Needs the extra `onnx` for a file.
 
     The model is tried first: it has to give different answers to different images, and the same
     answer to an image in every batch. Unless it takes pixels as they are, it is also asked about

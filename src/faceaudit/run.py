@@ -38,7 +38,7 @@ from faceaudit.results import IMAGES_FILE, REPORT_FILES, AuditResult, table_of_i
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import alone, file_hash, write_text
 
-if TYPE_CHECKING:  # with torch
+if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
 
 PLAN_FILE = "plan.json"
@@ -140,7 +140,7 @@ def open_audit(
     data = None
     units = None
     if isinstance(specification.generator, ImageFolder):
-        from faceaudit.images.faces import open_images  # with torch
+        from faceaudit.images.faces import open_images  # an audit of a table does without
 
         index, _ = open_images(specification, tables)
         units = index["unit"].nunique()

@@ -44,9 +44,9 @@ def test_every_file_shown_is_an_audit_file(repository):
 
 
 def test_every_command_shown_is_one(repository):
-    text = "\n".join(blocks(repository, "sh"))
+    text = "\n".join(blocks(repository, "sh", (*PAGES, "in-your-project")))
     commands = re.findall(r"python -m faceaudit (.*)", text)
-    assert {command.split()[0] for command in commands} == {"run", "gate", "verify"}
+    assert {command.split()[0] for command in commands} == {"example", "run", "gate", "verify"}
     for command in commands:
         parser().parse_args(shlex.split(command, comments=True))
     makefile = (repository / "Makefile").read_text(encoding="utf-8")

@@ -1,19 +1,52 @@
-"""An audit of a small table, for all tests of the audit."""
+"""An audit of a small table, for all tests of the audit; and which tests the wheel alone has."""
 
 import json
 import sys
+from collections.abc import Generator
+from importlib.util import find_spec
 
 import pytest
 from pretended_audits import OF_TABLE, pretend, pretended_table
 
 import faceaudit
 
+WITH_THE_BOOK = find_spec("faceworld.audit") is not None
+"""Whether the packages of the book are there, and not the wheel of the library alone."""
+NOT_IN_THE_WHEEL = (
+    "course",
+    "facerender",
+    "faceworld",
+    "helpers",
+    "axe_playwright_python",
+    "distributed",
+    "playwright",
+    "sklearn",
+    "torch",
+)
+"""What tests of the wheel may miss: packages of the book, and libraries of some extras."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip a module of tests that imports what does not come with the wheel."""
+    report = yield
+    if WITH_THE_BOOK or not report.failed:
+        return report
+    error = report.call.excinfo.value.__cause__
+    if isinstance(error, ImportError) and str(error.name).partition(".")[0] in NOT_IN_THE_WHEEL:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: {error.name} is not installed")
+    return report
+
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A folder of its own for artifacts, reports and the audit file."""
     monkeypatch.setenv("HELPERS_ARTIFACTS", str(tmp_path / "artifacts"))
-    monkeypatch.setattr("faceworld.audit.ROOT", tmp_path)
+    if WITH_THE_BOOK:
+        monkeypatch.setattr("faceworld.audit.ROOT", tmp_path)
     return tmp_path
 
 

@@ -1,9 +1,12 @@
 """The plan: what it holds, that it stays, and that departures are listed."""
 
+from pathlib import Path
+
 import pytest
 
 import faceaudit
 from faceaudit import departures, effects, make_plan, words
+from faceaudit.example_files import EXAMPLES
 from faceaudit.utils.errors import InputError
 
 BASE = {
@@ -90,14 +93,15 @@ def test_comparisons_too_few_and_too_many_are_departures():
     ]
 
 
-def test_files_that_ship_can_be_read(repository):
-    for name in ("example", "example-smoke", "study", "table", "verification"):
-        one = faceaudit.read_specification(repository / "audits" / f"{name}.yml")
-        assert one.name == name and one.beside("x.csv") == repository / "audits" / "x.csv"
-    whole, small = (
-        faceaudit.read_specification(repository / "audits" / f"{name}.yml").model_dump()
-        for name in ("example", "example-smoke")
-    )
+def test_files_that_ship_can_be_read():
+    audits = Path(__file__).parents[2] / "audits"
+    names = ("example", "example-smoke", "study", "verification")
+    files = [audits / f"{name}.yml" for name in names]
+    files += [EXAMPLES / f"{name}.yml" for name in ("pairs", "portraits", "table")]
+    for file in files:
+        one = faceaudit.read_specification(file)
+        assert one.name == file.stem and one.beside("x.csv") == file.parent / "x.csv"
+    whole, small = (faceaudit.read_specification(file).model_dump() for file in files[:2])
     assert {key for key in whole if whole[key] != small[key]} == {
         *("name", "question", "generator", "design")
     }

@@ -4,14 +4,17 @@ from contextlib import closing
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image, ImageOps
 from scipy.spatial.distance import cdist
 from sklearn.metrics import roc_auc_score
+from torch.nn import functional
 
 from faceaudit.checks import better_preparation, check_preparation
 from faceaudit.file.parts import Preparation
 from faceaudit.models.answers import AnswerCache, Reading, ask_and_keep, image_key
 from faceaudit.models.local import LocalModel
+from faceaudit.utils.pictures import scaled
 
 IMAGES = np.random.default_rng(7).integers(0, 256, (24, 3, 16, 16)).astype(np.uint8)
 
@@ -35,6 +38,14 @@ def test_sizes_are_changed_as_pillow_does():
     ready = Preparation(size=24, range=(0, 255))(image)
     pillow = Image.fromarray(image[0].transpose(1, 2, 0)).resize((24, 24), Image.BILINEAR)
     assert np.abs(ready[0] - np.asarray(pillow).transpose(2, 0, 1)).max() <= 1
+
+
+@pytest.mark.parametrize("sides", [(8, 8), (24, 10), (31, 17), (64, 64)])
+def test_networks_are_shown_what_torch_would_scale(sides):
+    pixels = np.random.default_rng(5).integers(0, 256, (4, 3, 24, 20)).astype(np.float32)
+    options = {"mode": "bilinear", "antialias": True}
+    expected = functional.interpolate(torch.from_numpy(pixels), sides, **options)
+    np.testing.assert_allclose(scaled(pixels, sides), expected, rtol=0, atol=0.005)
 
 
 @pytest.mark.parametrize("layout", ["nchw", "nhwc"])

@@ -10,6 +10,8 @@ import pytest
 from pretended_audits import pretended_table
 from refused_imports import REFUSING
 
+import faceaudit
+
 MOST_BYTES = 1_000_000
 NOT_INSTALLED = (
     "torch",
@@ -45,6 +47,10 @@ audit = faceaudit.table(frame, unit="unit", score="score", **settings)
 audit.save("report")
 assert main(["gate", "report/report.json"]) == audit.gate()
 faceaudit.table(frame, unit=None, score="score", **settings)
+
+assert main(["example", "first"]) == 0
+for name in ("pairs", "portraits", "table"):
+    assert main(["run", f"first/{{name}}.yml"]) == 0, name
 """
 
 
@@ -71,15 +77,20 @@ def test_the_wheel_has_the_method_and_no_book(wheel):
     assert tops == {"faceaudit", wheel.name.rsplit("-py3", 1)[0] + ".dist-info"}
     assert {"faceaudit/py.typed", "faceaudit/templates/report.html.j2"} <= set(names)
     assert "faceaudit/effects/__init__.pyi" in names
+    tables = {name for name in names if name.endswith(".csv")}
+    assert len(tables) == 4
+    assert all(name.startswith("faceaudit/examples/invented-") for name in tables)
     entry_points = next(name for name in names if name.endswith("entry_points.txt"))
     text = zipfile.ZipFile(wheel).read(entry_points).decode()
     assert "faceaudit = faceaudit.__main__:run_from_command_line" in text
 
 
-def test_the_wheel_alone_audits_tables_and_portraits(wheel, tmp_path):
+def test_the_wheel_alone_audits_tables_pairs_and_portraits(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     table = pretended_table(60, 0.3, seed=1)
     table[table["gender"] == "female"].to_csv(tmp_path / "faces.csv", index=False)
     command = [sys.executable, "-c", PROGRAM, ",".join(NOT_INSTALLED), str(tmp_path / "site")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    for name in ("pairs", "portraits", "table"):
+        assert faceaudit.read_report(tmp_path / "first" / name / "report.json").verdict == "exceeds"

@@ -380,7 +380,9 @@ def _visits(export: RawAnswers, known: set[str] | None) -> pd.DataFrame:
     texts = [*visits["annotator"].cat.categories, *visits["email"].cat.categories]
     addresses = [text for text in texts if _EMAIL.fullmatch(text)]
     visits["email"] = visits["annotator"].isin(addresses) | visits["email"].isin(addresses)
-    visits["annotator"] = visits["annotator"].map(identity).astype("str").astype("category")
+    people = visits["annotator"].map(identity)
+    # pandas before 3 makes a text of a missing value as well.
+    visits["annotator"] = people.astype("str").where(people.notna()).astype("category")
     visits = _with_images(visits, known)
     holds = {reason: visits["image_problem"] == reason for reason in IMAGE_REASONS}
     holds["older version"] = _older(visits)

@@ -68,7 +68,7 @@ from faceaudit.report.limits import limits_of_images
 from faceaudit.report.page import contact_sheet
 from faceaudit.verdicts import beyond_elsewhere, settle_together
 
-if TYPE_CHECKING:  # with torch
+if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
 
 FAMILY_OF_PART = {
@@ -218,7 +218,7 @@ class MatchedImages:
             The images; what the report has besides, by arguments of `build_report`; and a contact
             sheet of the first faces.
         """
-        from faceaudit.images.faces import make_labelled_images  # with torch
+        from faceaudit.images.faces import make_labelled_images  # as above
 
         threshold = plan["threshold"]
         model = model_of(specification, device=device)

@@ -32,7 +32,7 @@ from faceaudit.verdicts import settle_together, with_p_values
 from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
 from faceaudit.verification.curves import by_group, euclidean_distance, similarity
 
-if TYPE_CHECKING:  # with torch
+if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.pictures import ImageSet
 
 PairColumns = tuple[pd.Series, pd.Series, pd.Series, np.ndarray]
@@ -147,11 +147,9 @@ class Pairs:
             The pairs; and what the report has of the model, the people and the images, by arguments
             of `build_report`.
         """
-        from faceaudit.generators.image_cache import synthesize_to_store  # with torch
-
         faces = open_faces(specification, tables)
         frame = faces.frame
-        images = synthesize_to_store(faces.pictures, faces.codes, folder / "images.npy")
+        images = faces.pictures.to_store(faces.rows, folder / "images.npy")
         people = frame["identity"].nunique()
         groups = frame["group"].nunique()
         say(f"faces: {len(frame):,} images of {people:,} identities in {groups} groups")
@@ -424,12 +422,12 @@ class Faces:
         frame: a row per image: image (its file), identity, group and unit, in the order of the
             files' names, whatever that of the table is.
         pictures: of the table.
-        codes: of the pictures, (n, 1), in the order of the frame.
+        rows: of the pictures in their table (n,), in the order of the frame.
     """
 
     frame: pd.DataFrame
     pictures: ImageSet
-    codes: Any
+    rows: np.ndarray
 
 
 def open_faces(specification: Specification, tables: InputTables) -> Faces:
@@ -443,7 +441,7 @@ def open_faces(specification: Specification, tables: InputTables) -> Faces:
             unit has two identities in a group, or no error can be counted, since no identity has
             two images or no group two identities.
     """
-    from faceaudit.images.pictures import pictures_of  # with torch
+    from faceaudit.images.pictures import pictures_of  # an audit of a table does without
 
     table = specification.beside(specification.table_of_images)
     rows = tables.rows(specification.table_of_images)
@@ -480,7 +478,7 @@ def open_faces(specification: Specification, tables: InputTables) -> Faces:
         )
     order = np.argsort(frame["image"].to_numpy(str), kind="stable")
     pictures = pictures_of(specification, table, columns.image, rows)
-    return Faces(frame.iloc[order].reset_index(drop=True), pictures, pictures.codes[order])
+    return Faces(frame.iloc[order].reset_index(drop=True), pictures, order)
 
 
 def draw_pairs(images: pd.DataFrame, impostors: int, seed: int, few: bool = False) -> pd.DataFrame:

@@ -244,8 +244,7 @@ class Portraits:
             The portraits; and what the report has of the model and the pictures, by arguments of
             `build_report`.
         """
-        from faceaudit.generators.image_cache import synthesize_to_store  # with torch
-        from faceaudit.images.pictures import pictures_of
+        from faceaudit.images.pictures import pictures_of  # an audit of a table does without
 
         rows = tables.rows(specification.table_of_images)
         portraits = cls.from_table(rows, specification, tables)
@@ -253,7 +252,7 @@ class Portraits:
         image = specification.columns.image
         pictures = pictures_of(specification, path, image, rows, tables.pictures)
         chosen = pd.Index(pictures.index["image_id"]).get_indexer(portraits.frame["image_id"])
-        images = synthesize_to_store(pictures, pictures.codes[chosen], folder / "images.npy")
+        images = pictures.to_store(chosen, folder / "images.npy")
         rows_left_out = portraits.left_out["count"].sum()
         say(f"portraits: {len(images):,}, and {rows_left_out:,} rows left out")
         model = model_of(specification, device=device)

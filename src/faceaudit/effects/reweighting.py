@@ -196,7 +196,8 @@ def transport(
         level = _labelled_level(experiment.rates, labelled, outcome, strata, cells)
     groups = {"all": target}
     if by:
-        groups |= {", ".join(map(str, key)): faces for key, faces in target.groupby(by)}
+        for key, faces in target.groupby(by, observed=True):
+            groups[", ".join(map(str, key))] = faces
     mixes = [_stratum_shares(faces, strata) for faces in groups.values()]
     shares = np.array([mix.reindex(cells, fill_value=0) for mix in mixes])
     covered = shares.sum(axis=1, keepdims=True)

@@ -811,7 +811,7 @@ def _newton(
         curvature = trials * risk * (1 - risk)
         if firth:
             # Jeffreys' penalty is half an error and half a success per unit of leverage.
-            solved = np.linalg.solve(hessian(curvature), design.T)
+            solved = np.linalg.solve(hessian(curvature), design.T[None])
             leverage = curvature * np.einsum("pi,bip->bp", design, solved)
             residual += leverage * (0.5 - risk)
             curvature += leverage * risk * (1 - risk)

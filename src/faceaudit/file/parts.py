@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, LiteralString, get_args
+from typing import Annotated, Any, Literal, LiteralString, get_args
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -26,10 +26,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from faceaudit.outcomes import OutcomeName
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.pictures import box, fitted, middle, to_grey
-
-if TYPE_CHECKING:  # an audit of a table does without
-    from torch import Tensor
+from faceaudit.utils.pictures import box, fitted, middle, scaled, to_grey
 
 
 class FilePart(BaseModel):
@@ -446,38 +443,33 @@ class Preparation(FilePart):
             layout is "nhwc"; grey images have one channel, unless a mean or a spread is given for
             each of three.
         """
-        import torch  # an audit of a table does without
-
         seen = self.cut(images)
         if self.grey:
             seen = to_grey(seen)
-        pixels = self._scaled(torch.from_numpy(seen.astype(np.float32)))
+        pixels = self._scaled(seen.astype(np.float32))
         if self.channels == "bgr":
-            pixels = pixels.flip(1)
+            pixels = pixels[:, ::-1]
         low, high = self.range
         # Pixels are scaled to the width of the range; the mean brings them to its low end.
-        mean = torch.tensor((np.asarray(self.mean, float) - low).tolist()).view(-1, 1, 1)
-        std = torch.tensor(self.std).view(-1, 1, 1)
-        prepared = (pixels * ((high - low) / 255) - mean) / std
+        mean = (np.asarray(self.mean) - low).astype(np.float32).reshape(-1, 1, 1)
+        std = np.asarray(self.std, np.float32).reshape(-1, 1, 1)
+        prepared = (pixels * np.float32((high - low) / 255) - mean) / std
         if self.layout == "nhwc":
-            prepared = prepared.permute(0, 2, 3, 1)
-        return np.ascontiguousarray(prepared.numpy(), dtype=np.float32)
+            prepared = prepared.transpose(0, 2, 3, 1)
+        return np.ascontiguousarray(prepared)
 
-    def _scaled(self, pixels: Tensor) -> Tensor:
+    def _scaled(self, pixels: np.ndarray) -> np.ndarray:
         """Pixels (n, channels, height, width) at the height and width of `size`."""
-        from torch.nn import functional
-
         rows, columns = map(slice, (0, 0), self.sides)
         if self.keep_aspect:
             height, width = pixels.shape[2:]
             rows, columns = fitted(height, width, self.sides)
         sides = (rows.stop - rows.start, columns.stop - columns.start)
         if pixels.shape[2:] != sides:
-            pixels = functional.interpolate(pixels, sides, mode="bilinear", antialias=True)
-            pixels = pixels.clamp(0, 255)
+            pixels = scaled(pixels, sides)
         if sides == self.sides:
             return pixels
-        padded = pixels.new_full((*pixels.shape[:2], *self.sides), float(self.pad or 0))
+        padded = np.full((*pixels.shape[:2], *self.sides), self.pad or 0, np.float32)
         padded[:, :, rows, columns] = pixels
         return padded
 

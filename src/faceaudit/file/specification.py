@@ -614,7 +614,7 @@ def read_specification(path: str | Path) -> Specification:
     path = Path(path)
     if not path.is_file():
         raise InputError(
-            f"{path}: no such audit file; audits/example.yml is one to copy",
+            f"{path}: no such audit file; `python -m faceaudit example FOLDER` copies some",
             field=str(path),
             expected="an audit file",
         )

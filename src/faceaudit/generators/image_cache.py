@@ -9,6 +9,8 @@ set with another key is made anew.
 alone writes the images.
 """
 
+from __future__ import annotations
+
 import hashlib
 import inspect
 import json
@@ -19,17 +21,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
-import torch
 from numpy.lib.format import open_memmap
 from numpy.typing import ArrayLike
-from torch import Tensor
 
 from faceaudit.utils import files, pictures
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.parallel import shared_out, threads
+
+if TYPE_CHECKING:  # pictures on disk do without
+    import torch
+    from torch import Tensor
 
 _CHUNK_PIXELS = 2**20
 """Pixels of a chunk: 16 images at 256 pixels, one at 1024; at most a minute on one core."""
@@ -102,35 +106,70 @@ def synthesize_to_store(
     make = partial(_images, generator=generator, scene=scene)
     size = getattr(generator, "size", None)
     shape = (3, size, size) if size else make(codes[:1]).shape[1:]
-    on_cpu = generator.device.type == "cpu"
-    pixels = _CHUNK_PIXELS if on_cpu else _GPU_PIXELS
-    chunk = chunk or max(1, pixels // math.prod(shape[1:]))
+    workers = None
+    if generator.device.type != "cpu":
+        chunk = chunk or max(1, _GPU_PIXELS // math.prod(shape[1:]))
+        workers = 2  # one chunk is made while another is copied and written
     modules = {type(generator).__module__}
     network = getattr(generator, "network", None)
     if network is not None:
         modules.add(type(network).__module__)
-    modules = sorted(modules)
-    key = content_key(
+    return make_to_store(
+        make,
         codes,
+        path,
+        shape,
+        modules=sorted(modules),
+        workers=workers,
+        chunk=chunk,
         generator=type(generator).__qualname__,
-        size=shape[1:],
         card=getattr(generator, "card", None),
         scene=scene,
-        chunk=chunk,
-        code=code_of(modules),
     )
-    # A GPU makes one chunk while another is copied and written.
-    workers = threads() if on_cpu else 2
-    share = partial(shared_out, workers, partial(require_same_code, modules))
-    return fill_image_store(path, codes, make, shape, key=key, chunk=chunk, share=share)
 
 
-@torch.no_grad()
+def make_to_store(
+    make: Callable[[np.ndarray], np.ndarray],
+    rows: np.ndarray,
+    path: Path,
+    image_shape: tuple[int, int, int],
+    *,
+    modules: Sequence[str],
+    workers: int | None = None,
+    chunk: int | None = None,
+    **settings: Any,
+) -> np.ndarray:
+    """Make images into a set on disk, on all cores or on a cluster, as `synthesize_to_store` does.
+
+    Args:
+        make: rows (m, …) → images, uint8 (m, 3, height, width).
+        rows: (n, …), what the images are made from.
+        path: the `.npy` file.
+        image_shape: (3, height, width).
+        modules: full names of the modules that make the images, besides those of `code_of`.
+        workers: how many chunks are made at a time where there is no cluster; by default one per
+            core.
+        chunk: rows made at a time, by default according to the size of the images.
+        settings: on which the images depend besides.
+
+    Returns:
+        uint8 (n, 3, height, width), a read-only memory map.
+    """
+    chunk = chunk or max(1, _CHUNK_PIXELS // math.prod(image_shape[1:]))
+    code = code_of(modules)
+    key = content_key(rows, size=image_shape[1:], chunk=chunk, code=code, **settings)
+    share = partial(shared_out, workers or threads(), partial(require_same_code, modules))
+    return fill_image_store(path, rows, make, image_shape, key=key, chunk=chunk, share=share)
+
+
 def _images(codes: np.ndarray, *, generator: Generator, scene: dict[str, float]) -> np.ndarray:
     """Images of a chunk of codes, uint8."""
+    import torch
+
     # A copy, which torch aligns: the last bits of matrix products depend on the memory address.
     aligned = torch.tensor(codes, device=generator.device)
-    images = generator.synthesize(aligned, **scene)
+    with torch.no_grad():
+        images = generator.synthesize(aligned, **scene)
     if not torch.isfinite(images).all():
         raise InputError(
             "the generator gave images with values that are not numbers",
@@ -214,8 +253,9 @@ def content_key(rows: np.ndarray, **settings: Any) -> str:
 
 def as_float32(rows: ArrayLike) -> np.ndarray:
     """Rows as a contiguous array on the CPU."""
-    if isinstance(rows, torch.Tensor):
-        rows = rows.detach().cpu()
+    detach = getattr(rows, "detach", None)
+    if detach is not None:  # a tensor of torch
+        rows = detach().cpu()
     return np.ascontiguousarray(rows, dtype=np.float32)
 
 
@@ -284,9 +324,17 @@ def code_of(modules: Iterable[str]) -> str:
     """
     paths = sorted(Path(__file__).parent.glob("*.py"))
     paths += [Path(inspect.getfile(import_module(name))) for name in [pictures.__name__, *modules]]
-    code = [metadata.version("torch"), metadata.version("numpy")]
+    code = [_version(library) for library in ("torch", "numpy")]
     code += [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
     return hashlib.sha256("\n".join(code).encode()).hexdigest()
+
+
+def _version(library: str) -> str:
+    """Version of a library; "" where it is not installed."""
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def require_same_code(modules: Sequence[str], client: Any) -> None:

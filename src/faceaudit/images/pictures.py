@@ -12,20 +12,24 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import ArrayLike
 from PIL import Image
-from torch import Tensor
 
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
+from faceaudit.generators.image_cache import make_to_store
 from faceaudit.models.answers import image_key
 from faceaudit.utils import arguments, pictures, seeding
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.names import comparable, composed, paths_on_disk
+
+if TYPE_CHECKING:  # an audit of pictures does without
+    import torch
+    from torch import Tensor
 
 FILE_COLUMN = "file"
 """Column of the files, if no other is named."""
@@ -34,7 +38,8 @@ FILE_COLUMN = "file"
 class ImageSet:
     """Images that exist, by the rows of a table; a code is a row's number, float32 (n, 1).
 
-    Files are read when they are asked for, turned as their camera says, and made RGB.
+    Files are read when they are asked for, turned as their camera says, and made RGB. What a
+    generator does (`codes`, `sample`, `synthesize`) needs torch; `to_store` does without.
 
     Args:
         table: `.csv` (cells parted by commas or tabs) or `.parquet` with a column `file` (a path
@@ -81,7 +86,7 @@ class ImageSet:
         rows: Rows | None = None,
         arrays: Mapping[str, np.ndarray] | None = None,
     ) -> None:
-        self.device = arguments.resolve_device(device)
+        self._device = device
         rows = rows or Rows.read(table)
         self._table = rows.source
         frame = rows.frame
@@ -113,8 +118,15 @@ class ImageSet:
         self.size = size or (height if height == width else None)
 
     @property
+    def device(self) -> torch.device:
+        """Where codes and images are."""
+        return arguments.resolve_device(self._device)
+
+    @property
     def codes(self) -> Tensor:
         """The codes of all rows in the table's order, float32 (rows, 1)."""
+        import torch
+
         return torch.arange(len(self._pictures), dtype=torch.float32, device=self.device)[:, None]
 
     @cached_property
@@ -150,14 +162,43 @@ class ImageSet:
             ValueError: a scene parameter, as files have none; codes that are no rows; a file that
                 cannot be read, or is of another size than the first one.
         """
+        import torch
+
         if scene:
             raise ValueError(f"a set of images has no scene parameters: {sorted(scene)}")
         rows = torch.as_tensor(w).detach().cpu().numpy()
-        names = list(self._pictures)
-        if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, np.arange(len(names))).all():
+        known = np.arange(len(self._pictures))
+        if rows.ndim != 2 or rows.shape[1] != 1 or not np.isin(rows, known).all():
             raise ValueError(f"codes must be numbers of rows of {self._table}, (n, 1)")
-        pixels = np.stack([np.asarray(self._open(names[int(row)])) for row in rows[:, 0]])
-        return torch.from_numpy(pixels).permute(0, 3, 1, 2).to(self.device).float() / 255
+        pixels = self._pixels(rows[:, 0].astype(int))
+        return torch.from_numpy(pixels).to(self.device).float() / 255
+
+    def to_store(self, rows: np.ndarray, path: Path) -> np.ndarray:
+        """Read the images of rows into a set on disk; what an earlier run read is not read again.
+
+        Args:
+            rows: numbers of rows of the table (n,), from 0.
+            path: of the set, an `.npy` file.
+
+        Returns:
+            uint8 (n, 3, height, width), a read-only memory map.
+
+        Raises:
+            InputError: a file that cannot be read, or is of another size than the first one.
+            OSError: the disk is full.
+        """
+        width, height = self._file_size
+        sides = (height, width)
+        if self._scaled_size is not None:
+            sides = (self._scaled_size, self._scaled_size)
+        modules = [type(self).__module__]
+        return make_to_store(self._pixels, rows, path, (3, *sides), modules=modules, card=self.card)
+
+    def _pixels(self, rows: np.ndarray) -> np.ndarray:
+        """The images of rows (n,), uint8 (n, 3, height, width)."""
+        names = list(self._pictures)
+        pixels = np.stack([np.asarray(self._open(names[row])) for row in rows])
+        return pixels.transpose(0, 3, 1, 2)
 
     def _read(self, name: str) -> Image.Image:
         """Read one picture, upright; InputError where its file is none."""

@@ -27,6 +27,7 @@ from faceaudit.models.answers import (
     Progress,
     Reading,
 )
+from faceaudit.utils.arguments import check_images
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.names import paths_on_disk
@@ -304,8 +305,6 @@ class LocalModel(BlackBox):
 
     def ask(self, images: np.ndarray) -> ModelAnswers:
         """Ask about uint8 RGB images (n, 3, height, width), without keeping the answers."""
-        from faceaudit.utils.arguments import check_images  # with torch
-
         check_images(images)
         parts = []
         for start in range(0, len(images), ANSWER_BATCH_SIZE):

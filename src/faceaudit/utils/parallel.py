@@ -69,13 +69,13 @@ def shared_out(
     Yields:
         Numbers and results as they come.
     """
-    import torch  # as above
-    from joblib import Parallel, delayed, parallel_config
+    from joblib import Parallel, delayed, parallel_config  # as above
 
-    # Workers in this process set the number of threads for the whole process.
-    threads_before = torch.get_num_threads()
+    torch = _torch_if_installed()
     with ExitStack() as stack:
-        stack.callback(torch.set_num_threads, threads_before)
+        if torch is not None:
+            # Workers in this process set the number of threads for the whole process.
+            stack.callback(torch.set_num_threads, torch.get_num_threads())
         address = os.environ.get(SCHEDULER)
         if address:
             client = stack.enter_context(_connected(address))
@@ -109,7 +109,16 @@ def _connected(address: str) -> Iterator[Any]:
 
 def _chunk(work: Callable, number: int, chunk: Any) -> tuple[int, Any]:
     """The number of a chunk, and what the work gives for it on one thread."""
-    import torch  # as above
-
-    torch.set_num_threads(1)
+    torch = _torch_if_installed()
+    if torch is not None:
+        torch.set_num_threads(1)
     return number, work(chunk)
+
+
+def _torch_if_installed() -> Any:
+    """The module torch, whose threads the work may use; None where it is not installed."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return None
+    return torch

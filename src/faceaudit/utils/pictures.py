@@ -150,6 +150,29 @@ def to_grey(images: np.ndarray) -> np.ndarray:
     return (luma[:, None] >> 16).astype(np.uint8)
 
 
+def scaled(pixels: np.ndarray, sides: tuple[int, int]) -> np.ndarray:
+    """Scale pictures as Pillow does with BILINEAR, without its rounding to whole grey levels.
+
+    Args:
+        pixels: float32 (n, channels, height, width), from 0 to 255.
+        sides: height and width of the result, pixels.
+
+    Returns:
+        float32 (n, channels, *sides), from 0 to 255.
+
+    Example:
+        >>> scaled(np.array([0, 30], np.float32).reshape(1, 1, 1, 2), (1, 4)).tolist()
+        [[[[0.0, 7.5, 22.5, 30.0]]]]
+    """
+    height, width = sides
+    planes = pixels.reshape(-1, *pixels.shape[2:])
+    result = np.empty((len(planes), height, width), np.float32)
+    for number, plane in enumerate(planes):
+        picture = Image.fromarray(plane).resize((width, height), Image.Resampling.BILINEAR)
+        result[number] = np.asarray(picture)
+    return result.clip(0, 255).reshape(*pixels.shape[:2], height, width)
+
+
 def cut(picture: Image.Image, shape: tuple[int, int] = (1, 1)) -> Image.Image:
     """Cut a picture to its `middle`, by default to a square."""
     rows, columns = middle(picture.height, picture.width, shape)

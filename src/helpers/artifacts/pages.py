@@ -1,7 +1,7 @@
 """Executed pages: where they stand, what they were made from, and whether that still holds.
 
 An executed page has a record beside it. A page draws, so it is stale where its stage is, and also
-where only its figures' code has changed, or a file of `audits/` that it names.
+where only its figures' code has changed, or an example audit that it names.
 """
 
 import json
@@ -15,7 +15,9 @@ from helpers.artifacts import lineage, manifests
 PAGE_RECORD = "page.json"
 EXECUTOR = [lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py")]
 _OF_PAGE = {"code", "parameters", "shows", "sha256", "state", "study"}
-_NAMED = re.compile(r'"(audits|book|benchmarks/results)(?:/|" / ")([\w.-]+)"')
+_NAMED = re.compile(
+    r'"(audits|src/faceaudit/examples|book|benchmarks/results)(?:/|" / ")([\w.-]+)"'
+)
 
 
 def executed_notebook(page: str, profile: str) -> Path:

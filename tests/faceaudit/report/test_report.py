@@ -69,6 +69,19 @@ def test_the_page_tells_the_planned_chances_of_the_verdicts_and_what_to_do_next(
     assert "More faces would decide." in text
 
 
+def test_every_law_and_standard_has_its_date_or_edition(report):
+    _, table = page(report).split('id="regulations"')
+    table, _ = table.split("</table>", maxsplit=1)
+    sources = re.findall(r'<th scope="row">(.*?)</th>', table)
+    assert {re.split(r",| \(|:", source)[0] for source in sources} == {
+        "EU AI Act",
+        "NIST AI RMF 1.0",
+        "ISO/IEC 19795-10",
+        "New York City Local Law 144 of 2021",
+    }
+    assert all(re.search(r"\b20\d\d\b", source) for source in sources)
+
+
 def test_names_of_the_user_s_cannot_become_code(report):
     tag = "<img src=x onerror=alert(1)>"
     named = {"axis": tag, "cell": tag, "contrast": f"{tag} instead of {tag}", "verdict": "exceeds"}
