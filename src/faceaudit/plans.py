@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy.optimize import brentq
+import scipy  # whose parts are imported at their first use
 
 from faceaudit import effects
 from faceaudit.file.parts import AnnotationTool, DirectionSettings
@@ -566,7 +566,7 @@ def _sizes(specification: Specification, units: int | None) -> dict[str, Any]:
 
     detectable = None
     if chances(largest).beyond >= design.power:
-        detectable = brentq(
+        detectable = scipy.optimize.brentq(
             lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
     images = units * 2 ** (len(axes) + len(specification.placebos))

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import effects, plans
 from faceaudit.checks import MISSING_ALONG_PLACEBOS, examine
@@ -476,6 +475,8 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         the other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
         complete faces.
     """
+    from statsmodels.stats.weightstats import DescrStatsW  # half a second to import
+
     axes = [*plan["axes"], *plan["placebos"]]
     grid = outcome_grid(frame, "error", axes, "unit")
     rows = []
