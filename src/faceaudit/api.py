@@ -10,16 +10,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
-import narwhals as nw
 import pandas as pd
-from narwhals.typing import IntoDataFrame
 
 from faceaudit import plans, words
 from faceaudit.designs.matched import MatchedImages
-from faceaudit.designs.pairs import Pairs
-from faceaudit.designs.portraits import Portraits
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
@@ -29,6 +25,12 @@ from faceaudit.results import AuditResult, chances_of, table_of_images
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 from faceaudit.utils.names import comparable
+
+if TYPE_CHECKING:  # each audit imports its own design alone
+    from narwhals.typing import IntoDataFrame
+
+    from faceaudit.designs.pairs import Pairs
+    from faceaudit.designs.portraits import Portraits
 
 Axes = Mapping[str, Sequence[Any]] | Sequence[str]
 """Attribute → its levels, two or more and the lowest first, as the frame has them; or names of
@@ -238,6 +240,8 @@ def table(
     specification = specification_of_table(settings, frame)
     rows = Rows.read(frame, first_row=0)
     if specification.kind == "portraits":
+        from faceaudit.designs.portraits import Portraits
+
         return _concluded(Portraits.from_table(rows, specification), specification, plan)
     images = MatchedImages.from_table(rows, specification)
     return _concluded(images, specification, plan, images.frame["unit"].nunique())
@@ -330,6 +334,8 @@ def pairs(
         "policy": dict(policy or {}),
         "accept": list(accept),
     }
+    from faceaudit.designs.pairs import Pairs
+
     specification = Specification(**content)
     rows = Rows.read(as_pandas(data), first_row=0)
     return _concluded(Pairs.from_table(rows, specification), specification, plan)
@@ -548,6 +554,10 @@ def _question_about_groups(reference: str) -> str:
 
 def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
     """A frame of any library that narwhals reads, as one of pandas."""
+    if isinstance(data, pd.DataFrame):
+        return data
+    import narwhals as nw  # for the frames of others alone
+
     try:
         return nw.from_native(data, eager_only=True).to_pandas()
     except TypeError as error:

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # whose parts are imported at their first use
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import pdist
-from scipy.stats import norm, rankdata
 
 from faceaudit import families
 from faceaudit.effects.verdicts import EXCEEDS
@@ -320,7 +319,7 @@ def check_preparation(
     left_out = gains[:, 1:]
     error = np.sqrt((left_out.shape[1] - 1) * left_out.var(axis=1))
     n_tried = max(len(rows) - 1, 1)
-    table["low"] = table["gain"] - norm.isf(FALSE_ALARMS / n_tried) * error
+    table["low"] = table["gain"] - scipy.stats.norm.isf(FALSE_ALARMS / n_tried) * error
     return table
 
 
@@ -379,7 +378,7 @@ def _similarities_of_all_pairs(embeddings: np.ndarray, compares_distances: bool)
         (n (n - 1) / 2,) similarities, NaN where an embedding is missing.
     """
     if compares_distances:
-        return -pdist(embeddings)
+        return -scipy.spatial.distance.pdist(embeddings)
     lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
     directions = embeddings / lengths.clip(1e-12)
     return (directions @ directions.T)[np.triu_indices(len(embeddings), 1)]
@@ -437,5 +436,5 @@ def separation(scores: ArrayLike, is_positive: np.ndarray) -> float:
     n_negative = (~is_positive).sum()
     if not n_positive or not n_negative:
         return np.nan
-    rank_sum = rankdata(scores)[is_positive].sum()
+    rank_sum = scipy.stats.rankdata(scores)[is_positive].sum()
     return (rank_sum - n_positive * (n_positive + 1) / 2) / (n_positive * n_negative)

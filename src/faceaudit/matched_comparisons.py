@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.weightstats import DescrStatsW
 
 from faceaudit import effects
 from faceaudit.comparisons import Axes, Contrast, all_contrasts, cell_name, held_levels
@@ -155,6 +154,8 @@ def interactions(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         other minus at the low one), low, high, p, p_holm, transects; NaN with fewer than two
         complete faces.
     """
+    from statsmodels.stats.weightstats import DescrStatsW  # half a second to import
+
     names = {**plan["axes"], **plan["placebos"]}
     axes = list(names)
     levels = [len(names[axis]) for axis in axes]

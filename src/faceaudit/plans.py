@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy.optimize import brentq
+import scipy  # whose parts are imported at their first use
 
 from faceaudit import effects
 from faceaudit.comparisons import (
@@ -613,7 +613,7 @@ def _expected_verdicts(specification: Specification, units: int | None) -> dict[
     }
     detectable = None
     if chances(largest).beyond >= design.power:
-        detectable = brentq(
+        detectable = scipy.optimize.brentq(
             lambda difference: chances(difference).beyond - design.power, 0, largest, xtol=1e-4
         )
     expected = {

@@ -54,3 +54,29 @@ def test_tables_pairs_and_reports_need_no_networks_no_world_and_no_notebook():
     command = [sys.executable, "-c", PROGRAM, ",".join(FORBIDDEN), *MODULES]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+SLOW = ("scipy.stats", "statsmodels", "matplotlib", "PIL", "narwhals", "yaml", "filelock")
+"""What takes long to import, and the audit of a table with one axis does without."""
+FIRST_TABLE = """
+import sys
+
+import faceaudit
+import pandas as pd
+
+rows = [(face, skin, 0, face % 4 == 0 and skin == "dark")
+        for face in range(100) for skin in ("light", "dark")]
+audit = faceaudit.table(
+    pd.DataFrame(rows, columns=["face", "skin", "truth", "says"]),
+    unit="face", axes={"skin": ["light", "dark"]}, label="truth", pred="says", tolerance=0.05,
+)
+assert audit.verdict == "exceeds", audit
+assert audit.averages["gamma"].item() > 1
+print(*(name for name in sys.argv[1:] if name in sys.modules))
+"""
+
+
+def test_a_first_table_waits_for_no_library_that_it_does_without():
+    command = [sys.executable, "-c", FIRST_TABLE, *SLOW]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

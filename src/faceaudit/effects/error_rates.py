@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.proportion import proportion_confint
 
 from faceaudit.annotations.schema import ATTRIBUTES
 from faceaudit.utils.arguments import as_binary, as_scores, require_columns, require_present
@@ -109,6 +108,8 @@ def stratified_errors(
         >>> stratified_errors(frame, "skin")["rate"].to_dict()
         {'dark': 0.5, 'light': 0.0}
     """
+    from statsmodels.stats.proportion import proportion_confint  # half a second to import
+
     by = [by] if isinstance(by, str) else list(by)
     require_columns(frame, [*by, error])
     for column in by:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy  # whose parts are imported at their first use
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import bdtr, bdtrc, stdtr
 
 
@@ -79,7 +79,7 @@ def _score_limit(worse: float, better: float, n: float, quantile: float) -> floa
     start = estimate + 1e-9 * (1 - estimate)
     if start >= 1 or excess(1.0) <= 0:
         return 1.0
-    return brentq(excess, start, 1.0, xtol=1e-12)
+    return scipy.optimize.brentq(excess, start, 1.0, xtol=1e-12)
 
 
 def score_p(

@@ -32,11 +32,8 @@ from functools import cache
 from math import comb
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
-from scipy.stats import binom, multivariate_normal, norm
-from scipy.stats import t as student
-from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
+import scipy  # whose parts are imported at their first use
+from scipy.special import ndtr, ndtri, stdtrit
 
 from faceaudit.effects.paired_proportions import mcnemar
 from faceaudit.utils.arguments import check_range, check_whole
@@ -141,6 +138,8 @@ def printed_power(transects: float, design: Design) -> float:
         0.8
     """
     difference, deviation = _per_transect(design)
+    from statsmodels.stats.power import normal_power  # half a second to import
+
     return float(normal_power(difference, transects, PRINTED_LEVEL / 2, "larger", deviation))
 
 
@@ -170,6 +169,8 @@ def printed_transects(design: Design, alpha: float = 0.05, power: float = 0.8) -
     """
     difference, deviation = _per_transect(design)
     check_range("power", power, 0, 1, "()")
+    from statsmodels.stats.power import normal_sample_size_one_tail
+
     # Of the two-sided test, the likelier side alone, as in `printed_power`.
     return float(normal_sample_size_one_tail(difference, power, alpha / 2, deviation))
 
@@ -278,9 +279,9 @@ def attenuation(reliability: float, prevalence: float = 0.5) -> float:
     check_range("reliability", reliability, 0, 1)
     if reliability == 1:
         return 1.0
-    cut = norm.isf(prevalence)
+    cut = -ndtri(prevalence)
     r = np.sqrt(reliability)
-    both = multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([-cut, -cut])
+    both = scipy.stats.multivariate_normal([0, 0], [[1, r], [r, 1]]).cdf([-cut, -cut])
     return float((both - prevalence**2) / (prevalence * (1 - prevalence)))
 
 
@@ -300,6 +301,7 @@ def label_noise(rater_error: float, raters: int) -> float:
         >>> round(planning.label_noise(0.1, 3), 3)
         0.028
     """
+    binom = scipy.stats.binom
     tie = binom.pmf(raters / 2, raters, rater_error) if raters % 2 == 0 else 0.0
     return float(binom.sf(raters // 2, raters, rater_error) + tie / 2)
 
@@ -411,7 +413,7 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
     counts_of_type = []
     chance_of_type = []
     for n in range(design.pairs + 1):
-        survival = binom.pmf(n, design.pairs, design.retention**2)
+        survival = _chance_of_pairs(n, design)
         for n_worse in range(n + 1):
             for n_better in range(n + 1 - n_worse):
                 orders = comb(n, n_worse) * comb(n - n_worse, n_better)
@@ -425,6 +427,13 @@ def transect_types(design: Design) -> tuple[np.ndarray, np.ndarray]:
     types.flags.writeable = False
     chances.flags.writeable = False
     return types, chances
+
+
+def _chance_of_pairs(n: int, design: Design) -> float:
+    """Chance that n of the pairs of a transect are complete."""
+    if design.retention == 1:
+        return float(n == design.pairs)
+    return scipy.stats.binom.pmf(n, design.pairs, design.retention**2)
 
 
 def _impossible_within(design: Design) -> InputError:
@@ -453,7 +462,7 @@ def _across(design: Design) -> float:
         raise _impossible_within(design)
     if design.within == 0:
         return 0.0
-    return brentq(excess, 0.0, LARGEST_LATENT_CORRELATION)
+    return scipy.optimize.brentq(excess, 0.0, LARGEST_LATENT_CORRELATION)
 
 
 def _with_one_effect(design: Design, across: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -498,7 +507,7 @@ def _conditional_risks(design: Design) -> tuple[np.ndarray, np.ndarray, np.ndarr
         )
     same = across
     if pair_correlation > least:
-        same = brentq(surplus, across, LARGEST_LATENT_CORRELATION)
+        same = scipy.optimize.brentq(surplus, across, LARGEST_LATENT_CORRELATION)
     return weights, *risks(same)
 
 
@@ -558,13 +567,14 @@ def _moments_power(transects: float, types: np.ndarray, chance: np.ndarray, alph
     spread = np.sqrt(1 - delta * skewness + delta**2 * (kurtosis - 1) / 4)
     # The score test divides by the variance under the null, ψ instead of ψ − Δ².
     null = np.sqrt(1 - mean**2 / discordant)
-    quantile = student.isf(alpha / 2, transects - 1) / null
+    quantile = -stdtrit(transects - 1, alpha / 2) / null
     centre = np.sqrt(transects) * delta
-    return float(norm.cdf((centre - quantile) / spread) + norm.cdf((-centre - quantile) / spread))
+    return float(ndtr((centre - quantile) / spread) + ndtr((-centre - quantile) / spread))
 
 
 def _summed_power(transects: int, types: np.ndarray, chance: np.ndarray, alpha: float) -> float:
     """Power of McNemar's mid-p test: a binomial number of discordant pairs, then of worse ones."""
+    binom = scipy.stats.binom
     worse = chance @ types[:, 1]
     better = chance @ types[:, 2]
     fewest, most = binom.interval(1 - 1e-10, transects, worse + better)

@@ -25,8 +25,8 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import scipy  # whose parts are imported at their first use
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import expit, logit, stdtrit
 
 from faceaudit.effects.resampling import cluster_codes
@@ -260,7 +260,7 @@ def calibrate_intercept(rates: ArrayLike, n: ArrayLike, errors: float) -> float:
     def excess(shift: float) -> float:
         return n @ expit(log_odds + shift) - errors
 
-    return brentq(excess, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+    return scipy.optimize.brentq(excess, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
 def ratio_interval(

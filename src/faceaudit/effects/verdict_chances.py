@@ -23,8 +23,8 @@ from functools import cache
 from math import prod
 
 import numpy as np
-from scipy.stats import binom
 
+from faceaudit.effects.binomial import binomial_cdf, binomial_pmf, binomial_range
 from faceaudit.effects.paired_proportions import score_p
 from faceaudit.effects.planning import MOST_TRANSECTS, Design, transect_types
 from faceaudit.utils.arguments import check_range, check_whole
@@ -208,11 +208,11 @@ def _chances(
 ) -> VerdictChances:
     """As `chances_of_verdicts`, for arguments that have been checked."""
     types, chance_of_type = transect_types(design)
-    chance_of_worse = chance_of_type @ types[:, 1]
-    chance_of_better = chance_of_type @ types[:, 2]
-    fewest, most = binom.interval(1 - LEFT_OUT, transects, chance_of_better)
+    chance_of_worse = float(chance_of_type @ types[:, 1])
+    chance_of_better = float(chance_of_type @ types[:, 2])
+    fewest, most = binomial_range(LEFT_OUT, transects, chance_of_better)
     better = np.arange(fewest, most + 1)
-    fewest_worse, most_worse = binom.interval(1 - LEFT_OUT, transects, chance_of_worse)
+    fewest_worse, most_worse = binomial_range(LEFT_OUT, transects, chance_of_worse)
 
     # Statements about an effect in rows (R, 1), each true from some number of worse pairs on. It is
     # surely above the tolerance, by the test at each level; it is not surely below the lower edge,
@@ -240,12 +240,12 @@ def _chances(
 
     # The worse ones among the pairs that are not better.
     share = chance_of_worse / (1 - chance_of_better)
-    fewer = binom.cdf(starts - 1, transects - better, share)
+    fewer = binomial_cdf(starts - 1, transects - better, share)
     above = 1 - fewer[:steps]
     below = fewer[steps : 2 * steps]
     # Where too few transects let no count be within, the range ends before it begins.
     inside = (fewer[-1] - fewer[-2]).clip(0)
-    weights = binom.pmf(better, transects, chance_of_better)
+    weights = binomial_pmf(better, transects, chance_of_better)
     beyond = _share_rejected((above + below) @ weights)
     within = float(inside @ weights)
     return VerdictChances(beyond, within, 1 - beyond - within)
@@ -269,7 +269,7 @@ def _share_rejected(chances: np.ndarray) -> float:
     for step, chance in enumerate(chances, start=1):
         # Of the tests that did not reject at the level before, so many more do at this one.
         share = np.clip((chance - before) / max(1 - before, LEFT_OUT), 0, 1)
-        more = binom.pmf(count - count[:, None], tests - count[:, None], share)
+        more = binomial_pmf(count - count[:, None], tests - count[:, None], share)
         chance_of_count = np.where(count >= step, chance_of_count @ more, 0.0)
         rejected += chance_of_count.sum()
         before = chance

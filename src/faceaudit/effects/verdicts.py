@@ -13,14 +13,12 @@ the conclusion.
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.optimize.elementwise import find_root
-from scipy.special import bdtrc, stdtr, stdtrit
-from scipy.stats import norm
+from scipy.special import bdtrc, ndtri, stdtr, stdtrit
 
 from faceaudit.effects.resampling import as_resamples, resampled_sums
 from faceaudit.utils.arguments import as_finite, check_range, require_columns
 
-Z = norm.ppf(0.975)
+Z = ndtri(0.975)
 """Standard errors on either side of an estimate in a 95 % interval."""
 
 # The verdicts.
@@ -393,6 +391,8 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
 
     def excess(chance: np.ndarray, commoner: np.ndarray, n: np.ndarray) -> np.ndarray:
         return bdtrc(commoner - 1, n, chance) + bdtrc(commoner, n, chance) - alpha
+
+    from scipy.optimize.elementwise import find_root  # a tenth of a second to import
 
     root = find_root(excess, (0.5, 1.0), args=(commoner, n))
     return np.where(root.success, root.x / (1 - root.x), np.nan)[()]

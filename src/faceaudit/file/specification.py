@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -618,6 +617,8 @@ def read_specification(path: str | Path) -> Specification:
             field=str(path),
             expected="an audit file",
         )
+    import yaml  # which an audit of a frame does without
+
     try:
         content = yaml.safe_load(composed(path.read_text(encoding="utf-8")))
     except (yaml.YAMLError, UnicodeDecodeError) as error:

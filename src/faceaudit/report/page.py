@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
-from PIL import Image
 
 from faceaudit import words
 from faceaudit.comparisons import cell_name
@@ -382,12 +381,16 @@ def contact_sheet(
 
 def _tile(image: np.ndarray) -> np.ndarray:
     """An image (3, height, width) as a contact sheet has it: uint8 (pixels, pixels, 3)."""
+    from PIL import Image  # for the reports that show faces
+
     picture = Image.fromarray(np.ascontiguousarray(image.transpose(1, 2, 0)))
     return np.asarray(picture.resize((TILE_PIXELS, TILE_PIXELS), Image.Resampling.LANCZOS))
 
 
 def data_address(image: np.ndarray) -> str:
     """One image, uint8 (h, w, 3), as the data address of a WebP file."""
+    from PIL import Image
+
     stream = io.BytesIO()
     Image.fromarray(image).save(stream, "webp", quality=WEBP_QUALITY, method=4)
     return "data:image/webp;base64," + base64.b64encode(stream.getvalue()).decode()

@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 
 @contextmanager
 def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
@@ -21,6 +19,8 @@ def alone(path: Path, tell: Callable[[str], None] | None = None) -> Iterator[Non
         tell: takes a sentence where this process has to wait. Leave it out in a chapter, whose page
             would have the sentence.
     """
+    from filelock import FileLock, Timeout  # which an audit of a table does without
+
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     try:

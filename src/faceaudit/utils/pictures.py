@@ -4,11 +4,15 @@ Training and audits both call these functions. So a model is audited on pictures
 cut as those that it learned from.
 """
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
-from PIL import Image, ImageOps
+
+if TYPE_CHECKING:  # an audit of a table reads no picture
+    from PIL import Image
 
 
 class UnreadablePicture(ValueError):
@@ -37,6 +41,8 @@ def read_picture(file: str | Path | BinaryIO) -> Image.Image:
         UnreadablePicture: the file is damaged or no image, has more than 8 bits for a pixel's
             channel, or is transparent in places. The message goes on after the file's name.
     """
+    from PIL import Image, ImageOps
+
     try:
         with Image.open(file) as image:
             mode = image.mode
