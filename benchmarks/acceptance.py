@@ -3,20 +3,21 @@
 Run `python benchmarks/acceptance.py`, which takes ten minutes of one core. Tables of matched
 images, of a recogniser's pairs and of found portraits are drawn again and again. Errors are more or
 less frequent at one level of the first axis, or one error rate is larger in one group, by 0 to 2
-times the tolerance; nothing else has an effect.
+times the tolerance; nothing else has an effect. Where answers are compared with each other and not
+with labels, so many of them change along the first axis.
 
 A batch of audits is judged at once: by `matched_effects` and `judge`, by `risk_differences` and
 `with_p_values`, or by `difference_score`, and each audit is adjusted as `settle_together` does it.
 One audit of every batch goes through `faceaudit.table` or `faceaudit.pairs` as well, which must
 find the same estimates, p-values, verdicts and exit codes.
 
-Three gates are counted: the one by default, which asks for a decision on one average; one that asks
-for a decision on every average (of pairs, on every difference of an error rate); and
-`fail_on="inconclusive"`, which asks for a decision on every comparison. A model whose effect is as
-large as the tolerance should pass in 5 % of the audits at most, and its effect should be called
-within the tolerance no more often. How often a smaller effect is called within it, the plan says
-for a cell of matched images. Everywhere there is a yardstick: the chance that the two one-sided
-tests of a normal estimate have, whose standard deviation is known and is the one among the audits.
+Two gates are counted: the one by default, which asks for a decision on every average (of pairs, on
+every difference of an error rate), and `fail_on="inconclusive"`, which asks for one on every
+comparison. A model whose effect is as large as the tolerance should pass in 5 % of the audits at
+most, and its effect should be called within the tolerance no more often. How often an effect is
+called within it, the plan says of the errors of matched images, for a cell and for an average.
+Everywhere there is a yardstick: the chance that the two one-sided tests of a normal estimate have,
+whose standard deviation is known and is the one among the audits.
 
 The record `results/acceptance.csv` has a row per design and effect.
 """
@@ -27,6 +28,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -48,6 +50,7 @@ from faceaudit.effects import (
 )
 from faceaudit.effects.verdict_chances import LEVEL_OF_EQUIVALENCE
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, WITHIN, Z
+from faceaudit.outcomes import ERROR, FLIP
 from faceaudit.report.gate import FAILED, PASSED, UNDECIDED
 from faceaudit.results import AuditResult
 from faceaudit.utils import seeding
@@ -64,6 +67,8 @@ PLANTED = "skin"
 """The axis that has an effect."""
 HAIR_GOES_WITH_SKIN = 0.7
 """Share of portraits whose level of hair is that of their skin."""
+ANSWERED_YES = 0.5
+"""Share of faces with the second answer, where answers are compared with each other."""
 FALSE_MATCHES = 0.02
 """Of a recogniser's reference. All other errors are as frequent as a plan expects."""
 OWN, OTHERS, PICTURES = 6, 4, 2
@@ -71,7 +76,7 @@ OWN, OTHERS, PICTURES = 6, 4, 2
 MOST_PASS = 0.05
 """Share of audits that pass where the effect is as large as the tolerance."""
 AGREEMENT = 0.03
-"""Largest difference of a simulated chance from the planned one."""
+"""Largest difference of a simulated chance from the planned one, of a cell or an average."""
 COMPARED = ["audit", "axis", "estimate", "p_beyond", "verdict"]
 """Columns of the comparisons of a batch."""
 GATES = ("averages", "all")
@@ -94,7 +99,7 @@ def axes_in_words(axes: int) -> str:
 
 @dataclass(frozen=True)
 class Matched:
-    """Matched images.
+    """Errors on matched images.
 
     Attributes:
         axes: their number.
@@ -109,6 +114,7 @@ class Matched:
     tolerance: float = 0.05
     common: float = 0.0
     multiples: tuple[float, ...] = (0, 0.5, 1, 2)
+    outcome: ClassVar[str] = ERROR
 
     def __str__(self) -> str:
         together = ", errors of a face hang together" if self.common else ""
@@ -126,15 +132,19 @@ class Matched:
 
     def draw(self, effect: float, random: np.random.Generator) -> pd.DataFrame:
         """Images of a batch of audits: audit, unit, a level of each axis, and error."""
+        images = self._images()
+        rate = plans.EXPECTED_ERROR + effect * images[f"{PLANTED}_level"]
+        value = latent(random, images["unit"].to_numpy(), self.common)
+        return images.assign(error=(value < norm.ppf(rate)).astype(int))
+
+    def _images(self) -> pd.DataFrame:
+        """Images of a batch of audits: a level of each axis, unit and audit."""
         levels_of_face = np.array([*product((0, 1), repeat=self.axes)])
         units = BATCH * self.faces
         columns = [f"{name}_level" for name in self.names]
         images = pd.DataFrame(np.tile(levels_of_face, (units, 1)), columns=columns)
         images["unit"] = np.repeat(np.arange(units), len(levels_of_face))
-        images["audit"] = images["unit"] // self.faces
-        rate = plans.EXPECTED_ERROR + effect * images[f"{PLANTED}_level"]
-        value = latent(random, images["unit"].to_numpy(), self.common)
-        return images.assign(error=(value < norm.ppf(rate)).astype(int))
+        return images.assign(audit=images["unit"] // self.faces)
 
     def compared(self, images: pd.DataFrame) -> Families:
         """All comparisons of the batch."""
@@ -146,7 +156,8 @@ class Matched:
                 (families.CELLS, ["audit", *others]),
                 (families.AVERAGES, ["audit"]),
             ):
-                table = matched_effects(images, "error", column, by, "unit", self.tolerance)
+                outcome = self._outcome_along(name, images)
+                table = matched_effects(outcome, self.outcome, column, by, "unit", self.tolerance)
                 # Of one pair a face, the test against the tolerance is exact.
                 exact = table["n"] == table["transects"]
                 tables[family].append(table.reset_index().assign(axis=name, exact=exact))
@@ -157,23 +168,81 @@ class Matched:
             for family, parts in tables.items()
         }
 
+    def _outcome_along(self, axis: str, images: pd.DataFrame) -> pd.DataFrame:
+        """The images with what is compared along an axis."""
+        return images
+
     def audit(self, images: pd.DataFrame, number: int) -> AuditResult:
         """The audit of this number, from its table."""
         table = images[images["audit"] == number]
         table = table.rename(columns={f"{name}_level": name for name in self.names})
-        return faceaudit.table(
-            table,
-            unit="unit",
-            axes={name: AXES[name] for name in self.names},
-            error="error",
-            tolerance=self.tolerance,
-        )
+        return faceaudit.table(table, **self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        """Keywords of `faceaudit.table`."""
+        return {
+            "unit": "unit",
+            "axes": {name: AXES[name] for name in self.names},
+            "error": "error",
+            "tolerance": self.tolerance,
+        }
 
     def planned(self, effect: float) -> float:
         """The planned chance that a cell is called within the tolerance."""
         levels = levels_of_cells([2] * self.axes, plans.LEVEL)
         design = Design(effect, plans.EXPECTED_ERROR, within=0, pairs=1)
         return chances_of_verdicts(self.faces, design, self.tolerance, levels).within
+
+    def planned_on_average(self, multiple: float) -> float:
+        """The chance that an average is called within, NaN for an effect that plans do not have."""
+        sizes = faceaudit.plan(self.faces, **self._settings()).content["sizes"]
+        # Of one axis, the cell is the average.
+        chances = sizes.get("chances on average", sizes["chances"])
+        within = {row["times the tolerance"]: row["within"] for row in chances}
+        return within.get(multiple, np.nan)
+
+
+@dataclass(frozen=True)
+class Flips(Matched):
+    """Answers on matched images, which are compared with each other; there are no labels.
+
+    The answer to a face changes along the first axis in all cells of the other one, or in none.
+    """
+
+    outcome: ClassVar[str] = FLIP
+
+    def __str__(self) -> str:
+        return f"flips, {axes_in_words(self.axes)}, {self.faces:,} faces"
+
+    def draw(self, effect: float, random: np.random.Generator) -> pd.DataFrame:
+        """Images of a batch of audits: audit, unit, a level of each axis, and answer."""
+        images = self._images()
+        units = BATCH * self.faces
+        yes = (random.random(units) < ANSWERED_YES)[images["unit"]]
+        flips = (random.random(units) < effect)[images["unit"]]
+        is_flipped = flips & (images[f"{PLANTED}_level"] == 1)
+        return images.assign(answer=(yes ^ is_flipped).astype(int))
+
+    def _outcome_along(self, axis: str, images: pd.DataFrame) -> pd.DataFrame:
+        """The images with whether the answer is another one than at the low level of the axis."""
+        # The images of a face follow each other, and the level of the last axis changes first.
+        answer = images["answer"].to_numpy().reshape(-1, *[2] * self.axes)
+        at_low = answer.take([0], 1 + self.names.index(axis))
+        return images.assign(flip=(answer != at_low).astype(int).ravel())
+
+    def _settings(self) -> dict[str, Any]:
+        """Keywords of `faceaudit.table`."""
+        settings = super()._settings()
+        del settings["error"]
+        return settings | {"pred": "answer", "outcomes": [FLIP]}
+
+    def planned(self, effect: float) -> float:
+        """A plan has no chances of the verdicts on flips."""
+        return np.nan
+
+    def planned_on_average(self, multiple: float) -> float:
+        """A plan has no chances of the verdicts on flips."""
+        return np.nan
 
 
 @dataclass(frozen=True)
@@ -244,28 +313,20 @@ class Portraits:
 
     def audit(self, portraits: pd.DataFrame, number: int) -> AuditResult:
         """The audit of this number, from its table."""
-        table = portraits[portraits["audit"] == number]
-        axes = {name: AXES[name] for name in self.names}
-        if self.most == 1:
-            return faceaudit.table(
-                table, unit=None, axes=axes, error="error", tolerance=self.tolerance
-            )
-        # `faceaudit.table` has no argument for the people, an audit file has.
-        specification = faceaudit.Specification(
-            name="planted",
-            question="Does the model err more often at one level of an axis?",
-            kind="portraits",
-            axes={name: [str(level) for level in levels] for name, levels in axes.items()},
-            images="planted.csv",
-            columns={"identity": "identity", "error": "error"},
-            design={"tolerance": self.tolerance},
+        return faceaudit.table(
+            portraits[portraits["audit"] == number],
+            unit=None,
+            axes={name: AXES[name] for name in self.names},
+            error="error",
+            identity="identity",
+            tolerance=self.tolerance,
         )
-        data = faceaudit.Portraits.from_table(table.assign(image_id=table.index), specification)
-        plan = faceaudit.make_plan(specification)
-        report = faceaudit.build_report(data, data.analyse(plan), plan, plan)
-        return AuditResult(report, data.frame)
 
     def planned(self, effect: float) -> float:
+        """A plan has no chances of the verdicts on portraits."""
+        return np.nan
+
+    def planned_on_average(self, multiple: float) -> float:
         """A plan has no chances of the verdicts on portraits."""
         return np.nan
 
@@ -386,6 +447,10 @@ class Pairs:
         """A plan has no chances of the verdicts on pairs."""
         return np.nan
 
+    def planned_on_average(self, multiple: float) -> float:
+        """A plan has no chances of the verdicts on pairs."""
+        return np.nan
+
 
 AnyDesign = Matched | Portraits | Pairs
 FNMR, FMR = families.MEASURES
@@ -394,6 +459,8 @@ DESIGNS: tuple[AnyDesign, ...] = (
     Matched(1, 150, tolerance=0.1),
     Matched(2, 600),
     Matched(2, 600, common=0.3),
+    Flips(1, 300),
+    Flips(2, 300),
     Pairs((FNMR,), 150, multiples=(-1, 0, 0.5, 1, 2)),
     Pairs((FMR,), 150),
     Pairs((FNMR,), 50, tolerance=0.1),
@@ -523,6 +590,8 @@ def audited(case: tuple[AnyDesign, float, int]) -> pd.DataFrame:
 
 def yardstick(effect: float, spread: float, tolerance: float) -> float:
     """Chance that both one-sided tests of a normal estimate of this spread say "within"."""
+    if spread == 0:
+        return float(abs(effect) < tolerance)
     reach = tolerance - norm.ppf(1 - LEVEL_OF_EQUIVALENCE) * spread
     chance = norm.cdf(reach, effect, spread) - norm.cdf(-reach, effect, spread)
     return float(max(chance, 0.0))
@@ -548,6 +617,7 @@ def row_of(design: AnyDesign, multiple: float, found: pd.DataFrame) -> dict[str,
     row["spread"] = float(found["estimate"].std())
     row["yardstick"] = yardstick(effect, row["spread"], design.tolerance)
     row["cell planned"] = design.planned(effect)
+    row["average planned"] = design.planned_on_average(multiple)
     return row
 
 
@@ -564,12 +634,13 @@ def shown_rows(table: pd.DataFrame) -> list[dict[str, str | float]]:
         row["at twice the tolerance: averages"] = 100 * at.loc[2, "passes: averages"]
         row["called within at no effect (%)"] = 100 * at.loc[0, "within"]
         row["yardstick"] = 100 * at.loc[0, "yardstick"]
-        planned = at.loc[0, "cell planned"]
+        row["average planned"] = "–"
         row["cells within at no effect (%)"] = "–"
-        row["planned"] = "–"
-        if np.isfinite(planned):
+        row["cell planned"] = "–"
+        if np.isfinite(at.loc[0, "cell planned"]):
+            row["average planned"] = 100 * at.loc[0, "average planned"]
             row["cells within at no effect (%)"] = 100 * cells_within(at).loc[0]
-            row["planned"] = 100 * planned
+            row["cell planned"] = 100 * at.loc[0, "cell planned"]
         shown.append(row)
     return shown
 
@@ -583,18 +654,21 @@ def conclude(table: pd.DataFrame) -> None:
     """Leave `results/acceptance.json`, and hold the shares against what they should be."""
     facts = {
         "audits": f"{AUDITS:,} of each design and effect",
-        "effects": "of the first axis, or of one error rate: 0, 0.5, 1 and 2 × the tolerance",
+        "effects": "of the first axis, or of one error rate: 0, 0.5, 1 and 2 × the tolerance; of "
+        "flips, the share of faces whose answer changes",
         "called right": f"at the tolerance at most {MOST_PASS:.0%} pass, by the Monte-Carlo "
-        "interval, with a decision on every average or comparison; cells of independent images are "
-        f"within as often as planned, by {AGREEMENT:g}",
+        "interval, with a decision on every average or comparison; cells and "
+        f"averages of independent images are within as often as planned, by {AGREEMENT:g}",
     }
     write_rows("acceptance", facts, shown_rows(table), ["numpy", "scipy", "pandas"])
     at_tolerance = table[table["multiple"].abs() == 1]
     for name in ("within", "passes: averages", "passes: all"):
         assert (at_tolerance[f"{name}, low"] <= MOST_PASS).all(), name
     independent = ~table["design"].str.contains("hang together")
-    difference = (cells_within(table) - table["cell planned"]).abs()[independent]
-    assert difference.max() <= AGREEMENT
+    of_cells = (cells_within(table) - table["cell planned"]).abs()[independent]
+    of_averages = (table["within"] - table["average planned"]).abs()[independent]
+    assert of_cells.max() <= AGREEMENT
+    assert of_averages.max() <= AGREEMENT
 
 
 def main() -> None:
