@@ -170,6 +170,8 @@ def scaled(pixels: np.ndarray, sides: tuple[int, int]) -> np.ndarray:
         >>> scaled(np.array([0, 30], np.float32).reshape(1, 1, 1, 2), (1, 4)).tolist()
         [[[[0.0, 7.5, 22.5, 30.0]]]]
     """
+    from PIL import Image
+
     height, width = sides
     planes = pixels.reshape(-1, *pixels.shape[2:])
     result = np.empty((len(planes), height, width), np.float32)
