@@ -216,7 +216,7 @@ def in_a_file(folder, **changes):
 @pytest.mark.parametrize(
     ("refused", "field", "found", "expected"),
     [
-        (lambda at: in_a_file(at, design={"tolerance": 5}), "design.tolerance", 5, "less than 1"),
+        (lambda at: in_a_file(at, design={"tolerance": 5}), "design.tolerance", "5", "less than 1"),
         (
             lambda at: in_a_file(at, model={"kind": "onx"}),
             "model.kind",

@@ -25,7 +25,7 @@ from markupsafe import Markup
 from faceaudit import words
 from faceaudit.comparisons import cell_name
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE
-from faceaudit.outcomes import ERROR, MISSING, NUMBER, TITLES
+from faceaudit.outcomes import ERROR, MISSING, NUMBER, TITLES, outcomes_of
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.gate import warnings_of
@@ -203,6 +203,7 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "first_limits": limits[:LIMITS_AT_TOP],
         "further_limits": limits[LIMITS_AT_TOP:],
         "measured": _measured(report),
+        "shown": "each outcome" if len(outcomes_of(report.plan.content)) > 1 else _measured(report),
         "title": TITLES[facts.first_outcome_of(dict(report))],
         "counts_errors": facts.first_outcome_of(dict(report)) == ERROR,
         "worst": worst,
@@ -274,11 +275,15 @@ def _groups(report: Report) -> list[ComparedGroup]:
     for row in report.judged:
         groups.setdefault(_head(row), []).append(row)
 
-    def rank(row: Comparison) -> tuple[bool, bool, int, float]:
-        """Averages first, of errors before what is missing, then what asks for action."""
+    first_outcome = facts.first_outcome_of(dict(report))
+
+    def rank(row: Comparison) -> tuple[bool, bool, bool, int, float]:
+        """Averages before cells: the first outcome, further ones, what is missing; then urgency."""
         in_a_cell = not isinstance(row, Disparity) and bool(row.held)
+        is_further = bool(facts.of_further_outcomes([row], first_outcome))
         urgency = facts.VERDICT_ORDER.index(row.verdict)
-        return in_a_cell, facts.is_of_missing(row), urgency, -abs(row.estimate or 0)
+        size = -abs(row.estimate or 0)
+        return in_a_cell, facts.is_of_missing(row), is_further, urgency, size
 
     return [ComparedGroup(sorted(rows, key=rank)) for rows in groups.values()]
 
@@ -416,7 +421,9 @@ def figure_of(report: Report) -> "Figure":
     several = facts.axes_with_several_contrasts(report)
     names = [f"{_name(row, several)}: {_place(report, row)}" for row in rows]
     quantity = "difference" if report.gaps else "change"
-    label = f"{quantity} of {_measured(report)}"
+    outcomes = {row.outcome for row in rows if not isinstance(row, Disparity)}
+    # Names of rows say what they are of, where there are several outcomes.
+    label = quantity if len(outcomes) > 1 else f"{quantity} of {_measured(report)}"
     if _is_of_number(report):
         return forest(rows, names, report.tolerance, label, scale=1)
     return forest(rows, names, report.tolerance, f"{label} (points)")
