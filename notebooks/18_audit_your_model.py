@@ -133,8 +133,9 @@ def draw_report(report, limits: int = 2) -> None:
 
 
 # %% tags=["remove-cell"]
-of_table = read_specification(lineage.ROOT / "src/faceaudit/examples/table.yml")
-listed = MatchedImages.from_table(lineage.ROOT / "src/faceaudit/examples/invented-faces.csv", of_table)
+examples = lineage.ROOT / "src/faceaudit/examples"
+of_table = read_specification(examples / "table.yml")
+listed = MatchedImages.from_table(examples / "invented-faces.csv", of_table)
 plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
 table_report = build_report(listed, listed.analyse(plan_of_table), plan_of_table, plan_of_table)
 
@@ -178,7 +179,7 @@ draw_report(table_report)
 # `make audit AUDIT=src/faceaudit/examples/table.yml` does the same.
 
 # %%
-rows = MatchedImages.from_table(lineage.ROOT / "src/faceaudit/examples/invented-faces.csv", of_table)
+rows = MatchedImages.from_table(examples / "invented-faces.csv", of_table)
 plan_of_table = make_plan(of_table, rows.frame["unit"].nunique())
 tables = rows.analyse(plan_of_table)
 table_report = build_report(rows, tables, plan_of_table, plan_of_table)
@@ -205,7 +206,7 @@ claim(
 # sentence, which names the row and what was expected. Here we drop the last row:
 
 # %%
-cut_off = pd.read_csv(lineage.ROOT / "src/faceaudit/examples/invented-faces.csv").iloc[:-1]
+cut_off = pd.read_csv(examples / "invented-faces.csv").iloc[:-1]
 try:
     MatchedImages.from_table(cut_off, of_table)
 except ValueError as error:
