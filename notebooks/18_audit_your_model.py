@@ -299,7 +299,7 @@ print(better_preparation(tried) or "no other preparation separates the classes b
 
 # %%
 labelled["score"] = ask(model, images, stage.folder / "answers")
-data = MatchedImages.from_answers(labelled, plan["threshold"], True, "the face world")
+data = MatchedImages.from_answers(labelled, spec, True, "the face world")
 tables = data.analyse(plan)
 
 
@@ -371,7 +371,7 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # %%
 level = labelled[f"{spec.attribute}_level"].astype(float)
 with_levels = labelled.assign(label=level)
-as_set = MatchedImages.from_answers(with_levels, plan["threshold"], True, "as set")
+as_set = MatchedImages.from_answers(with_levels, spec, True, "as set")
 without_people = 100 * as_set.analyse(plan)["effects by cell"]["estimate"].to_numpy()
 off = (
     (cells["estimate"] - cells["truth"]).abs().mean(),
@@ -445,7 +445,7 @@ print(*departures(plan, moved_plan, {}), sep="\n")
 path = stage.folder / f"{after}.onnx"
 second = spec.model_copy(update={"model": spec.model.model_copy(update={"path": path})})
 retrained = labelled.assign(score=ask(model_of(second), images, stage.folder / "answers"))
-answered = MatchedImages.from_answers(retrained, plan["threshold"], True, after)
+answered = MatchedImages.from_answers(retrained, spec, True, after)
 frames = [data.frame, answered.frame]
 
 # %%
@@ -758,7 +758,7 @@ adults, young = prune(kept, ADULT_RULE)
 score = ask(model, images, folder / "answers")
 scored = labelled.assign(score=score)
 threshold = own.model.score_threshold
-data = MatchedImages.from_answers(scored, threshold, True, own.name).frame
+data = MatchedImages.from_answers(scored, own, True, own.name).frame
 everything = effects.all_matched_effects(data, "error", axes, "unit", own.design.tolerance)
 
 # %% tags=["remove-input", "study"]
@@ -1003,7 +1003,7 @@ pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units",
 
 # %% tags=["solution"]
 wide = make_plan(spec.model_copy(update={"design": lenient}))
-answered = MatchedImages.from_answers(retrained, plan["threshold"], True, after)
+answered = MatchedImages.from_answers(retrained, spec, True, after)
 wide_report = build_report(answered, tables, wide, wide)
 assert not wide_report.plan.departures  # the first plan had this tolerance already
 print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
