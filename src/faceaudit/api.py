@@ -126,7 +126,7 @@ def table(
     error: str | None = None,
     outcome: str | None = None,
     reason: str | None = None,
-    outcomes: Sequence[str] = (ERROR,),
+    outcomes: Sequence[str] | None = None,
     image: str | None = None,
     identity: str | None = None,
     threshold: float = 0.5,
@@ -164,8 +164,9 @@ def table(
         outcomes: what is counted, see `faceaudit.outcomes`: "error", "fpr" and "fnr" (errors on
             images of the one and of the other class), "selection" (how often the second class is
             answered), "score" (its mean), "flip" (how often the same face gets another answer),
-            "abstention", "no_face" and "failed_call". The first is judged in every cell. Where it
-            is "selection", "score" or "flip", no label is needed.
+            "abstention", "no_face" and "failed_call"; None: errors, or the number. The first is
+            judged in every cell. It is "error", or "selection", "score" or "flip", which need no
+            label.
         image: column of the names of images; None: the rows are numbered from 0.
         identity: of portraits, column of the people; None: each portrait is of another one. Where
             some have several portraits, intervals are too short without it.
@@ -216,7 +217,7 @@ def table(
         error=error,
         outcome=outcome,
         reason=reason,
-        outcomes=outcomes,
+        outcomes=outcomes or (),
         tolerance=tolerance,
         threshold=threshold,
         classes=classes,
@@ -403,10 +404,11 @@ def specification_of_table(
     _require_answers_and_labels(settings)
     axes = _levels(settings["axes"], "axes", frame)
     unit = settings.get("unit")
-    outcomes = _listed(settings.get("outcomes", (ERROR,)), "outcomes") or (ERROR,)
     number = settings.get("outcome")
-    if number is not None and list(outcomes) == [ERROR]:
-        outcomes = (NUMBER,)
+    # A number is compared alone, and so needs no other word for it.
+    outcomes = settings.get("outcomes") or ((ERROR,) if number is None else (NUMBER,))
+    outcomes = _listed(outcomes, "outcomes")
+    _require_keywords_of_design(settings)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
         "question": settings.get("question")
@@ -437,6 +439,25 @@ def specification_of_table(
     return Specification(**content)
 
 
+def _require_keywords_of_design(settings: TableSettings) -> None:
+    """Raise InputError where a keyword is of the other kind of images, or a text and no list."""
+    of_portraits = settings.get("unit") is None
+    others = ("placebos", "annotated") if of_portraits else ("covariates", "ignore", "identity")
+    kind = "portraits" if of_portraits else "matched images"
+    for name in others:
+        if settings.get(name):
+            raise InputError(
+                f"{name} is given, and {kind} take none",
+                field=name,
+                found=settings.get(name),
+                expected=f"keywords of {kind}",
+            )
+    for name in ("covariates", "annotated", "accept"):
+        _listed(settings.get(name, ()), name)
+    for column, values in settings.get("ignore", {}).items():
+        _listed(values, f"ignore.{column}")
+
+
 def _require_answers_and_labels(settings: TableSettings) -> None:
     """Raise InputError unless one column says what the model answered, and one what is right."""
     names = ("pred", "score", "error", "outcome")
@@ -449,7 +470,7 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
             found=found,
             expected="one of them",
         )
-    counts_errors = ERROR in settings.get("outcomes", (ERROR,))
+    counts_errors = ERROR in (settings.get("outcomes") or (ERROR,))
     answers_need_a_label = answers in (["pred"], ["score"])
     if answers_need_a_label and counts_errors and settings.get("label") is None:
         raise InputError(
@@ -504,7 +525,7 @@ def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
     """
     if isinstance(names, str):
         raise InputError(
-            f"{field} is {names!r}, a list of names was expected, the low one first",
+            f"{field} is {names!r}, a list of names was expected",
             field=field,
             found=names,
             expected="a list of names",

@@ -164,11 +164,16 @@ def _images_of_both(old: AuditResult, new: AuditResult, plan: Plan) -> pd.DataFr
     """
     levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]] if axis != VERSION]
     outcome = first_outcome(plan)
+    labels = ["label"] if all("label" in audit.frame for audit in (old, new)) else []
     frames = [
-        audit.frame.astype({"unit": str})[["image_id", "unit", outcome, *levels]]
+        audit.frame.astype({"unit": str})[["image_id", "unit", outcome, *levels, *labels]]
         for audit in (old, new)
     ]
-    places = [frame.drop(columns=outcome).set_index("image_id") for frame in frames]
+    # Raters may tie in both versions alike.
+    places = [
+        frame.drop(columns=outcome).set_index("image_id").fillna(dict.fromkeys(labels, -1))
+        for frame in frames
+    ]
     alone = places[0].index.symmetric_difference(places[1].index)
     if len(alone):
         raise InputError(
@@ -181,10 +186,10 @@ def _images_of_both(old: AuditResult, new: AuditResult, plan: Plan) -> pd.DataFr
     differs = (places[0] != places[1].loc[places[0].index]).any(axis=1)
     if differs.any():
         raise InputError(
-            f"image {differs.idxmax()!r} has another unit or level in new ({differs.sum()} such "
-            "images); the same was expected",
+            f"image {differs.idxmax()!r} has another unit, level or label in new "
+            f"({differs.sum()} such images); the same was expected",
             field=f"image {differs.idxmax()!r}",
-            expected="the same unit and levels",
+            expected="the same unit, levels and label",
         )
     both = pd.concat(frames, keys=(0, 1), names=[f"{VERSION}_level"])
     return both.reset_index(f"{VERSION}_level").reset_index(drop=True)

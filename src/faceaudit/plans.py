@@ -357,6 +357,8 @@ def read_plan(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file is damaged or missing, or was changed after it was made.
     """
+    if not path.is_file():
+        raise InputError(f"{path}: no such plan", field=str(path), expected="a plan.json")
     with suppress(OSError, ValueError, KeyError, TypeError):
         plan = json.loads(path.read_text(encoding="utf-8"))
         if plan["sha256"] == files.hash_of_content(plan):

@@ -98,8 +98,15 @@ def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]
     if report.kind == "classification":
         table = path.parent / IMAGES_FILE
         return table, _read_images(table, report)
-    name = next(iter(report.provenance["inputs"]), "the audit file")
-    place = path.parent.parent / name if file is None else file
+    name = next(iter(report.provenance["inputs"]), None)
+    if name is None and file is None:
+        raise InputError(
+            f"{path}: the report is of a data frame, whose rows are not beside it; only reports of "
+            "matched images, and those of audit files, can be computed once more",
+            field=str(path),
+            expected="a report of matched images or of an audit file",
+        )
+    place = file or path.parent.parent / str(name)
     if not place.is_file():
         raise InputError(
             f"{path}: the rows of this report are in the table of the audit, and the audit file "

@@ -15,7 +15,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
 from faceaudit.outcomes import NUMBER
 from faceaudit.report import facts
-from faceaudit.report.gate import gate
+from faceaudit.report.gate import gate, warnings_of
 from faceaudit.report.page import answer_html, figure_of, write_card, write_html
 from faceaudit.report.schema import (
     Disparity,
@@ -155,8 +155,11 @@ class AuditResult:
         return page
 
     def __repr__(self) -> str:
-        head = f"{self.report.name}: {self.report.verdict} (tolerance {self.report.tolerance:g})"
-        return "\n".join([head, *self.report.answer.splitlines()][:MOST_LINES])
+        report = self.report
+        head = f"{report.name}: {report.verdict} (tolerance {report.tolerance:g})"
+        uncovered = [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
+        lines = [head, *warnings_of(report), *uncovered, *report.answer.splitlines()]
+        return "\n".join(lines[:MOST_LINES])
 
     def _repr_html_(self) -> str:
         return answer_html(self.report)

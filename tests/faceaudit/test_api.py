@@ -13,6 +13,7 @@ from scipy import stats
 import faceaudit
 from faceaudit.run import run_audit
 from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import hash_of_content
 
 AXES = {"skin": ["light", "dark"], "gender": ["female", "male"]}
 SETTINGS = {"unit": "unit", "axes": AXES, "tolerance": 0.05}
@@ -182,8 +183,8 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"axes": ["skin"]}, "axes: 'skin' is given without levels, and is no column with ordered"),
         ({"axes": {"skin": "light"}}, "axes.skin is 'light', a list of names was expected"),
         ({"classes": "fm"}, "classes is 'fm', a list of names was expected"),
-        ({"pred": "says"}, "pred, score or error: pred and score is given"),
-        ({"score": None}, "pred, score or error: none of them is given"),
+        ({"pred": "says"}, "pred, score, error or outcome: pred and score is given"),
+        ({"score": None}, "pred, score, error or outcome: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
         ({"tolerance": 5}, "design.tolerance is 5, less than 1 was expected"),
@@ -321,3 +322,67 @@ def test_versions_of_other_images_are_not_compared(frame):
     portraits = faceaudit.table(frame, **(SETTINGS | {"unit": None}), **ANSWERED)
     with pytest.raises(InputError, match="new is an audit of portraits, one of matched images"):
         faceaudit.compare(old, portraits)
+
+
+def test_a_console_says_what_closes_the_gate(frame):
+    reversed_scores = frame.assign(score=1 - frame["score"])
+    told = repr(faceaudit.table(reversed_scores, **SETTINGS, **ANSWERED))
+    assert "doubt, reversed: " in told and len(told.splitlines()) <= 10
+    of_few = frame[frame["unit"].isin(frame["unit"].unique()[:4])]
+    assert "coverage: The smallest cell has 4 faces" in repr(
+        faceaudit.table(of_few, **SETTINGS, **ANSWERED)
+    )
+
+
+def test_a_page_says_whether_there_was_a_plan(frame, tmp_path):
+    plan = faceaudit.plan(120, **SETTINGS, **ANSWERED)
+    content = {**plan.content, "made": "2026-01-01T00:00:00+00:00"}
+    earlier = faceaudit.AuditPlan({**content, "sha256": hash_of_content(content)})
+    texts = []
+    for one in (None, earlier):
+        page = faceaudit.table(frame, plan=one, **SETTINGS, **ANSWERED).save(tmp_path)
+        texts.append(page.read_text(encoding="utf-8"))
+    assert "No plan was there before this run" in texts[0] and "fixed on" not in texts[0]
+    assert "fixed on 2026-01-01" in texts[1] and "No plan was there" not in texts[1]
+
+
+def test_versions_with_other_labels_are_not_compared(frame):
+    old = faceaudit.table(frame, **SETTINGS, **ANSWERED)
+    relabelled = frame.assign(label=(frame["score"] > 0.5).astype(int))
+    new = faceaudit.table(relabelled, **SETTINGS, **ANSWERED)
+    with pytest.raises(InputError, match="has another unit, level or label in new"):
+        faceaudit.compare(old, new)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"covariates": ["age"]}, "covariates is given, and matched images take none"),
+        ({"ignore": {"skin": ["mid"]}}, "ignore is given, and matched images take none"),
+        ({"unit": None, "placebos": AXES}, "placebos is given, and portraits take none"),
+        ({"unit": None, "covariates": "age"}, "covariates is 'age', a list of names"),
+        ({"unit": None, "ignore": {"skin": "mid"}}, "ignore.skin is 'mid', a list of names"),
+        ({"accept": "errors"}, "accept is 'errors', a list of names"),
+        ({"plan": "nowhere.json"}, "nowhere.json: no such plan"),
+    ],
+)
+def test_keywords_that_would_be_ignored_are_refused(frame, settings, words):
+    with pytest.raises(InputError, match=words):
+        faceaudit.table(frame, **{**SETTINGS, **ANSWERED, **settings})
+
+
+def test_a_saved_report_of_pairs_says_why_it_cannot_be_verified(tmp_path):
+    pairs = pd.DataFrame(
+        [
+            (group, f"{group}{k}", f"{group}{k if same else k + 1}", int(same), 0.9 * same + 0.05)
+            for group in "ab"
+            for k in range(40)
+            for same in (True, False)
+        ],
+        columns=["group", "first", "second", "same", "similarity"],
+    )
+    names = {name: name for name in pairs}
+    audit = faceaudit.pairs(pairs, reference="a", threshold=0.5, tolerance=0.05, **names)
+    audit.save(tmp_path)
+    code, lines = faceaudit.verify(tmp_path / "report.json")
+    assert code == 3 and "the report is of a data frame, whose rows are not beside it" in lines[0]

@@ -256,3 +256,17 @@ def test_a_fault_has_its_place_its_value_and_what_was_expected(
         refused(tmp_path / "file")
     error = raised.value
     assert (error.field, error.found, error.expected) == (field, found, expected)
+
+
+@pytest.mark.parametrize(
+    ("key", "line"), [("design: {tolerance: 0.3}", 7), ("axes: {skin: [light, dark]}", 7)]
+)
+def test_a_key_that_is_given_twice_is_no_choice_of_the_last(tmp_path, key, line):
+    file = tmp_path / "audit.yml"
+    lines = ["name: mine", "question: '?'", "images: a.csv", "axes: {skin: [a, b]}"]
+    lines += ["design: {tolerance: 0.05}", "model: {kind: table}", key]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError, match=f"line {line}: the key .* is given twice; keep one"):
+        read_specification(file)
+    file.write_text("\n".join(lines[:-1]), encoding="utf-8")
+    assert read_specification(file).design.tolerance == 0.05

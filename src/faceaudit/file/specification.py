@@ -620,7 +620,9 @@ def read_specification(path: str | Path) -> Specification:
     import yaml  # which an audit of a frame does without
 
     try:
-        content = yaml.safe_load(composed(path.read_text(encoding="utf-8")))
+        text = composed(path.read_text(encoding="utf-8"))
+        _require_keys_once(yaml.compose(text), path)
+        content = yaml.safe_load(text)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
@@ -644,6 +646,34 @@ def read_specification(path: str | Path) -> Specification:
         ) from None
     specification._path = path
     return specification
+
+
+def _require_keys_once(node: Any, path: Path) -> None:
+    """Raise InputError where a key is given twice: YAML would take the last one in silence.
+
+    Args:
+        node: of `yaml.compose`; None of an empty file.
+        path: of the file.
+    """
+    if isinstance(getattr(node, "value", None), str) or node is None:
+        return
+    keys = set()
+    for item in node.value:
+        if not isinstance(item, tuple):  # of a list
+            _require_keys_once(item, path)
+            continue
+        key, value = item
+        if isinstance(key.value, str):
+            if key.value in keys:
+                line = key.start_mark.line + 1
+                raise InputError(
+                    f"{path}, line {line}: the key {key.value!r} is given twice; keep one",
+                    field=f"{path}, line {line}",
+                    found=key.value,
+                    expected="every key once",
+                )
+            keys.add(key.value)
+        _require_keys_once(value, path)
 
 
 def _first_fault(error: ValidationError) -> InputError:

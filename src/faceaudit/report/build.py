@@ -116,6 +116,8 @@ def _plan_kept(plan: Plan, now: Plan, tables: Tables) -> PlanKept:
     return PlanKept(
         sha256=plan["sha256"],
         made=plan["made"],
+        # The time when a plan was made is in its hash.
+        is_new=plan["sha256"] == now["sha256"],
         kept=not departures,
         departures=departures,
         content=dict(plan),

@@ -439,10 +439,15 @@ class Doubt(Part):
 
 
 class PlanKept(Part):
-    """The plan, and whether the analysis kept to it."""
+    """The plan, and whether the analysis kept to it.
+
+    Attributes:
+        is_new: whether no plan was there before the run that made the report.
+    """
 
     sha256: str
     made: str
+    is_new: bool
     kept: bool
     departures: list[str]
     content: dict[str, Any]
