@@ -34,7 +34,8 @@ READ = [
 
 def script() -> str:
     text = (ROOT / "book" / "audit-a-recogniser.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    # The longest block is the script; another one shows a call.
+    found = max(re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL), key=len)
     return re.sub(r"^SAMPLED, .*\n", SIZES, found, flags=re.MULTILINE)
 
 

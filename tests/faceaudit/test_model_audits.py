@@ -211,7 +211,7 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
     ("changes", "message"),
     [
         ({"label": None}, "label is missing; with score, the column of the right answers"),
-        ({"label": None, "outcomes": ["flip"]}, "outcomes is flip as the first, error, since"),
+        ({"label": None, "outcomes": ["fpr"]}, "outcomes is fpr as the first, one of error"),
         ({"contrasts": "all"}, "design.contrasts is 'all'"),
         ({"label": "truth"}, "the table: no column 'truth'; it has file"),
         ({"image": "name"}, "the table: no column 'name'; it has file"),
@@ -349,3 +349,33 @@ def test_a_block_that_cannot_be_used_is_one_sentence(home, changes, message):
     with pytest.raises(InputError) as raised:
         faceaudit.generator(**usual | changes, say=list)
     assert message in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("unit", ["face", None])
+def test_a_model_is_audited_without_labels(unit):
+    """Dark pictures lie below the threshold, whatever is right."""
+    rows, pictures = [], {}
+    for face in range(40):
+        for skin, loss in (("light", 0), ("dark", 60)):
+            rows.append((f"{face}-{skin}", face, skin))
+            pictures[f"{face}-{skin}"] = np.full((8, 8, 3), 90 + 2 * face - loss, np.uint8)
+    audit = faceaudit.classifier(
+        lambda batch: batch.mean((1, 2, 3)) / 255,
+        pictures,
+        pd.DataFrame(rows, columns=["file", "face", "skin"]),
+        unit=unit,
+        axes=AXES,
+        tolerance=0.05,
+        outcomes=["selection", "score", "no_face"],
+        input={"size": 8, "range": [0, 255]},
+        say=list,
+    )
+    selected = {
+        skin: [pixels.mean() > 127.5 for name, pixels in pictures.items() if skin in name]
+        for skin in ("light", "dark")
+    }
+    expected = np.mean(selected["dark"]) - np.mean(selected["light"])
+    assert audit.averages["estimate"].item() == pytest.approx(expected)
+    by_outcome = audit.outcomes.set_index("outcome")["estimate"]
+    assert by_outcome["score"] == pytest.approx(-60 / 255) and by_outcome["no_face"] == 0
+    assert audit.gate() == 1 and audit.report.people == []

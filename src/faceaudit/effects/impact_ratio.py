@@ -40,7 +40,7 @@ def impact_ratio(
         >>> selected = np.array([1, 1, 0, 0, 1, 0, 0, 0])
         >>> ratio = impact_ratio(selected, np.arange(8) >= 4, np.arange(8))
         >>> ratio.ratio, round(ratio.low, 2), round(ratio.high, 2)
-        (0.5, 0.05, 4.59)
+        (0.5, 0.04, 6.26)
     """
     compared = outcome[is_compared]
     reference = outcome[~is_compared]

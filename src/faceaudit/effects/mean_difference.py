@@ -57,8 +57,8 @@ def mean_difference(
     # Rounding leaves a little where all clusters agree.
     if se <= 1e-12 * max(float(np.abs(number).max()), 1.0):
         return {**not_estimable, "estimate": estimate, "reason": "no variation"}
-    half_width = stdtrit(df, 0.975) * se
-    half_width90 = stdtrit(df, 0.95) * se
+    half_width = float(stdtrit(df, 0.975) * se)
+    half_width90 = float(stdtrit(df, 0.95) * se)
     return {
         "estimate": estimate,
         "low": estimate - half_width,
