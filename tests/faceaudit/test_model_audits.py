@@ -226,7 +226,7 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
         ({"model": "index.csv"}, "index.csv: no ONNX model that onnxruntime"),
         ({"model": lambda batch: batch.nothing}, "failed on images of the shape [64, 3, 16, 16]"),
         ({"model": lambda batch: np.full(len(batch), 0.5)}, "a constant answer shows"),
-        ({"plan": "gone.json"}, "gone.json: the plan is damaged or was changed"),
+        ({"plan": "gone.json"}, "gone.json: no such plan"),
     ],
 )
 def test_an_argument_that_cannot_be_used_is_one_sentence(
