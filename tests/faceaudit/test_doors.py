@@ -57,10 +57,10 @@ class Colours:
 HEAD = """\
 name: doors
 question: Does darker skin make the model err more often?
-axes: {skin_colour: [light, dark]}
 attribute: gender
 classes: [female, male]
 """
+AXES = "axes: {skin_colour: [light, dark]}\n"
 SET = "generator: {kind: images, table: index.csv}\npeople: {kind: table}\n"
 
 
@@ -72,7 +72,8 @@ def write(home, module):
     def written(text, transects=12):
         path = home / "doors.yml"
         design = f"tolerance: 0.05, transects: {transects}"
-        path.write_text(f"{HEAD}design: {{{design}}}\n{text}", encoding="utf-8")
+        axes = "" if "\naxes:" in text else AXES
+        path.write_text(f"{HEAD}{axes}design: {{{design}}}\n{text}", encoding="utf-8")
         return path
 
     return written
