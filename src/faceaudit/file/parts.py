@@ -184,7 +184,6 @@ QuantilePair = Annotated[
     tuple[OpenFraction, OpenFraction], requirement(_rises, "0 < low < high < 1")
 ]
 RisingPair = Annotated[tuple[float, float], requirement(_rises, "low < high")]
-TwoNames = Annotated[tuple[str, str], requirement(_all_different, "two different names")]
 MOST_LEVELS = 10
 """Levels of one axis."""
 LevelNames = Annotated[
