@@ -219,6 +219,10 @@ DoubtName = Literal[
 # --- where the images come from
 
 
+Pixels = Annotated[int, Field(gt=0, strict=True)]
+"""A number of pixels; strict, so that `true` is none."""
+
+
 class KnownTruth(FilePart):
     """Faces of the book's own world, in which every effect is known."""
 
@@ -260,6 +264,18 @@ class StyleNetwork(DirectionSettings):
     precision: Literal["float32", "bfloat16"] = "float32"
 
 
+class OpenVinoNetworks(DirectionSettings):
+    """Faces of a generator in OpenVINO's representation, such as MobileStyleGAN."""
+
+    kind: Literal["openvino_ir"]
+    # Holds MappingNetwork and SynthesisNetwork, each as .xml and .bin.
+    folder: Path
+    # 1 draws from the population that the network learned; less draws closer to its mean.
+    truncation: float = Field(default=1.0, gt=0, le=1)
+    # Height and width of the images in pixels, to which those of the network are reduced.
+    size: Pixels | None = None
+
+
 class ImageFolder(FilePart):
     """Pictures on disk, with a table that says which is which; see `faceaudit.images.ImageSet`."""
 
@@ -277,17 +293,16 @@ class PythonGenerator(DirectionSettings):
 
 
 GeneratorSettings = Annotated[
-    KnownTruth | StyleNetwork | ImageFolder | PythonGenerator, Field(discriminator="kind")
+    KnownTruth | StyleNetwork | OpenVinoNetworks | ImageFolder | PythonGenerator,
+    Field(discriminator="kind"),
 ]
-KINDS_WITH_DIRECTIONS = kinds_of(StyleNetwork, PythonGenerator)
+KINDS_WITH_DIRECTIONS = kinds_of(StyleNetwork, OpenVinoNetworks, PythonGenerator)
 """Kinds of generators in whose codes directions are found."""
 
 
 # --- the model
 
 
-Pixels = Annotated[int, Field(gt=0, strict=True)]
-"""A number of pixels; strict, so that `true` is none."""
 _PIXELS = TypeAdapter(Pixels)
 _HEIGHT_AND_WIDTH = TypeAdapter(tuple[Pixels, Pixels])
 

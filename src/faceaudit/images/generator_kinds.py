@@ -13,6 +13,7 @@ from torch import Tensor
 
 from faceaudit.file.parts import (
     DirectionSettings,
+    OpenVinoNetworks,
     PythonGenerator,
     StyleNetwork,
     name_of_object,
@@ -20,6 +21,7 @@ from faceaudit.file.parts import (
 from faceaudit.file.specification import Specification
 from faceaudit.generators.checkpoints import load_checkpoint
 from faceaudit.generators.image_cache import Generator
+from faceaudit.generators.openvino_ir import OpenVinoGenerator
 from faceaudit.generators.stylegan2 import StyleGenerator
 from faceaudit.models.local import import_object
 from faceaudit.utils.errors import InputError
@@ -73,6 +75,17 @@ def _style_generator(
     if settings.precision != "float32":
         generator.card["grey_levels_from_float32"] = generator.rounding()
     return generator
+
+
+# --- networks of OpenVINO
+
+
+def _openvino_generator(
+    settings: OpenVinoNetworks, specification: Specification, device: str
+) -> OpenVinoGenerator:
+    """The generator of a folder of networks; OpenVINO computes on the CPU."""
+    folder = specification.beside(settings.folder)
+    return OpenVinoGenerator(folder, settings.truncation, settings.size)
 
 
 # --- an object of Python
@@ -143,6 +156,7 @@ def _python_generator(
 OPENERS: Mapping[str, Callable[[Any, Specification, str], GeneratorWithCard]] = {
     "stylegan2": _style_generator,
     "eg3d": _style_generator,
+    "openvino_ir": _openvino_generator,
     "python": _python_generator,
 }
 """Kind of a generator in whose codes directions are found → the function that opens it.
