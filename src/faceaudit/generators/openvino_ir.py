@@ -93,7 +93,7 @@ class OpenVinoGenerator:
         return type(self), (self.folder, self.truncation, self.size)
 
     def sample(self, n: int, seed: int) -> Tensor:
-        """Truncated style codes, float32 (n, latent_dim); code i depends on the seed and i alone."""
+        """Truncated codes, float32 (n, latent_dim); code i depends on the seed and i alone."""
         codes = self._map(_normal_codes(seed, range(n), self._mapping))
         return self.mean_code + self.truncation * (codes - self.mean_code)
 
