@@ -22,7 +22,7 @@ from faceaudit import words
 from faceaudit.designs.matched import MatchedImages, target_population, transport_to_target
 from faceaudit.designs.pairs import Pairs, open_faces
 from faceaudit.designs.portraits import Portraits
-from faceaudit.file.parts import FROM_ENVIRONMENT, Http, ImageFolder
+from faceaudit.file.parts import FROM_ENVIRONMENT, Http, ImageFolder, NodePackage
 from faceaudit.file.specification import (
     PORTRAITS,
     VERIFICATION_OF_IMAGES,
@@ -499,6 +499,7 @@ def conclude(
 def _card_of_table(specification: Specification, table: Path) -> dict[str, Any]:
     """What is known of a model whose answers are in a table."""
     card = {"kind": "table", "file": table.name, "sha256": file_hash(table)}
+    assert not isinstance(specification.model, NodePackage)  # whose answers are in no table
     version = specification.model.version
     return card if version is None else {**card, "version": version}
 
@@ -515,6 +516,8 @@ def announced_side_effects(specification: Specification) -> Iterator[str]:
         name = getattr(part, "function", getattr(part, "object", None))
         if isinstance(name, str):
             yield f"code: this audit file imports {name}, which runs with all your rights"
+        if isinstance(part, NodePackage):
+            yield f"code: this audit file runs {part.package} of npm, with all your rights"
         if isinstance(part, Http):
             from_environment = [
                 f"{header} ({value})"

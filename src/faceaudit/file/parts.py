@@ -607,6 +607,23 @@ class Http(_AskedAboutImages):
         return self
 
 
+class NodePackage(_AskedAboutImages):
+    """A model in a package of npm, with its own detection and crop."""
+
+    kind: Literal["node"]
+    package: Literal["@vladmandic/human", "@vladmandic/face-api"]
+    # Holds node_modules, see `faceaudit.models.node.install`.
+    folder: Path
+    # The package's own.
+    settings: dict[str, Any] = {}
+    # Which of its answers the audit is about.
+    read: NonEmptyText = "P(male)"
+    # Side of the images that it is shown, pixels.
+    size: Pixels = 512
+    # Seconds for opening the package, and for one image.
+    timeout: float = Field(default=120.0, gt=0)
+
+
 class TableOfScores(_WithThreshold):
     """Scores that are in the table of images or pairs already."""
 
@@ -621,8 +638,10 @@ def has_score_threshold(model: _WithThreshold) -> bool:
     return 0 <= model.score_threshold <= 1 and model.fmr is None and not is_distance
 
 
-AskedModel = Annotated[Onnx | PythonModel | Http, Field(discriminator="kind")]
-ModelSettings = Annotated[Onnx | PythonModel | Http | TableOfScores, Field(discriminator="kind")]
+AskedModel = Annotated[Onnx | PythonModel | Http | NodePackage, Field(discriminator="kind")]
+ModelSettings = Annotated[
+    Onnx | PythonModel | Http | NodePackage | TableOfScores, Field(discriminator="kind")
+]
 ScoringModel = Annotated[
     AskedModel, requirement(has_score_threshold, "a threshold from 0 to 1, no fmr and no distance")
 ]

@@ -25,6 +25,7 @@ from faceaudit.file.parts import (
     DirectionSettings,
     Http,
     KnownTruth,
+    NodePackage,
     NonEmptyText,
     Reader,
     TableOfScores,
@@ -561,7 +562,7 @@ class Specification(parts.FilePart):
         model = self.model
         if isinstance(model, TableOfScores):
             raise unfit("model.kind", model.kind, "a model that is shown images")
-        if isinstance(model, Http):
+        if isinstance(model, Http | NodePackage):
             return model.size
         return max(model.input.sides_before_crop)
 
@@ -583,6 +584,8 @@ class Specification(parts.FilePart):
             version: in the auditor's words, as `model.version` has it.
         """
         require(bool(version), "model.version", "empty", "a version in your words")
+        if isinstance(self.model, NodePackage):
+            raise unfit("model.version", version, "no version, since the package says its own")
         model = self.model.model_copy(update={"version": version})
         return self.model_copy(update={"model": model})
 

@@ -97,12 +97,19 @@ class OpenVinoGenerator:
         codes = self._map(_normal_codes(seed, range(n), self._mapping))
         return self.mean_code + self.truncation * (codes - self.mean_code)
 
-    def synthesize(self, w: Tensor) -> Tensor:
+    def synthesize(self, w: Tensor, **scene: float) -> Tensor:
         """Images, float32 (n, 3, size, size) in [0, 1], of codes (n, latent_dim).
 
         Raises:
-            InputError: codes of another length.
+            InputError: codes of another length, or a scene parameter: such a network has none.
         """
+        if scene:
+            raise InputError(
+                f"scene parameters {sorted(scene)} are given, and this generator has none",
+                field="scene",
+                found=sorted(scene),
+                expected="no scene parameters",
+            )
         codes = np.asarray(w, np.float32)
         if codes.shape[1:] != (self.latent_dim,):
             raise InputError(

@@ -31,7 +31,8 @@ Notify = Callable[[str], None]
 """Takes a sentence for the user."""
 
 NO_FACE = "no face found"
-"""The reason of a missing answer that is an outcome; any other reason is a failed call."""
+ABSTAINED = "abstained"
+"""Reasons of missing answers that are outcomes; any other reason is a failed call."""
 PROBABILITY_ROUNDING = 1e-5
 """How far off [0, 1] a float32 probability may be by rounding."""
 
@@ -45,7 +46,8 @@ class ModelAnswers(NamedTuple):
     Attributes:
         values: float64, (n,) probabilities in [0, 1] or (n, d) vectors; NaN where there is no
             answer.
-        reasons: (n,) words: "" where there is an answer, `NO_FACE`, or why the call failed.
+        reasons: (n,) words: "" where there is an answer, `NO_FACE`, `ABSTAINED`, or why the call
+            failed.
     """
 
     values: np.ndarray
@@ -53,11 +55,12 @@ class ModelAnswers(NamedTuple):
 
     @property
     def reasons_in_tables(self) -> np.ndarray:
-        """(n,) the reasons as tables of an audit have them: "", "no face" or "failed call"."""
+        """(n,) the reasons as tables of an audit have them, see `faceaudit.outcomes.REASONS`."""
         no_face = self.reasons == NO_FACE
-        failed = (self.reasons != WITHOUT_REASON) & ~no_face
-        choices = [REASONS["no_face"], REASONS["failed_call"]]
-        return np.select([no_face, failed], choices, WITHOUT_REASON)
+        abstained = self.reasons == ABSTAINED
+        failed = (self.reasons != WITHOUT_REASON) & ~no_face & ~abstained
+        choices = [REASONS["no_face"], REASONS["abstention"], REASONS["failed_call"]]
+        return np.select([no_face, abstained, failed], choices, WITHOUT_REASON)
 
 
 @dataclass(frozen=True)
@@ -256,6 +259,10 @@ class BlackBox:
         """Put answers about pending images (of n, 3, height, width) into a cache."""
         raise NotImplementedError
 
+    def told(self, answers: ModelAnswers) -> ModelAnswers:
+        """What an audit reads of answers that were kept; a model may keep more."""
+        return answers
+
     def cut_images(self, images: np.ndarray) -> np.ndarray:
         """The part of images (n, 3, height, width) that the model sees, before it is scaled."""
         return images if self.preparation is None else self.preparation.cut(images)
@@ -436,4 +443,4 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
         with bar:
             # Not cut, as the model prepares images itself: only the keys are of what it sees.
             model.fill_cache(cache, images, pending, bar.update)
-        return cache.answers(keys)
+        return model.told(cache.answers(keys))

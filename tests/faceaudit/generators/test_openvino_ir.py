@@ -153,6 +153,8 @@ def test_arguments_that_cannot_be_used_are_named(folder):
         OpenVinoGenerator(folder, size=3)
     with pytest.raises(InputError, match=r"codes must be \(n, 6\), not \(1, 4\)"):
         OpenVinoGenerator(folder).synthesize(torch.zeros(1, 4))
+    with pytest.raises(InputError, match=r"scene parameters \['yaw'\] are given"):
+        OpenVinoGenerator(folder).synthesize(torch.zeros(1, LENGTH), yaw=1.0)
 
 
 MAKE_WITHOUT_NETWORK = """

@@ -1,0 +1,91 @@
+// @vladmandic/human, as its users run it in node: its own detection and crop, on tfjs-wasm.
+'use strict';
+
+const fs = require('node:fs');
+const path = require('node:path');
+
+const EMOTIONS = ['angry', 'disgust', 'fear', 'happy', 'sad', 'surprise', 'neutral'];
+// Where networks are read from, in this order.
+const FOLDERS_OF_NETWORKS = ['human/models', 'human-models/models'];
+const NETWORKS = 'http://networks/';
+// No picture is like the one before; what is not about a face is not asked.
+const SETTINGS = {
+  backend: 'wasm',
+  modelBasePath: NETWORKS,
+  cacheModels: false,
+  cacheSensitivity: 0,
+  async: false,
+  debug: false,
+  warmup: 'none',
+  body: { enabled: false },
+  hand: { enabled: false },
+  gesture: { enabled: false },
+  object: { enabled: false },
+  segmentation: { enabled: false },
+};
+
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+
+function merged(first, second) {
+  const both = { ...first };
+  for (const [key, value] of Object.entries(second)) {
+    both[key] = isObject(value) && isObject(both[key]) ? merged(both[key], value) : value;
+  }
+  return both;
+}
+
+function readNetworksFrom(packages) {
+  const forbidden = globalThis.fetch;
+  globalThis.fetch = async (request) => {
+    const url = typeof request === 'string' ? request : request.url;
+    if (!url.startsWith(NETWORKS)) {
+      return forbidden(url);
+    }
+    const name = path.basename(url);
+    const files = FOLDERS_OF_NETWORKS.map((folder) => path.join(packages, folder, name));
+    const file = files.find((one) => fs.existsSync(one));
+    if (!file) {
+      throw new Error(`there is no network ${name} in ${FOLDERS_OF_NETWORKS.join(' or ')}`);
+    }
+    const type = name.endsWith('.json') ? 'application/json' : 'application/octet-stream';
+    return new Response(fs.readFileSync(file), { headers: { 'content-type': type } });
+  };
+}
+
+// P(male) as the product tells it: a side and how sure it is of it; NaN where it tells neither.
+function probabilityOfMale(face) {
+  if (face.gender !== 'male' && face.gender !== 'female') {
+    return null;
+  }
+  return 0.5 + (face.gender === 'male' ? 0.5 : -0.5) * face.genderScore;
+}
+
+function valuesOf(face) {
+  const values = { 'P(male)': probabilityOfMale(face), age: face.age ?? null };
+  const told = new Map((face.emotion ?? []).map(({ emotion, score }) => [emotion, score]));
+  for (const emotion of EMOTIONS) {
+    values[emotion] = told.get(emotion) ?? null;
+  }
+  values.real = face.real ?? null;
+  values.live = face.live ?? null;
+  return values;
+}
+
+exports.open = async (folder, settings) => {
+  const modules = path.join(folder, 'node_modules');
+  const packages = path.join(modules, '@vladmandic');
+  readNetworksFrom(packages);
+  const { Human } = require(path.join(packages, 'human/dist/human.node-wasm.js'));
+  const wasmPath = path.join(modules, '@tensorflow/tfjs-backend-wasm/dist') + path.sep;
+  const human = new Human(merged({ ...SETTINGS, wasmPath }, settings));
+  await human.load();
+  return async (rgb, height, width) => {
+    const image = human.tf.tensor4d(rgb, [1, height, width, 3], 'float32');
+    const result = await human.detect(image);
+    human.tf.dispose(image);
+    if (result.error) {
+      throw new Error(result.error);
+    }
+    return result.face.length ? valuesOf(result.face[0]) : null;
+  };
+};
