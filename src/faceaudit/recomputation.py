@@ -16,11 +16,18 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import read_specification
-from faceaudit.kept_images import plan_of_analysis, read_images
+from faceaudit.kept_images import plan_of_analysis, read_audit, read_images
+from faceaudit.models_side_by_side import side_by_side
 from faceaudit.report.answer import answer_of
-from faceaudit.report.consistency import contradictions
+from faceaudit.report.consistency import contradictions, contradictions_of_models
 from faceaudit.report.gate import BROKEN, PASSED
-from faceaudit.report.schema import Report, read_report
+from faceaudit.report.schema import (
+    PARTS_OF_MODELS,
+    Report,
+    is_of_models,
+    read_models_report,
+    read_report,
+)
 from faceaudit.results import IMAGES_FILE
 from faceaudit.run import input_files, open_audit
 from faceaudit.utils.errors import InputError
@@ -36,7 +43,13 @@ COUNTS_OF_THE_PLAN = {"tells", "units_needed"}
 """Entries of `Report.data` that do not follow from the rows."""
 NOT_COMPARED = {"sentence", "truth", "truth_se"}
 """Columns of a part that follow from others, or from the known-truth world."""
+PARTS_OF_SEVERAL = ("images", "units", "level", "models", *PARTS_OF_MODELS, "differences")
+"""Parts of a report of several models that follow from the rows of all."""
 KEYS_OF_A_ROW = (
+    "name",
+    "model",
+    "minus",
+    "quantity",
     "family",
     "measure",
     "demand",
@@ -56,7 +69,9 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
 
     The rows of matched images are `images.csv` beside the report. Those of found portraits and of
     pairs are in the table of the audit, if its answers are in a table; it must be the same file as
-    at the run. Limits, what people see in images, and the model itself are not computed again.
+    at the run. Limits, what people see in images, and the model itself are not computed again. Of
+    several models in one report, that of each model is computed once more, and then what is
+    adjusted over all of them and the differences between models.
 
     Args:
         report: the path of a `report.json`.
@@ -74,6 +89,8 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
     """
     path = Path(report)
     try:
+        if is_of_models(path):
+            return _verify_models(path)
         content = read_report(path)
         contradicted = contradictions(content)
         if contradicted:
@@ -85,6 +102,35 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
     if lines:
         return BROKEN, [f"{content.name}: {line}" for line in lines]
     return PASSED, [f"verified: {source} gives what the report says"]
+
+
+def _verify_models(path: Path) -> tuple[int, list[str]]:
+    """Compute a report of several models once more; returns what `verify` returns.
+
+    Raises:
+        InputError: a report or a table is missing or damaged.
+    """
+    several, reports = read_models_report(path)
+    contradicted = contradictions_of_models(several, reports)
+    if contradicted:
+        return BROKEN, [f"{several.name}: {line}" for line in contradicted]
+    places = {model.name: path.parent / model.folder / path.name for model in several.models}
+    lines = []
+    for model, place in places.items():
+        code, lines_of_model = verify(place)
+        if code != PASSED:
+            lines += [f"{model}: {line}" for line in lines_of_model]
+    if lines:
+        return BROKEN, lines
+    audits = {model: read_audit(place) for model, place in places.items()}
+    computed = side_by_side(audits, name=several.name, question=several.question).report
+    for part in PARTS_OF_SEVERAL:
+        lines += _differences_of_part(part, getattr(several, part), getattr(computed, part))
+    if several.limits != computed.limits or several.not_compared != computed.not_compared:
+        lines.append("the limits are not those that follow from the reports of the models")
+    if lines:
+        return BROKEN, [f"{several.name}: {line}" for line in lines]
+    return PASSED, [f"verified: {path.parent} gives what the report of all models says"]
 
 
 def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]:

@@ -54,23 +54,24 @@ def judge(table: pd.DataFrame, tolerance: ArrayLike, level: float = 0.05) -> pd.
     p = np.where(np.abs(estimate) > tolerance, p, 1.0)
     family["p_beyond"] = np.where(known, p, np.nan)
     family["p_holm"] = effects.holm(family["p"])
-    return settled(with_family_intervals(family, level), level)
+    return settled(with_family_intervals(family, level, _largest_differences(family)), level)
 
 
-def with_family_intervals(table: pd.DataFrame, level: float) -> pd.DataFrame:
+def with_family_intervals(table: pd.DataFrame, level: float, largest: ArrayLike) -> pd.DataFrame:
     """Matched effects with intervals that hold for all of them at once.
 
     Args:
-        table: columns estimate, low, high, transects, exact and outcome, and of exact ones n, worse
-            and better.
+        table: columns estimate, low, high, transects and exact, and of exact ones n, worse and
+            better.
         level: of all of them.
+        largest: (n,) the largest size that each can have: 1 of a difference of rates.
 
     Returns:
         The table with low_family and high_family, by Bonferroni's quantile.
     """
     degrees_of_freedom = _degrees_of_freedom(table)
     family_quantile = _bonferroni_quantile(table, degrees_of_freedom, level)
-    ends = _family_intervals(table, degrees_of_freedom, level)
+    ends = _family_intervals(table, degrees_of_freedom, level, largest)
     counts = table[["worse", "better", "n"]].to_numpy()
     for row in np.flatnonzero(table["exact"] & table["low"].notna()):
         worse, better, n = counts[row]
@@ -92,11 +93,14 @@ def _bonferroni_quantile(
 
 
 def _family_intervals(
-    table: pd.DataFrame, degrees_of_freedom: np.ndarray | pd.Series, level: float
+    table: pd.DataFrame,
+    degrees_of_freedom: np.ndarray | pd.Series,
+    level: float,
+    largest: ArrayLike,
 ) -> np.ndarray:
     """Simultaneous intervals (n, 2): the table's, each side as much longer as its quantile.
 
-    Differences of rates end at -1 and 1; a column outcome says where a number is compared instead.
+    They end where the largest difference (n,) does.
     """
     estimate = table["estimate"]
     quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
@@ -104,8 +108,18 @@ def _family_intervals(
     below = (estimate - table["low"]).abs() * family_quantile / quantile
     above = (estimate - table["high"]).abs() * family_quantile / quantile
     ends = np.stack([estimate - below, estimate + above], axis=1)
-    is_number = table["outcome"] == NUMBER if "outcome" in table else np.zeros(len(table), bool)
-    return np.where(np.asarray(is_number)[:, None], ends, np.clip(ends, -1, 1))
+    limit = np.asarray(largest)[:, None]
+    return np.clip(ends, -limit, limit)
+
+
+def _largest_differences(table: pd.DataFrame) -> np.ndarray:
+    """The largest difference (n,) that each row can have: 1 of rates, none of numbers.
+
+    A column outcome says where a number is compared.
+    """
+    if "outcome" not in table:
+        return np.ones(len(table))
+    return np.where(table["outcome"] == NUMBER, np.inf, 1.0)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -120,7 +134,8 @@ def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     if "outcome" in table:  # of portraits; a family about what is missing has no others in it
         tolerance = tolerance_of(table["outcome"].iloc[0], first_outcome(plan), tolerance)
     p_beyond = beyond_by_interval(table, tolerance, degrees_of_freedom, plan["level"])
-    ends = _family_intervals(table, degrees_of_freedom, plan["level"])
+    largest = _largest_differences(table)
+    ends = _family_intervals(table, degrees_of_freedom, plan["level"], largest)
     return table.assign(
         p_holm=effects.holm(table["p"]),
         p_beyond=p_beyond,
@@ -212,8 +227,9 @@ def settle_audits_together(
     families_of_audit = counted.reindex(together.index.get_level_values("audit")).to_numpy()
     shares = counted.max() / families_of_audit / estimable
     together = settled(together, level, shares).assign(together=len(together))
+    by_family = dict(iter(together.groupby(keys, sort=False)))
     return [
-        {name: together.xs((number, name)) for name in judged}
+        {name: by_family[number, name].droplevel(keys) for name in judged}
         for number, judged in enumerate(audits)
     ]
 
