@@ -166,7 +166,7 @@ class ModelsSideBySide:
     def __repr__(self) -> str:
         report = self.report
         models = [
-            f"{answer.name}: {answer.verdict}. {answer.headline}"
+            f"{answer.name}: {answer.verdict}. {' '.join(answer.sentences)}"
             for answer in answers_of_models(report, self._reports)
         ]
         warnings = [
@@ -231,7 +231,7 @@ def side_by_side(
     require_same_images(audits)
     plans = {model: plan_of_analysis(audit.report) for model, audit in audits.items()}
     parts = _judged_together(audits, plans)
-    differences, not_compared = _differences(audits)
+    questions = _questions(audits)
     first = next(iter(audits.values()))
     (default_question,) = words.render_sentences(
         "question_of_models", len(audits), list(first.report.plan.content["axes"])
@@ -248,9 +248,9 @@ def side_by_side(
         effects=parts["effects"],
         outcomes=parts["outcomes"],
         missing=parts["missing"],
-        differences=differences,
-        not_compared=not_compared,
-        limits=_limits(audits, parts, not_compared),
+        differences=_differences(audits, questions),
+        questions=questions,
+        limits=_limits(audits, parts, questions),
         versions=package_versions(),
     )
     return ModelsSideBySide(report, audits)
@@ -402,20 +402,30 @@ def _key(row: Effect) -> tuple[str, str, str, str]:
 # --- differences between models
 
 
-def _differences(
-    audits: Mapping[str, AuditResult],
-) -> tuple[list[ModelDifference], list[tuple[str, str]]]:
-    """The differences of every two models, and the pairs of models that have none."""
-    tables = []
-    not_compared = []
-    for model, minus in combinations(audits, 2):
-        if _answer_one_question(audits[model], audits[minus]):
-            table = _differences_of_two(audits[minus], audits[model])
-            tables.append(table.assign(model=model, minus=minus))
+def _questions(audits: Mapping[str, AuditResult]) -> list[list[str]]:
+    """The models that answer the same question, a list for each question."""
+    questions: list[list[str]] = []
+    for model, audit in audits.items():
+        for models in questions:
+            if _answer_one_question(audits[models[0]], audit):
+                models.append(model)
+                break
         else:
-            not_compared.append((model, minus))
+            questions.append([model])
+    return questions
+
+
+def _differences(
+    audits: Mapping[str, AuditResult], questions: Sequence[Sequence[str]]
+) -> list[ModelDifference]:
+    """The differences of every two models that answer the same question."""
+    tables = [
+        _differences_of_two(audits[minus], audits[model]).assign(model=model, minus=minus)
+        for models in questions
+        for model, minus in combinations(models, 2)
+    ]
     if not tables:
-        return [], not_compared
+        return []
     level = next(iter(audits.values())).report.level
     table = pd.concat(tables, ignore_index=True)
     # A difference of two effects on a rate can be twice as large as either.
@@ -423,7 +433,7 @@ def _differences(
     largest = np.where(table["outcome"] == NUMBER, np.inf, sizes)
     table = with_family_intervals(table, level, largest)
     table["p_holm"] = effects.holm(table["p"])
-    return rows_of("differences", table, ModelsReport), not_compared
+    return rows_of("differences", table, ModelsReport)
 
 
 def _answer_one_question(first: AuditResult, second: AuditResult) -> bool:
@@ -515,7 +525,7 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
 def _limits(
     audits: Mapping[str, AuditResult],
     parts: Mapping[str, Sequence[ModelEffect]],
-    not_compared: Sequence[tuple[str, str]],
+    questions: Sequence[Sequence[str]],
 ) -> list[str]:
     """What the report does not say: limits of several models, then those of each."""
     models_by_limit: dict[str, list[str]] = {}
@@ -523,9 +533,7 @@ def _limits(
         for limit in audit.report.limits:
             models_by_limit.setdefault(limit, []).append(model)
     judged = sum(map(len, parts.values()))
-    limits = words.render_sentences(
-        "limits_of_models", judged, [" and ".join(pair) for pair in not_compared]
-    )
+    limits = words.render_sentences("limits_of_models", judged, questions, len(questions) > 1)
     for limit, models in models_by_limit.items():
         everyone = len(models) == len(audits)
         limits.append(limit if everyone else f"{', '.join(models)}: {limit}")

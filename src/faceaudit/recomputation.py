@@ -126,7 +126,7 @@ def _verify_models(path: Path) -> tuple[int, list[str]]:
     computed = side_by_side(audits, name=several.name, question=several.question).report
     for part in PARTS_OF_SEVERAL:
         lines += _differences_of_part(part, getattr(several, part), getattr(computed, part))
-    if several.limits != computed.limits or several.not_compared != computed.not_compared:
+    if several.limits != computed.limits or several.questions != computed.questions:
         lines.append("the limits are not those that follow from the reports of the models")
     if lines:
         return BROKEN, [f"{several.name}: {line}" for line in lines]

@@ -235,8 +235,8 @@ def test_models_of_other_questions_have_no_difference(audits):
     }
     for name, other in others.items():
         both = faceaudit.side_by_side({"first": first, name: other})
-        assert both.differences.empty and both.report.not_compared == [("first", name)]
-        assert f"first and {name}" in both.report.limits[3]
+        assert both.differences.empty and both.report.questions == [["first"], [name]]
+        assert f"groups: first; {name}." in both.report.limits[3]
     flips = pretended_audit(0.0, 2, outcomes=["flip"], label=None)
     of_flips = faceaudit.side_by_side({"one": flips, "other": flips})
     assert of_flips.differences.empty and of_flips.report.models[0].mean is None
@@ -420,7 +420,12 @@ def same_row(row, other):
 
 def test_a_console_and_a_notebook_show_the_answers(found, audits):
     lines = repr(found).splitlines()
-    assert lines[1].startswith("first: exceeds. Beyond the tolerance of 5 points: skin")
+    assert lines[1].startswith(
+        "first: exceeds. Error rate, on average (tolerance: 5 points): skin, +"
+    )
+    assert " for dark (beyond); perceived gender, " in lines[1]
+    assert "Other comparisons: 2 beyond the tolerance (largest: " in lines[1]
+    assert lines[4].startswith("age: exceeds. Mean, on average (tolerance: 1): skin, +")
     assert len(lines) <= MOST_LINES + len(audits)
     shown = found._repr_html_()
     assert all(f"<strong>{name}</strong>" in shown for name in audits) and "<svg" in shown

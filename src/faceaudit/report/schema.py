@@ -628,7 +628,7 @@ class ModelsReport(Part):
         models: a row for each.
         averages, effects, outcomes, missing: as of `Report`, of all models.
         differences: of every two models that answer the same question.
-        not_compared: names of two models each, between which there is no difference to compute.
+        questions: names of models that answer the same question, a list for each question.
         limits: what the report does not say, a sentence each.
         versions: of the packages that made the report.
     """
@@ -647,7 +647,7 @@ class ModelsReport(Part):
     outcomes: list[ModelEffect]
     missing: list[ModelEffect]
     differences: list[ModelDifference]
-    not_compared: list[tuple[str, str]]
+    questions: list[list[str]]
     limits: list[str]
     versions: dict[str, str]
 

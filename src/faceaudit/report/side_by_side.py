@@ -18,7 +18,6 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.outcomes import MISSING, NUMBER, TITLES, tolerance_of
 from faceaudit.report import facts
-from faceaudit.report.answer import answer_of
 from faceaudit.report.gate import (
     BROKEN,
     FAILED,
@@ -30,7 +29,6 @@ from faceaudit.report.gate import (
 )
 from faceaudit.report.page import LIMITS_AT_TOP
 from faceaudit.report.schema import (
-    PARTS_OF_MODELS,
     AuditedModel,
     ModelDifference,
     ModelEffect,
@@ -60,8 +58,8 @@ class ModelAnswer:
     Attributes:
         name: of the model.
         verdict: of all its comparisons, adjusted over all models.
-        headline: its axes by their verdicts, the most urgent first.
-        alone: the places that are beyond the tolerance in its own report, and undecided here.
+        sentences: its averages; how many of its other comparisons have which verdict; and what is
+            beyond the tolerance in its own report alone.
         gate: what the gate of its own report says, of `GATES`.
         warnings: its doubts, departures from its plan, and coverage that is too small.
         is_in_doubt: whether there is a doubt that its authors do not accept.
@@ -69,8 +67,7 @@ class ModelAnswer:
 
     name: str
     verdict: Verdict
-    headline: str
-    alone: list[str]
+    sentences: list[str]
     gate: str
     warnings: list[str]
     is_in_doubt: bool
@@ -89,25 +86,59 @@ def answers_of_models(several: ModelsReport, reports: Reports) -> list[ModelAnsw
     return [_answer_of(model, several, reports[model.name]) for model in several.models]
 
 
+@dataclass(frozen=True)
+class AverageAnswer:
+    """An average effect in the answer for a model.
+
+    Attributes:
+        row: the comparison.
+        levels: that it compares.
+        several: whether its axis has other contrasts.
+    """
+
+    row: ModelEffect
+    levels: facts.ContrastLevels
+    several: bool
+
+
 def _answer_of(model: AuditedModel, several: ModelsReport, report: Report) -> ModelAnswer:
-    parts = {part: _of_model(getattr(several, part), model.name) for part in PARTS_OF_MODELS}
-    rows = [row for part in parts.values() for row in part]
-    beyond_alone = [row for row in rows if row.verdict_alone == EXCEEDS and row.verdict != EXCEEDS]
+    rows = [row for row in several.judged if row.model == model.name]
     uncovered = [row.sentence for row in report.coverage if not row.met]
     code, _ = gate(report)
     return ModelAnswer(
         name=model.name,
         verdict=model.verdict,
-        headline=answer_of({**dict(report), **parts}, report.tolerance).headline,
-        alone=[f"{spaced(row.axis)} ({_place(row, model)})" for row in beyond_alone],
+        sentences=_sentences_of(model, several, report, rows),
         gate=GATES[code],
         warnings=[*warnings_of(report), *uncovered],
         is_in_doubt=any(not doubt.accepted for doubt in report.doubts),
     )
 
 
-def _of_model(rows: Iterable[ModelEffect], name: str) -> list[ModelEffect]:
-    return [row for row in rows if row.model == name]
+def _sentences_of(
+    model: AuditedModel, several: ModelsReport, report: Report, rows: Sequence[ModelEffect]
+) -> list[str]:
+    """The averages of a model, its other comparisons, and what is beyond in its own report."""
+    averages = [row for row in several.over_all_faces if row.model == model.name]
+    several_contrasts = facts.axes_with_several_contrasts(report)
+    items = [
+        AverageAnswer(row, facts.levels_of(row.contrast), row.axis in several_contrasts)
+        for row in averages
+    ]
+    limit = tolerated(model.tolerance, model.outcome == NUMBER)
+    sentences = words.render_sentences("answer_of_model", TITLES[model.outcome], limit, items)
+    others = [row for row in rows if not any(row is average for average in averages)]
+    if others:
+        largest = facts.largest(facts.with_verdict(others, EXCEEDS))
+        place = None if largest is None else f"{spaced(largest.axis)}, {_place(largest, model)}"
+        counts = facts.verdict_counts(others)
+        sentences += words.render_sentences("others", counts, largest, place)
+    alone = [
+        f"{spaced(row.axis)} ({_place(row, model)})"
+        for row in rows
+        if row.verdict_alone == EXCEEDS and row.verdict != EXCEEDS
+    ]
+    return sentences + words.render_sentences("beyond_alone", alone)
 
 
 def _place(row: ModelEffect, model: AuditedModel) -> str:
@@ -325,6 +356,7 @@ def models_page(several: ModelsReport, reports: Reports) -> str:
         is_sure=lambda row: _is_sure(row, several.level),
         models=[_facts_of(model, reports[model.name]) for model in several.models],
         rates_of=facts.rates_of,
+        with_truth=any(row.truth is not None for row in several.over_all_faces),
         gates=_gates_in_words(answers),
         first_limits=several.limits[:LIMITS_AT_TOP],
         further_limits=several.limits[LIMITS_AT_TOP:],
