@@ -621,7 +621,7 @@ class ModelsReport(Part):
     """What `report.json` holds of several models side by side.
 
     Attributes:
-        schema_version: of this structure.
+        schema_version, kind: of this structure.
         name, question, made: as of `Report`.
         level: of all comparisons of all models together.
         images, units: images and faces, the same of all models.
