@@ -281,8 +281,8 @@ class TestPages:
         problems = []
         for name in names(html)[share::SHARES]:
             with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
-                # Code and signatures have the same few colours everywhere, most of the work: axe sees
-                # them in the small book.
+                # Code and signatures have the same few colours everywhere: axe sees them in the
+                # small book. Colours are most of its work.
                 code = [".highlight pre"] if html == SMOKE else []
                 signatures = ["dl.py"] if html == SMOKE else []
                 found = self.problems(visit, address)
