@@ -53,7 +53,9 @@ FLOORS = (
     ("images",),
     ("designs",),
     ("results", "example_files"),
-    ("run", "api", "model_versions"),
+    ("run", "api", "kept_images", "shared_images"),
+    ("model_versions",),
+    ("models_side_by_side",),
     ("recomputation", "model_audits"),
     ("__main__",),
 )
@@ -76,7 +78,10 @@ CORE = (
     "report",
     "results.py",
     "api.py",
+    "kept_images.py",
+    "shared_images.py",
     "model_versions.py",
+    "models_side_by_side.py",
 )
 """What stands behind tables, pairs, portraits and reports, below faceaudit."""
 

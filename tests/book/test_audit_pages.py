@@ -46,7 +46,8 @@ def test_every_file_shown_is_an_audit_file(repository):
 def test_every_command_shown_is_one(repository):
     text = "\n".join(blocks(repository, "sh", (*PAGES, "in-your-project")))
     commands = re.findall(r"python -m faceaudit (.*)", text)
-    assert {command.split()[0] for command in commands} == {"example", "run", "gate", "verify"}
+    shown = {"example", "run", "gate", "verify", "side-by-side"}
+    assert {command.split()[0] for command in commands} == shown
     for command in commands:
         parser().parse_args(shlex.split(command, comments=True))
     makefile = (repository / "Makefile").read_text(encoding="utf-8")
@@ -129,4 +130,6 @@ def test_the_lines_on_frames_find_what_is_planted(repository, tmp_path, monkeypa
     beyond = changes[changes["verdict"] == "exceeds"]
     assert "dark, short" in beyond.index and (beyond["estimate"] < 0).all()
     assert changes.loc["dark, short", "low"] < -0.3 < changes.loc["dark, short", "high"]
+    assert set(found["together"].averages["model"]) == {"old", "new"}
+    assert (tmp_path / "audits/two-models/old/report.html").is_file()
     assert found["changed"].gate() == 0 and "chances that the verdict" in capsys.readouterr().out

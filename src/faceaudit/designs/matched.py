@@ -43,11 +43,11 @@ from faceaudit.matched_comparisons import (
     at_levels_of,
     average_effects,
     compare_places,
-    effects_by_cell,
-    effects_on_further_outcomes,
     interactions,
+    judged_families,
     matched_row,
     with_missing_images,
+    with_numbered_units,
 )
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import ask, model_of
@@ -59,7 +59,6 @@ from faceaudit.outcomes import (
     REASONS,
     errors_at,
     first_outcome,
-    further_outcomes,
     with_outcomes,
 )
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
@@ -255,18 +254,12 @@ class MatchedImages:
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
             "leakage" (every other attribute along it).
         """
-        # Numbers in the order of the names: every comparison below groups by the unit.
-        units, _ = pd.factorize(self.frame["unit"], sort=True)
-        frame = self.frame.assign(unit=units)
+        frame = with_numbered_units(self.frame)
         outcome = first_outcome(plan)
-        tables = {families.CELLS: effects_by_cell(frame, plan)}
-        if len(plan["axes"]) > 1:
-            tables[families.AVERAGES] = average_effects(frame, plan, outcome)
-            tables[families.INTERACTIONS] = interactions(frame, plan)
-        if further_outcomes(plan):
-            tables[families.OUTCOMES] = effects_on_further_outcomes(frame, plan)
         places = with_missing_images(frame, plan)
-        tables[families.MISSING] = average_effects(places, plan, MISSING)
+        tables = judged_families(frame, places, plan)
+        if len(plan["axes"]) > 1:
+            tables[families.INTERACTIONS] = interactions(frame, plan)
         tables = settle_together(tables, plan["level"], places[MISSING].any())
         placebos = plan["placebos"]
         if placebos:
