@@ -1,0 +1,140 @@
+"""The faces of the study: who takes part, and the images that differ in one thing alone."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.linear_model import LinearRegression
+
+from faceaudit.generators.image_cache import synthesize_to_store
+from faceaudit.generators.openvino_ir import OpenVinoGenerator
+from faceaudit.images.skin_colour import linear_light, monk_tones, srgb_of_light
+from faceaudit.latents.directions import Hyperplanes
+from faceaudit.latents.measured_axis import Steered, fit_measures, steer
+from faceaudit.latents.transects import project
+from faceaudit.utils import seeding
+from published.measures import MEASURES, SKIN, Landmarks, measure, skin_pixels
+from published.places import GENERATOR, LANDMARKS
+
+TRUNCATION = 0.7
+PIXELS = 512
+FITTED = 1500
+"""Images by which the measures' planes are fitted."""
+SEED_OF_FIT = 1
+LEVELS = {"low": 5, "middle": 6, "high": 7}
+"""Level of the measured axis → the tone of the Monk scale whose lightness it has."""
+ROUNDS = 5
+NEAR = 3.0
+"""L* at most beside its target in every image of a transect; others are left out."""
+
+
+@dataclass(frozen=True)
+class Faces:
+    """The generator, the landmarks, and planes of measures, in a folder that keeps the images.
+
+    Args:
+        folder: of sets of images.
+    """
+
+    folder: Path
+
+    @cached_property
+    def generator(self) -> OpenVinoGenerator:
+        return OpenVinoGenerator(GENERATOR, TRUNCATION, PIXELS)
+
+    @cached_property
+    def landmarks(self) -> Landmarks:
+        return Landmarks(LANDMARKS)
+
+    def images(self, codes: np.ndarray, name: str) -> np.ndarray:
+        """Images (n, 3, 512, 512), uint8, of codes; a set of this name that is finished is kept."""
+        return synthesize_to_store(self.generator, codes, self.folder / f"{name}.npy")
+
+    def measured(self, images: np.ndarray) -> pd.DataFrame:
+        return measure(images, self.landmarks(images))
+
+    @cached_property
+    def fitted(self) -> "Fitted":
+        """The planes of all measures, from images of random codes."""
+        codes = self.generator.sample(FITTED, SEED_OF_FIT).numpy().astype(float)
+        measures = self.measured(self.images(codes, "fitted"))
+        skin_by_lightness = LinearRegression().fit(measures[["L"]], measures[["a", "b"]])
+        return Fitted(fit_measures(codes, measures), measures.std(), skin_by_lightness)
+
+    def steered(self, codes: np.ndarray, name: str) -> Steered:
+        """Every face at every level of the measured axis, its images in a row.
+
+        What is no skin keeps the value that it has in the image of the code itself.
+
+        Args:
+            codes: (n, D) of the base faces.
+            name: of the sets of images.
+        """
+        start = self.measured(self.images(codes, f"{name}-base"))
+        targets = start.loc[start.index.repeat(len(LEVELS)), list(MEASURES)]
+        targets = targets.reset_index(drop=True)
+        targets[list(SKIN)] = np.tile(self.fitted.skin_targets(), (len(codes), 1))
+        round_number = iter(range(ROUNDS))
+
+        def measure_codes(moved: np.ndarray) -> pd.DataFrame:
+            return self.measured(self.images(moved, f"{name}-round-{next(round_number)}"))
+
+        repeated = codes.repeat(len(LEVELS), axis=0).astype(float)
+        planes, scale = self.fitted.planes, self.fitted.scale
+        return steer(measure_codes, repeated, targets, planes, scale, ROUNDS)
+
+    def along_random_axes(self, low: np.ndarray, high: np.ndarray, seed: int) -> np.ndarray:
+        """Codes as far from the low level as the high one is, along axes that move no measure.
+
+        Args:
+            low: (n, D) codes at the low level.
+            high: (n, D) codes at the high level.
+            seed: of the axes.
+        """
+        normals = self.fitted.planes.normals
+        drawn = seeding.normals(seed, "published: random axes", range(len(low)), low.shape[1])
+        inside = project(drawn, normals, np.zeros(len(normals)))
+        length = np.linalg.norm(high - low, axis=1) / np.linalg.norm(inside, axis=1)
+        return low + inside * length[:, None]
+
+    def darkened(self, images: np.ndarray, twins: np.ndarray) -> np.ndarray:
+        """Images whose light is dimmed until their skin reflects as much as that of their twins."""
+        dimmed = np.empty_like(images)
+        points, points_of_twins = self.landmarks(images), self.landmarks(twins)
+        for row, (image, twin) in enumerate(zip(images, twins, strict=True)):
+            light = linear_light(skin_pixels(image, points[row]) / 255).mean()
+            light_of_twin = linear_light(skin_pixels(twin, points_of_twins[row]) / 255).mean()
+            share = min(light_of_twin / light, 1.0)
+            dimmed[row] = np.round(255 * srgb_of_light(share * linear_light(image / 255)))
+        return dimmed
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How codes and measures go together.
+
+    Attributes:
+        planes: of `MEASURES`.
+        scale: standard deviation of each measure.
+        skin_by_lightness: a* and b* that skin of a lightness has in the generator's faces.
+    """
+
+    planes: Hyperplanes
+    scale: pd.Series
+    skin_by_lightness: LinearRegression
+
+    def skin_targets(self) -> np.ndarray:
+        """L*, a* and b* (levels, 3).
+
+        The lightness is that of the Monk scale. With the hue of the scale too, the whole picture
+        turned yellow or the hair changed (tried), so the hue is that of the generator's faces.
+        """
+        lightness = monk_tones().loc[list(LEVELS.values()), ["L"]]
+        return np.column_stack([lightness, self.skin_by_lightness.predict(lightness)])
+
+
+def as_codes(codes: np.ndarray) -> torch.Tensor:
+    return torch.from_numpy(codes.astype(np.float32))
