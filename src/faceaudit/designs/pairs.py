@@ -29,7 +29,7 @@ from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.formatting import hundredths
 from faceaudit.verdicts import settle_together, with_p_values
-from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
+from faceaudit.verification.bootstrap import disparities_at_threshold, vertex_bootstrap
 from faceaudit.verification.curves import by_group, euclidean_distance, similarity
 
 if TYPE_CHECKING:  # an audit of a table does without
@@ -120,7 +120,7 @@ class Pairs:
             hint = "is this a distance? Name its column under columns.distance"
         refuse_distances(pairs.dropna(subset="similarity"), rows.source, hint)
         # A group none of whose pairs could be compared is still a group.
-        groups = pd.CategoricalDtype(sorted(set(pairs["group"])))
+        groups = pd.CategoricalDtype(sorted(pairs["group"].unique()))
         missing = int(pairs["similarity"].isna().sum())
         pairs = pairs.astype({"same": int, "group": groups})
         return cls(pairs, rows.source, pairs_left_out=missing)
@@ -400,7 +400,7 @@ def _require_consistent_identities(
 
 def _require_groups(groups: pd.Series, reference: str | None, source: str) -> None:
     """Raise InputError where there is no group to compare the reference with."""
-    names = sorted(set(groups))
+    names = sorted(groups.unique())
     if reference not in names or len(names) < 2:
         raise InputError(
             f"{source}: the groups are {listed_on_one_line(names)}; the reference {reference!r} "
@@ -635,11 +635,9 @@ def _rates_and_differences(
     rates = vertex_bootstrap(
         *pairs, thresholds=[threshold], n_boot=RESAMPLES, seed=plan["seed"]
     ).curves
-    differences = disparities(
+    differences = disparities_at_threshold(
         *pairs,
         threshold=threshold,
-        n_boot=RESAMPLES,
-        seed=plan["seed"],
         tolerance=plan["tolerance"],
         reference=plan["reference"],
     )
