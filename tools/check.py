@@ -54,7 +54,8 @@ FLOORS = (
     ("designs",),
     ("results", "example_files"),
     ("run", "api", "model_versions"),
-    ("recomputation", "model_audits"),
+    ("recomputation", "planned_audits"),
+    ("model_audits",),
     ("__main__",),
 )
 """Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""
@@ -76,6 +77,7 @@ CORE = (
     "report",
     "results.py",
     "api.py",
+    "planned_audits.py",
     "model_versions.py",
 )
 """What stands behind tables, pairs, portraits and reports, below faceaudit."""

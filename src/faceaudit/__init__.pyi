@@ -1,6 +1,5 @@
 from .api import AuditPlan as AuditPlan
 from .api import pairs as pairs
-from .api import plan as plan
 from .api import table as table
 from .designs.matched import MatchedImages as MatchedImages
 from .designs.matched import analyse as analyse
@@ -18,6 +17,7 @@ from .model_audits import generator as generator
 from .model_versions import VersionComparison as VersionComparison
 from .model_versions import compare as compare
 from .people.tasks import PeopleNeeded as PeopleNeeded
+from .planned_audits import plan as plan
 from .plans import departures as departures
 from .plans import keep_plan as keep_plan
 from .plans import make_plan as make_plan
