@@ -558,13 +558,11 @@ if study == EXAMPLE:
     own["generator"]["samples"] = n_directions
     own["transects"] = n_transects
     own["calibration"]["transects"] = n_transects // 4
-    asked_network = networks.AuditedModel.read(
-        networks.SHIPPED_NETWORKS / "celeba-like.safetensors"
-    )
-    path = write_onnx(
-        asked_network.network, stage.path("example.onnx"), 64
-    )  # the size it learned from
-    own["model"] |= {"path": path, "input": {"size": 64}}
+    shipped = networks.SHIPPED_NETWORKS / "celeba-like.safetensors"
+    classifier = networks.AuditedModel.read(shipped)
+    learned_size = 64  # of the images that it learned from
+    path = write_onnx(classifier.network, stage.path("example.onnx"), learned_size)
+    own["model"] |= {"path": path, "input": {"size": learned_size}}
     own["accept"] = ["gate"]
     own["plan"] = faceaudit.plan(**own)
     for place in ("study/people", "few"):  # with answers of another run
@@ -579,12 +577,13 @@ for_your_study(Markdown(f"```yaml\n{text}```"))
 # ### People describe sampled faces
 #
 # The generator draws codes at random. People describe the images in a tool, and the study reads the tool's
-# export. The call stops here with `PeopleNeeded`, and says where the tasks are and where the answers go.
+# export. Here `own` has the parts of the file as keywords. The call stops with `PeopleNeeded`, and says where the tasks
+# are and where the answers go.
 
 
 # %% tags=["study"]
 def audit_of_the_study(settings: dict, folder: Path) -> faceaudit.AuditResult:
-    """One call. Paths in an audit file count from the folder of the file."""
+    """The call of the study. Paths in an audit file count from the folder of the file."""
     with chdir(file.parent):
         return faceaudit.generator(**settings, folder=folder, device=device, say=said.append)
 
@@ -794,7 +793,7 @@ def errors_by_intervention() -> np.ndarray:
         for name in axes
     }
     return errors_under_do(
-        lambda pictures: networks.predict(asked_network, pictures),
+        lambda pictures: networks.predict(classifier, pictures),
         world.parameters(torch.from_numpy(np.load(folder / "base_codes.npy"))),
         doses,
         size=images.shape[-1],
