@@ -97,7 +97,8 @@ class MatchedImages:
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
             placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), the other outcomes of the audit, and the annotated columns; unless the table
+            answer), the other outcomes of the audit, and the annotated columns; of a generator's
+            images mean answers about all that was asked of them; unless the table
             has errors alone, score (NaN where the model gave no answer; of decisions the place of
             the class), and where errors are counted label (the place of the class, NaN where raters
             tie).
