@@ -86,7 +86,7 @@ smoke: $(ENV)  ## run the whole book in the smoke profile
 
 test: check smoke  ## everything: conventions, the book in the smoke profile, unit and browser tests
 	@# Three at once, because some wait for processes; threads of torch besides would take twice as long.
-	OMP_NUM_THREADS=1 $(PYTHON) -m pytest --numprocesses 3 --dist loadfile
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest --numprocesses 3
 
 digest: $(ENV)  ## compute a small part of every layer, and compare with the numbers of record
 	@$(PYTHON) tests/digest.py

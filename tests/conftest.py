@@ -1,5 +1,6 @@
 """Shared by all tests: the repository, artifacts of a test in its own folder, one browser."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,12 +9,27 @@ import hypothesis
 import pytest
 from matplotlib import pyplot as plt
 from playwright.sync_api import Browser
+from xdist.scheduler import LoadFileScheduling
 
 from helpers import figures
 
 # A busy machine is no failure.
 hypothesis.settings.register_profile("patient", deadline=None)
 hypothesis.settings.load_profile("patient")
+
+
+class FilesAndShares(LoadFileScheduling):
+    """Gives each process whole files, so that tests share fixtures, and shares of long tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        """What runs in one process: `share-2` of a test's parameters, or else its file."""
+        share = re.search(r"\bshare-\d+", nodeid)
+        file = super()._split_scope(nodeid)
+        return f"{file} {share[0]}" if share else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FilesAndShares:
+    return FilesAndShares(config, log)
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ from helpers.artifacts import RESULTS, lineage
 
 # Numbers of those that do more with tensors than have faces rendered.
 COMPUTE = [s for s in lineage.stages() if re.match("02|1[1-5]|n0[4678]", s)]
+SHARES = 3
+"""Parts of these chapters that run in processes of their own (`conftest.FilesAndShares`)."""
 
 
 @pytest.fixture
@@ -87,14 +89,16 @@ def run_on_gpu(folder: Path, steps: list[str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_chapters_find_what_they_find_on_the_cpu(tmp_path):
-    for chapter in COMPUTE:
+@pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share-{share}")
+def test_chapters_find_what_they_find_on_the_cpu(tmp_path, share):
+    chapters = COMPUTE[share::SHARES]
+    for chapter in chapters:
         if reason := artifacts.why_stage_is_stale(chapter, "smoke"):
             pytest.skip(f"the smoke book is not up to date ({reason}): run `make smoke`")
     smoke = artifacts.root() / "smoke"
     shutil.copytree(smoke, tmp_path / "smoke")
-    run_on_gpu(tmp_path, COMPUTE)
-    for chapter in COMPUTE:
+    run_on_gpu(tmp_path, chapters)
+    for chapter in chapters:
         found = (folder / chapter / RESULTS for folder in (smoke, tmp_path / "smoke"))
         here, there = (path.read_text(encoding="utf-8") for path in found)
         assert there == here, chapter

@@ -53,8 +53,11 @@ FLOORS = (
     ("images",),
     ("designs",),
     ("results", "example_files"),
-    ("run", "api", "model_versions"),
-    ("recomputation", "model_audits"),
+    ("run", "api", "kept_images", "shared_images"),
+    ("model_versions",),
+    ("models_side_by_side",),
+    ("recomputation", "planned_audits"),
+    ("model_audits",),
     ("__main__",),
 )
 """Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""
@@ -76,7 +79,11 @@ CORE = (
     "report",
     "results.py",
     "api.py",
+    "kept_images.py",
+    "planned_audits.py",
+    "shared_images.py",
     "model_versions.py",
+    "models_side_by_side.py",
 )
 """What stands behind tables, pairs, portraits and reports, below faceaudit."""
 

@@ -1,6 +1,5 @@
 from .api import AuditPlan as AuditPlan
 from .api import pairs as pairs
-from .api import plan as plan
 from .api import table as table
 from .designs.matched import MatchedImages as MatchedImages
 from .designs.matched import analyse as analyse
@@ -17,7 +16,10 @@ from .model_audits import classifier as classifier
 from .model_audits import generator as generator
 from .model_versions import VersionComparison as VersionComparison
 from .model_versions import compare as compare
+from .models_side_by_side import ModelsSideBySide as ModelsSideBySide
+from .models_side_by_side import side_by_side as side_by_side
 from .people.tasks import PeopleNeeded as PeopleNeeded
+from .planned_audits import plan as plan
 from .plans import departures as departures
 from .plans import keep_plan as keep_plan
 from .plans import make_plan as make_plan
@@ -25,8 +27,10 @@ from .recomputation import verify as verify
 from .report.build import build_report as build_report
 from .report.gate import gate as gate
 from .report.page import write_card as write_card
+from .report.schema import ModelsReport as ModelsReport
 from .report.schema import Report as Report
 from .report.schema import read_report as read_report
 from .report.schema import schema as schema
+from .report.schema import schema_of_models as schema_of_models
 from .report.schema import write_report as write_report
 from .results import AuditResult as AuditResult

@@ -5,6 +5,8 @@ python -m faceaudit plan audits/mine.yml      write the plan, before any model i
 python -m faceaudit run audits/mine.yml       go through the audit, to the report
 python -m faceaudit gate report.json          fail a build where the report says so
 python -m faceaudit verify report.json        compute the report once more from its rows
+python -m faceaudit side-by-side a/report.json b/report.json --out both
+                                              put models in one report, audited on the same images
 
 The examples: table.yml (a classifier's answers about matched images), pairs.yml (a recogniser's
 about pairs), portraits.yml (found portraits). In a checkout of the book audits/example.yml asks a
@@ -21,6 +23,8 @@ exit codes, of gate:
      other; so ends `run` as well, where an endpoint gives no answers or the disk is full, and the
      same command goes on from there
 
+gate and verify take the report of several models as well; there the worst model decides.
+
 verify ends with 0 where the rows give what the report says, and else with 3: a line for each thing
 that differs, or one that says which rows are missing.
 """
@@ -32,6 +36,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from faceaudit.example_files import copy_examples
+from faceaudit.models_side_by_side import NAME, side_by_side_from_files
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.recomputation import verify
 from faceaudit.report.gate import BROKEN, PASSED, STATES, gate, warnings_of
@@ -48,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     run_command = commands.add_parser("run", **form)
     gate_command = commands.add_parser("gate", **form)
     verify_command = commands.add_parser("verify", **form)
+    models_command = commands.add_parser("side-by-side", **form)
     example_command.add_argument("folder", type=Path, help="that the examples are copied to")
     for command in (plan_command, run_command):
         command.add_argument("file", help="the audit file, for example audits/mine.yml")
@@ -71,6 +77,11 @@ def parser() -> argparse.ArgumentParser:
     verify_command.add_argument(
         "--file", type=Path, help="the audit file; else it is looked for beside the report's folder"
     )
+    models_command.add_argument(
+        "reports", nargs="+", help="a report.json of each model; its folder names the model"
+    )
+    models_command.add_argument("--out", type=Path, required=True, help="the folder of the report")
+    models_command.add_argument("--name", default=NAME, help="of the report")
     return command_line
 
 
@@ -112,6 +123,9 @@ def _run_command(
         return gate(arguments.report, arguments.fail_on, arguments.allow_departures)
     if arguments.command == "verify":
         return verify(arguments.report, arguments.file)
+    if arguments.command == "side-by-side":
+        page, found = side_by_side_from_files(arguments.reports, arguments.out, arguments.name)
+        return PASSED, [repr(found), f"report: {page}"]
     folders = None
     if arguments.out:
         folders = Folders(arguments.out, arguments.out / "kept")

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 import pandas as pd
 
@@ -43,21 +43,18 @@ NAME = "audit"
 """Of an audit where the caller gives none."""
 
 
-class TableSettings(TypedDict, total=False):
-    """Keywords of `table` that a plan needs as well; see there."""
+class ImageSettings(TypedDict, total=False):
+    """Keywords of audits of images, whether answers are in a table or a model is asked.
+
+    Keywords that a caller leaves out, or gives as None, have the defaults of `table`.
+    """
 
     axes: Required[Axes]
     tolerance: Required[float]
     unit: str | None
-    label: str | None
-    pred: str | None
-    score: str | None
-    error: str | None
-    outcome: str | None
-    reason: str | None
-    outcomes: Sequence[str]
+    label: str | Sequence[str] | None
+    outcomes: Sequence[str] | None
     image: str | None
-    identity: str | None
     threshold: float
     classes: Sequence[Any]
     placebos: Axes
@@ -65,12 +62,23 @@ class TableSettings(TypedDict, total=False):
     annotated: Sequence[str]
     incomplete: str
     contrasts: str
-    policy: Mapping[str, Any]
-    ignore: Mapping[str, Sequence[Any]]
+    policy: Mapping[str, Any] | None
+    ignore: Mapping[str, Sequence[Any]] | None
     accept: Sequence[str]
     name: str
-    question: str
+    question: str | None
     seed: int
+
+
+class TableSettings(ImageSettings, total=False):
+    """Keywords of `table` that a plan needs as well; see there."""
+
+    pred: str | None
+    score: str | None
+    error: str | None
+    outcome: str | None
+    reason: str | None
+    identity: str | None
 
 
 @dataclass(frozen=True)
@@ -120,7 +128,7 @@ def table(
     unit: str | None,
     axes: Axes,
     tolerance: float,
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
     pred: str | None = None,
     score: str | None = None,
     error: str | None = None,
@@ -154,7 +162,8 @@ def table(
         unit: column of the matched face that an image shows; None: portraits that were found.
         axes: attributes whose effects are asked for, see `Axes`.
         tolerance: largest effect that does not matter, a fraction.
-        label: column of the right answers, 0 or 1, or one of `classes`.
+        label: column of the right answers, 0 or 1, or one of `classes`; or columns of what raters
+            answered, whose majority is right. A tie is no right answer, and counts as missing.
         pred: column of the model's answers, likewise; an empty cell is no answer.
         score: column of scores from 0 to 1 in place of `pred`.
         error: column of errors, 0 or 1, in place of label and answers.
@@ -217,7 +226,9 @@ def table(
         error=error,
         outcome=outcome,
         reason=reason,
-        outcomes=outcomes or (),
+        outcomes=outcomes,
+        image=image,
+        identity=identity,
         tolerance=tolerance,
         threshold=threshold,
         classes=classes,
@@ -226,26 +237,22 @@ def table(
         annotated=annotated,
         incomplete=incomplete,
         contrasts=contrasts,
-        policy=policy or {},
-        ignore=ignore or {},
+        policy=policy,
+        ignore=ignore,
         accept=accept,
         name=name,
+        question=question,
         seed=seed,
     )
-    if image is not None:
-        settings["image"] = image
-    if identity is not None:
-        settings["identity"] = identity
-    if question is not None:
-        settings["question"] = question
-    specification = specification_of_table(settings, frame)
+    planned = content_of(plan)
+    specification = specification_of_table(settings, frame, power_of(planned))
     rows = Rows.read(frame, first_row=0)
     if specification.kind == "portraits":
         from faceaudit.designs.portraits import Portraits
 
-        return _concluded(Portraits.from_table(rows, specification), specification, plan)
+        return _concluded(Portraits.from_table(rows, specification), specification, planned)
     images = MatchedImages.from_table(rows, specification)
-    return _concluded(images, specification, plan, images.frame["unit"].nunique())
+    return _concluded(images, specification, planned, images.frame["unit"].nunique())
 
 
 def pairs(
@@ -339,52 +346,38 @@ def pairs(
 
     specification = Specification(**content)
     rows = Rows.read(as_pandas(data), first_row=0)
-    return _concluded(Pairs.from_table(rows, specification), specification, plan)
+    return _concluded(Pairs.from_table(rows, specification), specification, content_of(plan))
 
 
-def plan(
-    n: int | None = None, *, power: float | None = None, **settings: Unpack[TableSettings]
-) -> AuditPlan:
-    """Plan an audit of a table, before its answers are seen.
-
-    Args:
-        n: number of matched faces; None: as many as decide, with the planned power, about an effect
-            of twice the tolerance.
-        power: the chance that such an effect is called beyond the tolerance, by default .8.
-        settings: keywords of `table`.
-
-    Returns:
-        The plan, with the chances of each verdict.
+def content_of(plan: AuditPlan | str | Path | None) -> dict[str, Any] | None:
+    """What a plan says that a caller gives; None where the caller gives none.
 
     Raises:
-        InputError: a setting that cannot be used.
-
-    Example:
-        >>> import faceaudit
-        >>> settings = {"unit": "face", "label": "truth", "pred": "says"}
-        >>> planned = faceaudit.plan(axes={"skin": ["light", "dark"]}, tolerance=0.05, **settings)
-        >>> planned.units > 300
-        True
+        InputError: there is no plan in that place, or it was changed after it was made.
     """
-    specification = specification_of_table(settings, None, power)
-    return AuditPlan(plans.make_plan(specification, n))
+    if plan is None:
+        return None
+    return dict(plan.content) if isinstance(plan, AuditPlan) else plans.read_plan(Path(plan))
+
+
+def power_of(planned: Plan | None) -> float | None:
+    """The power that was planned for, which audits of images that are there have no keyword for.
+
+    Without a plan it is None, and so it is of portraits, whose number is not planned.
+    """
+    return planned["power"] if planned is not None and "sizes" in planned else None
 
 
 def _concluded(
     data: MatchedImages | Pairs | Portraits,
     specification: Specification,
-    plan: AuditPlan | str | Path | None,
+    planned: Plan | None,
     units: int | None = None,
 ) -> AuditResult:
     """Analyse the rows of a table by the settings, and hold the analysis against the plan."""
     rows = plans.bound_rows(data.frame, specification, Path("the table"))
     now = plans.make_plan(specification, units, rows=rows)
-    planned = now
-    if isinstance(plan, AuditPlan):
-        planned = plan.content
-    elif plan is not None:
-        planned = plans.read_plan(Path(plan))
-    report = build_report(data, data.analyse(now), planned, now)
+    report = build_report(data, data.analyse(now), planned or now, now)
     images = None
     if isinstance(data, MatchedImages):
         images = table_of_images(data.frame, specification)
@@ -419,7 +412,7 @@ def specification_of_table(
         "images": Path("the table"),
         "columns": _columns(settings),
         "model": {"kind": "table", "threshold": settings.get("threshold", 0.5)},
-        "policy": dict(settings.get("policy", {})),
+        "policy": dict(settings.get("policy") or {}),
         "accept": list(settings.get("accept", ())),
     }
     design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
@@ -429,7 +422,7 @@ def specification_of_table(
     if unit is None:
         content["kind"] = "portraits"
         content["covariates"] = list(settings.get("covariates", ()))
-        ignored = settings.get("ignore", {})
+        ignored = settings.get("ignore") or {}
         content["ignore"] = {column: _as_texts(values) for column, values in ignored.items()}
     else:
         content["placebos"] = _levels(settings.get("placebos", ()), "placebos", frame)
@@ -454,7 +447,7 @@ def _require_keywords_of_design(settings: TableSettings) -> None:
             )
     for name in ("covariates", "annotated", "accept"):
         _listed(settings.get(name, ()), name)
-    for column, values in settings.get("ignore", {}).items():
+    for column, values in (settings.get("ignore") or {}).items():
         _listed(values, f"ignore.{column}")
 
 
@@ -481,13 +474,16 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
         )
 
 
-def _columns(settings: TableSettings) -> dict[str, str]:
+def _columns(settings: TableSettings) -> dict[str, str | list[str]]:
     """Names of the columns, by the keys that they have in an audit file."""
+    label = settings.get("label")
+    answers = None if label is None or isinstance(label, str) else list(label)
     named = {
         "image": settings.get("image") or IMAGE_COLUMN,
         "unit": settings.get("unit"),
         "identity": settings.get("identity"),
-        "label": settings.get("label"),
+        "label": label if isinstance(label, str) else None,
+        "answers": answers,
         "decision": settings.get("pred"),
         "score": settings.get("score"),
         "error": settings.get("error"),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from faceaudit import effects
+from faceaudit import effects, families
 from faceaudit.comparisons import Axes, Contrast, all_contrasts, cell_name, held_levels
 from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.effects.impact_ratio import impact_ratio
@@ -27,6 +27,34 @@ from faceaudit.outcomes import (
     tolerance_of,
 )
 from faceaudit.verdicts import judge
+
+
+def with_numbered_units(frame: pd.DataFrame) -> pd.DataFrame:
+    """Images whose units are numbers, in the order of the names; comparisons group by the unit."""
+    units, _ = pd.factorize(frame["unit"], sort=True)
+    return frame.assign(unit=units)
+
+
+def judged_families(
+    frame: pd.DataFrame, places: pd.DataFrame, plan: Plan
+) -> dict[str, pd.DataFrame]:
+    """All families of matched images that decide whether a model passes, each judged for itself.
+
+    Args:
+        frame: of `MatchedImages`, of `with_numbered_units`.
+        places: of `with_missing_images`.
+        plan: of the audit.
+
+    Returns:
+        Family → a row per comparison, of `judge`. With one axis, its only cell is the average.
+    """
+    tables = {families.CELLS: effects_by_cell(frame, plan)}
+    if len(plan["axes"]) > 1:
+        tables[families.AVERAGES] = average_effects(frame, plan, first_outcome(plan))
+    if further_outcomes(plan):
+        tables[families.OUTCOMES] = effects_on_further_outcomes(frame, plan)
+    tables[families.MISSING] = average_effects(places, plan, MISSING)
+    return tables
 
 
 def effects_by_cell(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:

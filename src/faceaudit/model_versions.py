@@ -7,19 +7,24 @@ side. Units are the matched faces.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from faceaudit import families
-from faceaudit.comparisons import contrasts_of, held_levels
+from faceaudit.comparisons import Contrast, contrasts_of, held_levels
 from faceaudit.effects.verdicts import EXCEEDS, WITHIN
 from faceaudit.families import Plan
-from faceaudit.frames import listed_on_one_line
 from faceaudit.matched_comparisons import interactions, matched_row
 from faceaudit.outcomes import first_outcome
 from faceaudit.report.gate import FAILED, PASSED, UNDECIDED
 from faceaudit.results import AuditResult
-from faceaudit.utils.errors import InputError
+from faceaudit.shared_images import (
+    SAME_DESIGN,
+    require_same_design,
+    require_same_images,
+    require_same_labels,
+)
 from faceaudit.verdicts import judge, settle_together
 
 VERSION = "model version"
@@ -102,94 +107,60 @@ def compare(old: AuditResult, new: AuditResult) -> VersionComparison:
         >>> changed.changes["estimate"].tolist(), changed.gate()
         ([-0.5, 0.0, -1.0], 0)
     """
-    plan = _plan_of_both(old, new)
-    frame = _images_of_both(old, new, plan)
-    outcome = first_outcome(plan)
-    (version,) = contrasts_of(plan["axes"], VERSION)
-    on_average = judge(
-        pd.DataFrame([matched_row(frame, outcome, version, {}, plan)]),
-        plan["tolerance"],
-        plan["level"],
-    )
+    audits = {"old": old, "new": new}
+    require_same_design(audits, [*SAME_DESIGN, "outcomes", "tolerance"])
+    require_same_images(audits)
+    require_same_labels(audits)
+    frame, plan = images_of_both(old, new)
     cells = [
-        matched_row(frame, outcome, version, held, plan)
+        matched_row(frame, first_outcome(plan), _version(plan), held, plan)
         for held in held_levels(plan["axes"], VERSION)
     ]
+    on_average = pd.DataFrame([change_on_average(frame, plan)])
     tables = {
-        families.AVERAGES: on_average,
+        families.AVERAGES: judge(on_average, plan["tolerance"], plan["level"]),
         families.CELLS: judge(pd.DataFrame(cells), plan["tolerance"], plan["level"]),
     }
     tables = settle_together(tables, plan["level"], missing=False)
     changes = pd.concat([tables[families.AVERAGES], tables[families.CELLS]], ignore_index=True)
     changes = changes.rename(columns={"transects": "units"})[CHANGE_COLUMNS]
-    by_axis = interactions(frame, plan)
-    by_axis = by_axis[by_axis["other"] == VERSION].rename(columns={"transects": "units"})
+    by_axis = changes_of_effects(frame, plan).rename(columns={"transects": "units"})
     by_axis = by_axis[["axis", "contrast", "estimate", "low", "high", "p", "p_holm", "units"]]
-    return VersionComparison(changes, by_axis.reset_index(drop=True), plan["tolerance"])
+    return VersionComparison(changes, by_axis, plan["tolerance"])
 
 
-def _plan_of_both(old: AuditResult, new: AuditResult) -> Plan:
-    """A plan with the version as one more axis.
+def images_of_both(old: AuditResult, new: AuditResult) -> tuple[pd.DataFrame, Plan]:
+    """The images of two audits, with the model as one more axis.
 
-    Raises:
-        InputError: the audits are of no matched images, or have other axes or tolerances.
+    Args:
+        old, new: audits of the same images, which count the same outcome.
+
+    Returns:
+        A row per image and audit, with unit, the first outcome and the levels; and a plan for it.
     """
-    for name, audit in {"old": old, "new": new}.items():
-        if audit.report.kind != "classification":
-            raise InputError(
-                f"{name} is an audit of {audit.report.kind}, one of matched images was expected",
-                field=name,
-                found=audit.report.kind,
-                expected="an audit of matched images",
-            )
-    contents = [audit.report.plan.content for audit in (old, new)]
-    for key in ("axes", "placebos", "contrasts", "outcomes", "tolerance", "level"):
-        before, after = (content.get(key) for content in contents)
-        if before != after:
-            raise InputError(
-                f"{key} of old is {before}, that of new is {after}; the same was expected",
-                field=key,
-                found=after,
-                expected=str(before),
-            )
-    plan = contents[0]
-    return {**plan, "axes": {**plan["axes"], VERSION: ["old", "new"]}}
-
-
-def _images_of_both(old: AuditResult, new: AuditResult, plan: Plan) -> pd.DataFrame:
-    """The images of both audits, with the version as a level.
-
-    Raises:
-        InputError: images that one of both has alone, or at another place.
-    """
-    levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]] if axis != VERSION]
-    outcome = first_outcome(plan)
-    labels = ["label"] if all("label" in audit.frame for audit in (old, new)) else []
+    plan = old.report.plan.content
+    levels = [f"{axis}_level" for axis in [*plan["axes"], *plan["placebos"]]]
     frames = [
-        audit.frame.astype({"unit": str})[["image_id", "unit", outcome, *levels, *labels]]
+        audit.frame.astype({"unit": str})[["image_id", "unit", first_outcome(plan), *levels]]
         for audit in (old, new)
     ]
-    # Raters may tie in both versions alike.
-    places = [
-        frame.drop(columns=outcome).set_index("image_id").fillna(dict.fromkeys(labels, -1))
-        for frame in frames
-    ]
-    alone = places[0].index.symmetric_difference(places[1].index)
-    if len(alone):
-        raise InputError(
-            f"{len(alone)} images are in one of both audits alone, such as "
-            f"{listed_on_one_line(alone[:3])}; the same images were expected",
-            field="images",
-            found=listed_on_one_line(alone[:3]),
-            expected="the same images",
-        )
-    differs = (places[0] != places[1].loc[places[0].index]).any(axis=1)
-    if differs.any():
-        raise InputError(
-            f"image {differs.idxmax()!r} has another unit, level or label in new "
-            f"({differs.sum()} such images); the same was expected",
-            field=f"image {differs.idxmax()!r}",
-            expected="the same unit, levels and label",
-        )
     both = pd.concat(frames, keys=(0, 1), names=[f"{VERSION}_level"])
-    return both.reset_index(f"{VERSION}_level").reset_index(drop=True)
+    both = both.reset_index(f"{VERSION}_level").reset_index(drop=True)
+    return both, {**plan, "axes": {**plan["axes"], VERSION: ["old", "new"]}}
+
+
+def change_on_average(frame: pd.DataFrame, plan: Plan) -> dict[str, Any]:
+    """The row of `matched_row` of how the mean outcome changes; takes what `images_of_both` has."""
+    return matched_row(frame, first_outcome(plan), _version(plan), {}, plan)
+
+
+def changes_of_effects(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """The rows of `interactions` of how the effect of each axis changes between the models."""
+    table = interactions(frame, plan)
+    return table[table["other"] == VERSION].reset_index(drop=True)
+
+
+def _version(plan: Plan) -> Contrast:
+    """The new model in place of the old one."""
+    (version,) = contrasts_of(plan["axes"], VERSION)
+    return version

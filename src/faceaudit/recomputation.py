@@ -9,23 +9,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from pydantic import BaseModel
 
 from faceaudit.checks import find_doubts
 from faceaudit.designs.matched import MatchedImages
 from faceaudit.designs.pairs import Pairs
 from faceaudit.designs.portraits import Portraits
-from faceaudit.families import Plan
 from faceaudit.file.specification import read_specification
-from faceaudit.outcomes import ERROR, NUMBER, REASONS, outcomes_of, with_outcomes
+from faceaudit.kept_images import plan_of_analysis, read_audit, read_images
+from faceaudit.models_side_by_side import side_by_side
 from faceaudit.report.answer import answer_of
-from faceaudit.report.consistency import contradictions
+from faceaudit.report.consistency import contradictions, contradictions_of_models
 from faceaudit.report.gate import BROKEN, PASSED
-from faceaudit.report.schema import Report, read_report
+from faceaudit.report.schema import (
+    PARTS_OF_MODELS,
+    Report,
+    is_of_models,
+    read_models_report,
+    read_report,
+)
 from faceaudit.results import IMAGES_FILE
 from faceaudit.run import input_files, open_audit
-from faceaudit.utils.errors import InputError, missing_in_table
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash
 
 Data = MatchedImages | Pairs | Portraits
@@ -38,7 +43,13 @@ COUNTS_OF_THE_PLAN = {"tells", "units_needed"}
 """Entries of `Report.data` that do not follow from the rows."""
 NOT_COMPARED = {"sentence", "truth", "truth_se"}
 """Columns of a part that follow from others, or from the known-truth world."""
+PARTS_OF_SEVERAL = ("images", "units", "level", "models", *PARTS_OF_MODELS, "differences")
+"""Parts of a report of several models that follow from the rows of all."""
 KEYS_OF_A_ROW = (
+    "name",
+    "model",
+    "minus",
+    "quantity",
     "family",
     "measure",
     "demand",
@@ -58,7 +69,9 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
 
     The rows of matched images are `images.csv` beside the report. Those of found portraits and of
     pairs are in the table of the audit, if its answers are in a table; it must be the same file as
-    at the run. Limits, what people see in images, and the model itself are not computed again.
+    at the run. Limits, what people see in images, and the model itself are not computed again. Of
+    several models in one report, that of each model is computed once more, and then what is
+    adjusted over all of them and the differences between models.
 
     Args:
         report: the path of a `report.json`.
@@ -76,6 +89,8 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
     """
     path = Path(report)
     try:
+        if is_of_models(path):
+            return _verify_models(path)
         content = read_report(path)
         contradicted = contradictions(content)
         if contradicted:
@@ -89,6 +104,35 @@ def verify(report: str | Path, file: str | Path | None = None) -> tuple[int, lis
     return PASSED, [f"verified: {source} gives what the report says"]
 
 
+def _verify_models(path: Path) -> tuple[int, list[str]]:
+    """Compute a report of several models once more; returns what `verify` returns.
+
+    Raises:
+        InputError: a report or a table is missing or damaged.
+    """
+    several, reports = read_models_report(path)
+    contradicted = contradictions_of_models(several, reports)
+    if contradicted:
+        return BROKEN, [f"{several.name}: {line}" for line in contradicted]
+    places = {model.name: path.parent / model.folder / path.name for model in several.models}
+    lines = []
+    for model, place in places.items():
+        code, lines_of_model = verify(place)
+        if code != PASSED:
+            lines += [f"{model}: {line}" for line in lines_of_model]
+    if lines:
+        return BROKEN, lines
+    audits = {model: read_audit(place) for model, place in places.items()}
+    computed = side_by_side(audits, name=several.name, question=several.question).report
+    for part in PARTS_OF_SEVERAL:
+        lines += _differences_of_part(part, getattr(several, part), getattr(computed, part))
+    if several.limits != computed.limits or several.questions != computed.questions:
+        lines.append("the limits are not those that follow from the reports of the models")
+    if lines:
+        return BROKEN, [f"{several.name}: {line}" for line in lines]
+    return PASSED, [f"verified: {path.parent} gives what the report of all models says"]
+
+
 def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]:
     """Where the rows of a report are, and the rows.
 
@@ -97,7 +141,7 @@ def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]
     """
     if report.kind == "classification":
         table = path.parent / IMAGES_FILE
-        return table, _read_images(table, report)
+        return table, read_images(table, report)
     name = next(iter(report.provenance["inputs"]), None)
     if name is None and file is None:
         raise InputError(
@@ -136,79 +180,9 @@ def _rows_of(report: Report, path: Path, file: Path | None) -> tuple[Path, Data]
     return opened.table, opened.data
 
 
-def _read_images(table: Path, report: Report) -> MatchedImages:
-    """The matched images beside a report; InputError where they are missing or of other columns."""
-    if not table.is_file():
-        raise InputError(
-            f"{table}: the rows of the report are not there; run the audit again to have them",
-            field=str(table),
-            expected="the table of images beside the report",
-        )
-    rows = pd.read_csv(table, dtype=str, keep_default_na=False)
-    axes = report.plan.content["axes"]
-    placebos = [f"{placebo}_level" for placebo in report.plan.content["placebos"]]
-    outcomes = outcomes_of(report.plan.content)
-    counts_errors = outcomes[0] == ERROR
-    # A table of errors alone has neither labels nor scores.
-    answered = [name for name in ("label", "score", NUMBER) if name in rows]
-    known = ["error"] if counts_errors else []
-    has_reasons = not REASONS.keys().isdisjoint(outcomes)
-    reasons = ["reason"] if has_reasons else []
-    columns = ["image_id", "unit", *known, *axes, "no_answer", *answered, *reasons, *placebos]
-    missing = [name for name in columns if name not in rows]
-    if missing:
-        raise missing_in_table(str(table), missing, ", ".join(rows))
-    frame = rows[["image_id", "unit", *reasons]].copy()
-    # Python reads a number as it was written, to the last digit.
-    for name in answered:
-        frame[name] = rows[name].replace("", "nan").astype(float)
-    for name in placebos:
-        frame[name] = rows[name].astype(int)
-    for axis, names in axes.items():
-        levels = rows[axis].map({name: level for level, name in enumerate(names)})
-        unknown = levels.isna()
-        if unknown.any():
-            value = rows[axis][unknown].iloc[0]
-            raise InputError(
-                f"{table}: column {axis!r} has {value!r}, one of {', '.join(names)} was expected",
-                field=axis,
-                found=value,
-                expected=f"one of {', '.join(names)}",
-            )
-        frame[f"{axis}_level"] = levels.astype(int)
-    source = str(report.data["source"])
-    scored = bool(report.thresholds)
-    classes = len(report.plan.content["classes"])
-    if outcomes == [NUMBER]:
-        frame = frame.assign(no_answer=frame[NUMBER].isna().astype(float))
-        return MatchedImages(frame, False, source)
-    if not counts_errors:
-        return MatchedImages(
-            with_outcomes(frame, outcomes, report.threshold, classes), scored, source
-        )
-    error = rows["error"].replace("", "nan").astype(float)
-    if not answered:
-        frame = frame.assign(error=error, no_answer=error.isna().astype(float))
-        for name in outcomes[1:]:
-            frame[name] = (frame["reason"] == REASONS[name]).astype(float)
-        return MatchedImages(frame, False, source)
-    data = MatchedImages(with_outcomes(frame, outcomes, report.threshold, classes), scored, source)
-    other = data.frame["error"].fillna(-1) != error.fillna(-1)
-    if other.any():
-        image = rows["image_id"][other].iloc[0]
-        raise InputError(
-            f"{table}: the error of the image {image} does not follow from its score and its label "
-            f"({other.sum()} such images)",
-            field="error",
-            found=image,
-            expected="an error where score and label differ",
-        )
-    return data
-
-
 def _differences(report: Report, data: Data) -> Iterator[str]:
     """A line for each thing that a report has otherwise than its rows."""
-    plan = _plan_of_analysis(report)
+    plan = plan_of_analysis(report)
     tables = data.analyse(plan)
     parts, _ = data.report_parts(tables, plan)
     for name, computed in parts.items():
@@ -221,23 +195,6 @@ def _differences(report: Report, data: Data) -> Iterator[str]:
     for name, sentence in find_doubts(data.frame, tables, plan):
         if name not in told:
             yield f"the report does not tell the doubt {name!r}: {sentence}"
-
-
-def _plan_of_analysis(report: Report) -> Plan:
-    """The plan of a report, with what the report says that it was computed by.
-
-    Where these differ from the plan, the report lists departures, or contradicts itself.
-    """
-    plan = dict(report.plan.content)
-    plan["tolerance"] = report.tolerance
-    plan["level"] = report.level
-    plan["policy"] = {row.demand: row.limit for row in report.coverage}
-    if not plan.get("fmr"):
-        plan["threshold"] = report.threshold
-    if report.kind == "classification":
-        # The table has no answers about other attributes.
-        plan |= {"annotated": [], "attribute": None}
-    return plan
 
 
 def _differences_of_part(name: str, told: Any, computed: Any) -> Iterator[str]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from faceaudit import effects, families
@@ -19,7 +20,7 @@ from faceaudit.families import Plan
 from faceaudit.outcomes import NUMBER, first_outcome, tolerance_of
 
 
-def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.DataFrame:
+def judge(table: pd.DataFrame, tolerance: ArrayLike, level: float = 0.05) -> pd.DataFrame:
     """Verdicts of one family of matched effects, adjusted for itself.
 
     With one pair per face and errors of 0 and 1, the test against the tolerance is `score_p`. For
@@ -29,7 +30,7 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     Args:
         table: columns estimate, low, high, p, n, transects, worse, better and verdict of
             `faceaudit.effects.matched_effects`, and exact: whether the first test applies.
-        tolerance: largest effect that does not matter.
+        tolerance: largest effect that does not matter, of each row or one for all.
         level: of the family.
 
     Returns:
@@ -41,10 +42,10 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     exact = family["exact"]
     estimate = family["estimate"]
     known = family["low"].notna()
-    degrees_of_freedom = np.where(exact, np.inf, (family["transects"] - 1).clip(lower=1))
+    degrees_of_freedom = _degrees_of_freedom(family)
 
     # The test of an effect no larger than the tolerance, in the direction that the effect has.
-    edge = np.where(estimate < 0, -1.0, 1.0) * tolerance
+    edge = np.where(estimate < 0, -1.0, 1.0) * np.asarray(tolerance)
     p = beyond_by_interval(family, tolerance, degrees_of_freedom, level)
     rows = exact.to_numpy(bool)
     counts_of_exact = family.loc[rows, ["worse", "better", "n"]].to_numpy(float)
@@ -53,14 +54,34 @@ def judge(table: pd.DataFrame, tolerance: float, level: float = 0.05) -> pd.Data
     p = np.where(np.abs(estimate) > tolerance, p, 1.0)
     family["p_beyond"] = np.where(known, p, np.nan)
     family["p_holm"] = effects.holm(family["p"])
+    return settled(with_family_intervals(family, level, _largest_differences(family)), level)
 
-    family_quantile = _bonferroni_quantile(family, degrees_of_freedom, level)
-    ends = _family_intervals(family, degrees_of_freedom, level)
-    counts = family[["worse", "better", "n"]].to_numpy()
-    for row in np.flatnonzero(exact & known):
+
+def with_family_intervals(table: pd.DataFrame, level: float, largest: ArrayLike) -> pd.DataFrame:
+    """Matched effects with intervals that hold for all of them at once.
+
+    Args:
+        table: columns estimate, low, high, transects and exact, and of exact ones n, worse and
+            better.
+        level: of all of them.
+        largest: (n,) the largest size that each can have: 1 of a difference of rates.
+
+    Returns:
+        The table with low_family and high_family, by Bonferroni's quantile.
+    """
+    degrees_of_freedom = _degrees_of_freedom(table)
+    family_quantile = _bonferroni_quantile(table, degrees_of_freedom, level)
+    ends = _family_intervals(table, degrees_of_freedom, level, largest)
+    counts = table[["worse", "better", "n"]].to_numpy()
+    for row in np.flatnonzero(table["exact"] & table["low"].notna()):
         worse, better, n = counts[row]
         ends[row] = effects.paired_interval(worse, better, n, family_quantile[row])
-    return settled(family.assign(low_family=ends[:, 0], high_family=ends[:, 1]), level)
+    return table.assign(low_family=ends[:, 0], high_family=ends[:, 1])
+
+
+def _degrees_of_freedom(table: pd.DataFrame) -> np.ndarray:
+    """Those (n,) of the Student quantiles of matched effects; exact ones have the normal's."""
+    return np.where(table["exact"], np.inf, (table["transects"] - 1).clip(lower=1))
 
 
 def _bonferroni_quantile(
@@ -72,11 +93,14 @@ def _bonferroni_quantile(
 
 
 def _family_intervals(
-    table: pd.DataFrame, degrees_of_freedom: np.ndarray | pd.Series, level: float
+    table: pd.DataFrame,
+    degrees_of_freedom: np.ndarray | pd.Series,
+    level: float,
+    largest: ArrayLike,
 ) -> np.ndarray:
     """Simultaneous intervals (n, 2): the table's, each side as much longer as its quantile.
 
-    Differences of rates end at -1 and 1; a column outcome says where a number is compared instead.
+    They end where the largest difference (n,) does.
     """
     estimate = table["estimate"]
     quantile = stdtrit(degrees_of_freedom, 1 - level / 2)
@@ -84,9 +108,18 @@ def _family_intervals(
     below = (estimate - table["low"]).abs() * family_quantile / quantile
     above = (estimate - table["high"]).abs() * family_quantile / quantile
     ends = np.stack([estimate - below, estimate + above], axis=1)
-    if "outcome" in table and (table["outcome"] == NUMBER).all():
-        return ends
-    return np.clip(ends, -1, 1)
+    limit = np.asarray(largest)[:, None]
+    return np.clip(ends, -limit, limit)
+
+
+def _largest_differences(table: pd.DataFrame) -> np.ndarray:
+    """The largest difference (n,) that each row can have: 1 of rates, none of numbers.
+
+    A column outcome says where a number is compared.
+    """
+    if "outcome" not in table:
+        return np.ones(len(table))
+    return np.where(table["outcome"] == NUMBER, np.inf, 1.0)
 
 
 def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
@@ -101,7 +134,8 @@ def with_p_values(table: pd.DataFrame, plan: Plan) -> pd.DataFrame:
     if "outcome" in table:  # of portraits; a family about what is missing has no others in it
         tolerance = tolerance_of(table["outcome"].iloc[0], first_outcome(plan), tolerance)
     p_beyond = beyond_by_interval(table, tolerance, degrees_of_freedom, plan["level"])
-    ends = _family_intervals(table, degrees_of_freedom, plan["level"])
+    largest = _largest_differences(table)
+    ends = _family_intervals(table, degrees_of_freedom, plan["level"], largest)
     return table.assign(
         p_holm=effects.holm(table["p"]),
         p_beyond=p_beyond,
@@ -152,17 +186,52 @@ def settle_together(
         >>> settle_together(tables, 0.05)[families.CELLS]["verdict"].item()
         'inconclusive'
     """
-    judged = [name for name in families.JUDGED_FAMILIES if name in tables]
-    if not missing:
-        about_missing = (families.MISSING, families.ENROLMENT, families.MISSING_GAPS)
-        judged = [name for name in judged if name not in about_missing]
-    together = pd.concat({name: tables[name] for name in judged}, names=["family"])
-    estimable = together["p_beyond"].groupby("family").transform("count").clip(lower=1)
-    together = settled(together, level, 1 / estimable).assign(together=len(together))
-    settled_tables = dict(tables)
-    for name in judged:
-        settled_tables[name] = together.loc[name]
-    return settled_tables
+    about_missing = (families.MISSING, families.ENROLMENT, families.MISSING_GAPS)
+    judged = {
+        name: tables[name]
+        for name in families.JUDGED_FAMILIES
+        if name in tables and (missing or name not in about_missing)
+    }
+    (settled_families,) = settle_audits_together([judged], level)
+    return {**tables, **settled_families}
+
+
+def settle_audits_together(
+    audits: Sequence[Mapping[str, pd.DataFrame]], level: float
+) -> list[dict[str, pd.DataFrame]]:
+    """Verdicts of the families of several audits, with one error rate for all of them.
+
+    Each audit has the same share of the level, each family the same share of its audit's, and each
+    comparison the same share of its family's. So an audit with many further outcomes takes little
+    from the others; and since the shares within an audit stay in proportion, no comparison is
+    beyond the tolerance together with other audits that is not so in its own.
+
+    Args:
+        audits: of each, family → table with the columns that `settled` takes.
+        level: of all of them.
+
+    Returns:
+        Of each audit its families, with new verdicts and the column together.
+    """
+    keys = ["audit", "family"]
+    tables = {
+        (number, name): table
+        for number, judged in enumerate(audits)
+        for name, table in judged.items()
+    }
+    together = pd.concat(tables, names=keys)
+    p_beyond = together["p_beyond"]
+    estimable = p_beyond.groupby(keys).transform("count").clip(lower=1)
+    # Families without any estimate are not counted, since they take no share.
+    counted = p_beyond.groupby(keys).count().gt(0).groupby("audit").sum().clip(lower=1)
+    families_of_audit = counted.reindex(together.index.get_level_values("audit")).to_numpy()
+    shares = counted.max() / families_of_audit / estimable
+    together = settled(together, level, shares).assign(together=len(together))
+    by_family = dict(iter(together.groupby(keys, sort=False)))
+    return [
+        {name: by_family[number, name].droplevel(keys) for name in judged}
+        for number, judged in enumerate(audits)
+    ]
 
 
 def judged_effects(

@@ -46,7 +46,8 @@ def test_every_file_shown_is_an_audit_file(repository):
 def test_every_command_shown_is_one(repository):
     text = "\n".join(blocks(repository, "sh", (*PAGES, "in-your-project")))
     commands = re.findall(r"python -m faceaudit (.*)", text)
-    assert {command.split()[0] for command in commands} == {"example", "run", "gate", "verify"}
+    shown = {"example", "run", "gate", "verify", "side-by-side"}
+    assert {command.split()[0] for command in commands} == shown
     for command in commands:
         parser().parse_args(shlex.split(command, comments=True))
     makefile = (repository / "Makefile").read_text(encoding="utf-8")
@@ -100,6 +101,27 @@ def test_the_lines_that_ask_a_classifier_run(repository, tmp_path, monkeypatch, 
         exec(of_generator, found | {"MyGenerator": Greys})
 
 
+def test_the_lines_on_portraits_find_what_is_planted(repository, tmp_path, monkeypatch, capsys):
+    names = {"unit": "person", "skin": "skin_colour", "gender": "hair_length", "score": "p_male"}
+    table = pretended_table(250, 0.3, seed=1).rename(columns=names)
+    table["hair_length"] = table["hair_length"].map({"female": "short", "male": "long"})
+    for rater in ("anna", "ben", "chidi"):
+        table[rater] = table["label"].map({0: "female", 1: "male"})
+    table["age_group"] = np.where(table["person"].astype(str).str[-1] > "4", "young", "old")
+    table["yaw"] = np.arange(len(table)) % 7
+    (tmp_path / "audits").mkdir()
+    table.to_csv(tmp_path / "audits/mine.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    (lines,) = blocks(repository, "python", ["audit-portraits"])
+    exec(lines, found)
+    audit = found["audit"]
+    assert audit.report.kind == "portraits" and audit.report.data["no_label"] == 0
+    cells = audit.effects.set_index(["axis", "cell"])["verdict"]
+    assert cells["skin_colour"].eq("exceeds").any() and "exceeds" in capsys.readouterr().out
+    assert {row.model for row in audit.report.adjusted} == {"linear", "logistic"}
+
+
 class Greys:
     latent_dim = 3
 
@@ -129,4 +151,6 @@ def test_the_lines_on_frames_find_what_is_planted(repository, tmp_path, monkeypa
     beyond = changes[changes["verdict"] == "exceeds"]
     assert "dark, short" in beyond.index and (beyond["estimate"] < 0).all()
     assert changes.loc["dark, short", "low"] < -0.3 < changes.loc["dark, short", "high"]
+    assert set(found["together"].averages["model"]) == {"old", "new"}
+    assert (tmp_path / "audits/two-models/old/report.html").is_file()
     assert found["changed"].gate() == 0 and "chances that the verdict" in capsys.readouterr().out

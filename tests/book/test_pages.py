@@ -29,6 +29,12 @@ from helpers.claims import BOX_TITLES, CONTRADICTED, UNDECIDED
 
 ROOT = Path(__file__).parents[2]
 SMOKE = ROOT / "build" / "smoke" / "html"
+COLOURS = ["color-contrast"]
+"""Rules of axe about colours."""
+NO_COLOURS = {rule: {"enabled": False} for rule in COLOURS}
+"""All other rules."""
+SHARES = 6
+"""Parts of the pages that are looked at in processes of their own (`conftest.FilesAndShares`)."""
 CHAPTER = """# %% [markdown]
 # # A chapter
 #
@@ -269,23 +275,26 @@ class TestPages:
 
     pytestmark = pages_in_chromium
 
-    def test_pages_are_whole_offline_and_accessible(self, chromium, site):
+    @pytest.mark.parametrize("share", range(SHARES), ids=lambda share: f"share-{share}")
+    def test_pages_are_whole_offline_and_accessible(self, chromium, site, share):
         address, html = site
         problems = []
-        for name in names(html):
+        for name in names(html)[share::SHARES]:
             with browser.visit(chromium, address + name, browser.DESKTOP) as visit:
-                # Code has the same few colours everywhere: axe sees them in the small book.
-                found = self.problems(visit, address)
+                # Code and signatures have the same few colours everywhere: axe sees them in the
+                # small book. Colours are most of its work.
                 code = [".highlight pre"] if html == SMOKE else []
-                found += self.barriers(visit, code)
+                signatures = ["dl.py"] if html == SMOKE else []
+                found = self.problems(visit, address)
+                found += self.barriers(visit, code, rules=NO_COLOURS)
+                found += self.barriers(visit, code + signatures, runOnly=COLOURS)
                 visit.page.set_viewport_size(browser.PHONE)
                 found += self.problems(visit, address)
-                # Colours, most of the work, are those that axe has just seen.
-                found += self.barriers(visit, rules={"color-contrast": {"enabled": False}})
+                found += self.barriers(visit, rules=NO_COLOURS)
                 # Colours on their way to the dark are those of neither mode.
                 visit.page.add_style_tag(content="* { transition: none !important; }")
                 visit.page.evaluate("document.documentElement.dataset.theme = 'dark'")
-                found += self.barriers(visit, code, runOnly=["color-contrast"])
+                found += self.barriers(visit, code + signatures, runOnly=COLOURS)
                 visit.page.emulate_media(media="print")
                 found += ["prints a solution"] * visit.page.locator(".solution:visible").count()
                 problems += [f"{name}: {what}" for what in found]

@@ -43,11 +43,11 @@ from faceaudit.matched_comparisons import (
     at_levels_of,
     average_effects,
     compare_places,
-    effects_by_cell,
-    effects_on_further_outcomes,
     interactions,
+    judged_families,
     matched_row,
     with_missing_images,
+    with_numbered_units,
 )
 from faceaudit.models.answers import Notify
 from faceaudit.models.asking import ask, model_of
@@ -59,7 +59,6 @@ from faceaudit.outcomes import (
     REASONS,
     errors_at,
     first_outcome,
-    further_outcomes,
     with_outcomes,
 )
 from faceaudit.report.build import Tables, count_images, rows_of, rows_with_sentences
@@ -98,7 +97,8 @@ class MatchedImages:
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
             placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), the other outcomes of the audit, and the annotated columns; unless the table
+            answer), the other outcomes of the audit, and the annotated columns; of a generator's
+            images mean answers about all that was asked of them; unless the table
             has errors alone, score (NaN where the model gave no answer; of decisions the place of
             the class), and where errors are counted label (the place of the class, NaN where raters
             tie).
@@ -255,18 +255,12 @@ class MatchedImages:
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
             "leakage" (every other attribute along it).
         """
-        # Numbers in the order of the names: every comparison below groups by the unit.
-        units, _ = pd.factorize(self.frame["unit"], sort=True)
-        frame = self.frame.assign(unit=units)
+        frame = with_numbered_units(self.frame)
         outcome = first_outcome(plan)
-        tables = {families.CELLS: effects_by_cell(frame, plan)}
-        if len(plan["axes"]) > 1:
-            tables[families.AVERAGES] = average_effects(frame, plan, outcome)
-            tables[families.INTERACTIONS] = interactions(frame, plan)
-        if further_outcomes(plan):
-            tables[families.OUTCOMES] = effects_on_further_outcomes(frame, plan)
         places = with_missing_images(frame, plan)
-        tables[families.MISSING] = average_effects(places, plan, MISSING)
+        tables = judged_families(frame, places, plan)
+        if len(plan["axes"]) > 1:
+            tables[families.INTERACTIONS] = interactions(frame, plan)
         tables = settle_together(tables, plan["level"], places[MISSING].any())
         placebos = plan["placebos"]
         if placebos:

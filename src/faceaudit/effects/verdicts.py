@@ -399,7 +399,7 @@ def rosenbaum_gamma(b: ArrayLike, c: ArrayLike, alpha: float = 0.05) -> np.ndarr
 
 
 def beyond_by_interval(
-    table: pd.DataFrame, tolerance: float, df: ArrayLike, level: float = 0.05
+    table: pd.DataFrame, tolerance: ArrayLike, df: ArrayLike, level: float = 0.05
 ) -> np.ndarray:
     """Two-sided p of the hypothesis that an effect is no larger than the tolerance.
 
@@ -408,7 +408,7 @@ def beyond_by_interval(
 
     Args:
         table: columns estimate, low and high.
-        tolerance: largest effect that does not matter.
+        tolerance: largest effect that does not matter, of each row or one for all.
         df: degrees of freedom of the interval's Student quantile.
         level: one minus that of the interval.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, get_args
 
 import pandas as pd
+from pydantic import BaseModel
 
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
@@ -139,17 +140,22 @@ def _provenance(
     plan: Plan, model: Mapping[str, Any] | None, generator: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Versions, hashes of the inputs, the seed, and the cards of the model and the generator."""
-    versions = {"python": platform.python_version()}
-    for package in PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            versions[package] = metadata.version(package)
     return {
-        "versions": versions,
+        "versions": package_versions(),
         "inputs": plan["inputs"],
         "seed": plan["seed"],
         "model": model or None,
         "generator": generator or None,
     }
+
+
+def package_versions() -> dict[str, str]:
+    """Python and the packages behind a report, with their versions."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
 
 
 def count_images(frame: pd.DataFrame, source: str, plan: Plan) -> dict[str, Any]:
@@ -272,19 +278,22 @@ def true_effect(truth: pd.DataFrame, effect: Effect) -> tuple[float | None, floa
     return finite(row["effect"]), finite(row["se"])
 
 
-def rows_of(name: str, table: pd.DataFrame | None) -> list[Any]:
+def rows_of(
+    name: str, table: pd.DataFrame | None, structure: type[BaseModel] = Report
+) -> list[Any]:
     """Rows of a table as the report's part of this name has them.
 
     Args:
-        name: of the part, a field of `Report` with a list of rows.
+        name: of the part, a field of the report with a list of rows.
         table: None or empty where there is nothing; columns that the part does not have are left
             out.
+        structure: of the report.
 
     Returns:
         A row of the report for each row of the table.
     """
     if table is None or table.empty:
         return []
-    (row_class,) = get_args(Report.model_fields[name].annotation)
+    (row_class,) = get_args(structure.model_fields[name].annotation)
     columns = table.rename(columns={"transects": "units"}).filter(list(row_class.model_fields))
     return [row_class(**row) for row in columns.to_dict("records")]

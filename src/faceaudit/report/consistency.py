@@ -5,7 +5,8 @@ sentences from numbers, the answer from the rows that are judged, whether the co
 and the hash of the plan.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from faceaudit import families
 from faceaudit.checks import find_threshold_doubts
@@ -14,7 +15,15 @@ from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.build import comparison_sentence
 from faceaudit.report.coverage import is_met
-from faceaudit.report.schema import JUDGED_PARTS, Comparison, Report
+from faceaudit.report.schema import (
+    ADJUSTED_COLUMNS,
+    PARTS_OF_MODELS,
+    Comparison,
+    Effect,
+    ModelEffect,
+    ModelsReport,
+    Report,
+)
 from faceaudit.utils.files import hash_of_content
 
 
@@ -30,21 +39,70 @@ def contradictions(report: Report) -> list[str]:
     return list(_contradictions(report))
 
 
-def _contradictions(report: Report) -> Iterator[str]:
-    judged = len(report.judged)
+def contradictions_of_models(several: ModelsReport, reports: Mapping[str, Report]) -> list[str]:
+    """What in a report of several models contradicts another part of it, or the single reports.
+
+    Args:
+        several: the report of all models.
+        reports: name of a model → its own report.
+
+    Returns:
+        A sentence for each contradiction; none for a report as it was written.
+    """
+    return list(_contradictions_of_models(several, reports))
+
+
+def _contradictions_of_models(
+    several: ModelsReport, reports: Mapping[str, Report]
+) -> Iterator[str]:
+    judged = len(several.judged)
+    for model in several.models:
+        report = reports[model.name]
+        if model.verdict_alone != report.verdict:
+            yield f"the verdict of {model.name} alone is not that of its own report"
+        rows_of_model = [row for row in several.judged if row.model == model.name]
+        if model.verdict != facts.overall_verdict(rows_of_model):
+            yield f"the verdict of {model.name} is not what its rows give"
+        own_rows = [row for part in PARTS_OF_MODELS for row in getattr(report, part)]
+        if [_unadjusted(row) for row in rows_of_model] != [_unadjusted(row) for row in own_rows]:
+            yield f"the comparisons of {model.name} are not those of its own report"
+            continue
+        for row, own in zip(rows_of_model, own_rows, strict=True):
+            if row.verdict_alone != own.verdict:
+                yield f"the verdict alone is not that of the report of {model.name}: {row.sentence}"
+        for row in rows_of_model:
+            yield from _contradictions_of_row(row, report, judged)
+
+
+def _unadjusted(row: Effect) -> dict[str, Any]:
+    """A comparison without what depends on the number of models."""
+    of_models = ModelEffect.model_fields.keys() - Effect.model_fields.keys()
+    return row.model_dump(exclude={*ADJUSTED_COLUMNS, "sentence", *of_models})
+
+
+def _contradictions_of_row(row: Comparison, report: Report, judged: int) -> Iterator[str]:
+    """What in a comparison contradicts the rest of it.
+
+    Args:
+        row: the comparison.
+        report: whose tolerance and level it was judged by.
+        judged: how many comparisons are judged together.
+    """
     # What sentences take from the audit file, as it was at the run.
-    first_outcome = facts.first_outcome_of(dict(report))
     plan = {
         "tolerance": report.tolerance,
         "generator": {"kind": report.data.get("made_by")},
-        "outcomes": [first_outcome],
+        "outcomes": [facts.first_outcome_of(dict(report))],
     }
-    for part in JUDGED_PARTS:
-        for row in getattr(report, part):
-            if not _follows(row, report):
-                yield f"the verdict {row.verdict!r} does not follow from its row: {row.sentence}"
-            elif row.sentence != comparison_sentence(row, plan, judged):
-                yield f"the sentence does not say what its row has: {row.sentence}"
+    if not _follows(row, report):
+        yield f"the verdict {row.verdict!r} does not follow from its row: {row.sentence}"
+    elif row.sentence != comparison_sentence(row, plan, judged):
+        yield f"the sentence does not say what its row has: {row.sentence}"
+
+
+def _contradictions(report: Report) -> Iterator[str]:
+    for row in report.judged:
+        yield from _contradictions_of_row(row, report, len(report.judged))
     derived = answer_of(dict(report), report.tolerance)
     if report.verdict != derived.verdict:
         yield f"the verdict of the audit is {report.verdict!r}, its rows give {derived.verdict!r}"

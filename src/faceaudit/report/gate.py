@@ -1,19 +1,29 @@
 """The gate: whether a model may pass, as an exit code."""
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE
 from faceaudit.report import facts
-from faceaudit.report.consistency import contradictions
-from faceaudit.report.schema import Comparison, Report, read_report
+from faceaudit.report.consistency import contradictions, contradictions_of_models
+from faceaudit.report.schema import (
+    Comparison,
+    ModelsReport,
+    Report,
+    is_of_models,
+    read_models_report,
+    read_report,
+)
 
 # Exit codes of the gate.
 PASSED = 0
 FAILED = 1
 UNDECIDED = 2
 BROKEN = 3  # A run or a report is missing or damaged.
+SEVERITY = (PASSED, UNDECIDED, FAILED, BROKEN)
+"""Exit codes from the one that lets a model pass to the one that says least of it."""
 STATES = (EXCEEDS, INCONCLUSIVE)
 """Verdicts on which alone a gate may be told to fail."""
 UNDECIDED_VERDICTS = (INCONCLUSIVE, NOT_ESTIMABLE)
@@ -25,7 +35,8 @@ def gate(
     """Whether a model may pass: a report in, an exit code out.
 
     Args:
-        report: the report, or the path of its `report.json`.
+        report: the report, or the path of its `report.json`; of several models in one report, the
+            path alone, and the worst of them decides.
         fail_on: by default the gate asks for a decision: every average over all faces must be
             decided, and the coverage must be that of the audit file's policy. "inconclusive": every
             comparison in a cell must be decided as well. "exceeds": only a comparison beyond the
@@ -50,6 +61,8 @@ def gate(
     if fail_on is not None and fail_on not in STATES:
         raise ValueError(f"fail-on is {fail_on!r}, one of {', '.join(STATES)} was expected")
     try:
+        if not isinstance(report, Report) and is_of_models(report):
+            return gate_of_models(*read_models_report(report), fail_on, allow_departures)
         report = report if isinstance(report, Report) else read_report(report)
     except ValueError as error:
         return BROKEN, [str(error)]
@@ -69,6 +82,38 @@ def gate(
     if unknown:
         return UNDECIDED, lines
     return PASSED, [*lines, _passed(report)]
+
+
+def gate_of_models(
+    several: ModelsReport,
+    reports: Mapping[str, Report],
+    fail_on: str | None = None,
+    allow_departures: bool = False,
+) -> tuple[int, list[str]]:
+    """Whether all models of one report may pass: the worst of them decides, by its own report.
+
+    Args:
+        several: the report of all models.
+        reports: name of a model → its own report.
+        fail_on, allow_departures: as of `gate`, for each model.
+
+    Returns:
+        The exit code, and the lines of `gate` for each model behind its name. 3 as well where the
+        report of all models contradicts itself or those of the single ones.
+
+    Raises:
+        ValueError: another word in `fail_on`.
+    """
+    contradicted = contradictions_of_models(several, reports)
+    if contradicted:
+        return BROKEN, [f"{several.name}: {line}" for line in contradicted]
+    worst = PASSED
+    lines = []
+    for model in several.models:
+        code, lines_of_model = gate(reports[model.name], fail_on, allow_departures)
+        worst = max(worst, code, key=SEVERITY.index)
+        lines += [f"{model.name}: {line}" for line in lines_of_model]
+    return worst, lines
 
 
 def _too_little_known(report: Report, every_comparison: bool) -> list[str]:

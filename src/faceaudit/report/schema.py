@@ -5,13 +5,13 @@ All rates and differences are fractions; null is what could not be estimated.
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.files import write_text
+from faceaudit.utils.files import file_hash, write_text
 
 JUDGED_PARTS = (
     "averages",
@@ -23,6 +23,12 @@ JUDGED_PARTS = (
     "gaps",
 )
 """Parts of a report whose comparisons decide whether a model passes."""
+
+
+PARTS_OF_MODELS = ("averages", "effects", "outcomes", "missing")
+"""Those of a report of several models, which are of matched images."""
+ADJUSTED_COLUMNS = ("low_family", "high_family", "p_holm", "p_beyond_holm", "verdict")
+"""Columns of an effect that depend on which others it is adjusted together with."""
 
 
 def finite(value: Any) -> Any:
@@ -542,7 +548,124 @@ class Report(Part):
         return [row for name in JUDGED_PARTS for row in getattr(self, name)]
 
 
-def write_report(report: Report, path: Path) -> Path:
+class ModelEffect(Effect):
+    """An effect of one of several models, adjusted over the rows of all of them.
+
+    Attributes:
+        model: its name.
+        verdict_alone: the verdict in the report of this model alone.
+    """
+
+    model: str
+    verdict_alone: Verdict
+
+
+class ModelDifference(Part):
+    """What one model has minus what another has, by the same images.
+
+    Attributes:
+        model, minus: names of the two models.
+        quantity: "mean" of the outcome over all images, or "effect" of an axis on it.
+        outcome: first outcome of both.
+        axis, contrast: of an effect; empty of a mean.
+        estimate, low, high: the difference, and its 95 % interval for itself.
+        low_family, high_family: interval that holds for all differences of all models at once.
+        p, p_holm: of no difference, alone and adjusted over all of them.
+        units: faces.
+    """
+
+    model: str
+    minus: str
+    quantity: Literal["mean", "effect"]
+    outcome: str
+    axis: str
+    contrast: str
+    estimate: Number
+    low: Number
+    high: Number
+    low_family: Number
+    high_family: Number
+    p: Number
+    p_holm: Number
+    units: int
+
+
+class AuditedModel(Part):
+    """One of several models, and where its own report is.
+
+    Attributes:
+        name: in the report of all models.
+        identity: of the model, with its version where it is known.
+        folder: of its own report, beside that of all models.
+        sha256: of the `report.json` there.
+        outcome, tolerance: first outcome of its audit, and the largest effect that does not matter.
+        threshold: that cuts its scores; null of answers that are no scores.
+        mean: of the first outcome over all images.
+        verdict: of its rows here, adjusted over all models.
+        verdict_alone: in its own report.
+    """
+
+    name: str
+    identity: str
+    folder: str
+    sha256: str
+    outcome: str
+    tolerance: float
+    threshold: Number
+    mean: Number
+    verdict: Verdict
+    verdict_alone: Verdict
+
+
+class ModelsReport(Part):
+    """What `report.json` holds of several models side by side.
+
+    Attributes:
+        schema_version, kind: of this structure.
+        name, question, made: as of `Report`.
+        level: of all comparisons of all models together.
+        images, units: images and faces, the same of all models.
+        models: a row for each.
+        averages, effects, outcomes, missing: as of `Report`, of all models.
+        differences: of every two models that answer the same question.
+        questions: names of models that answer the same question, a list for each question.
+        limits: what the report does not say, a sentence each.
+        versions: of the packages that made the report.
+    """
+
+    schema_version: Literal["1.0"] = "1.0"
+    kind: Literal["models"] = "models"
+    name: str
+    question: str
+    made: str
+    level: float
+    images: int
+    units: int
+    models: list[AuditedModel]
+    averages: list[ModelEffect]
+    effects: list[ModelEffect]
+    outcomes: list[ModelEffect]
+    missing: list[ModelEffect]
+    differences: list[ModelDifference]
+    questions: list[list[str]]
+    limits: list[str]
+    versions: dict[str, str]
+
+    @property
+    def judged(self) -> list[ModelEffect]:
+        """The comparisons of all models that are judged together."""
+        return [row for part in PARTS_OF_MODELS for row in getattr(self, part)]
+
+    @property
+    def over_all_faces(self) -> list[ModelEffect]:
+        """The comparisons of the first outcomes over all faces; of one axis, its only cell."""
+        return self.averages or [row for row in self.effects if not row.held]
+
+
+AnyReport = TypeVar("AnyReport", Report, ModelsReport)
+
+
+def write_report(report: Report | ModelsReport, path: Path) -> Path:
     """Write `report.json`.
 
     Args:
@@ -552,7 +675,12 @@ def write_report(report: Report, path: Path) -> Path:
     Returns:
         The path.
     """
-    return write_text(path, report.model_dump_json(indent=1) + "\n")
+    return write_text(path, text_of(report))
+
+
+def text_of(report: Report | ModelsReport) -> str:
+    """The text of a `report.json`."""
+    return report.model_dump_json(indent=1) + "\n"
 
 
 def read_report(path: str | Path) -> Report:
@@ -567,11 +695,52 @@ def read_report(path: str | Path) -> Report:
     Raises:
         InputError: the file is missing, damaged, or of another version of the schema.
     """
+    return _read(Path(path), Report)
+
+
+def is_of_models(path: str | Path) -> bool:
+    """Whether a file is the report of several models; False where it cannot be read."""
+    try:
+        content = json.loads(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and content.get("kind") == "models"
+
+
+def read_models_report(path: str | Path) -> tuple[ModelsReport, dict[str, Report]]:
+    """Read the report of several models, and the reports of the single ones in its folders.
+
+    Args:
+        path: of its `report.json`.
+
+    Returns:
+        The report, and name of a model → its own report.
+
+    Raises:
+        InputError: a file is missing or damaged, or a report is not the one that stood there.
+    """
     path = Path(path)
+    several = _read(path, ModelsReport)
+    reports = {}
+    for model in several.models:
+        place = path.parent / model.folder / path.name
+        reports[model.name] = read_report(place)
+        if file_hash(place) != model.sha256:
+            raise InputError(
+                f"{place}: this is not the report of {model.name} that {path} was made from; its "
+                "hash is another one",
+                field=str(place),
+                expected="the report of the single model",
+            )
+    return several, reports
+
+
+def _read(path: Path, structure: type[AnyReport]) -> AnyReport:
+    """Read a report of a structure; InputError as of `read_report`."""
     if not path.is_file():
         raise InputError(f"{path}: no such report", field=str(path), expected="a report.json")
     try:
-        return Report.model_validate_json(path.read_bytes())
+        return structure.model_validate_json(path.read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
@@ -590,3 +759,12 @@ def schema() -> str:
         What `audits/report.schema.json` holds.
     """
     return json.dumps(Report.model_json_schema(), indent=1) + "\n"
+
+
+def schema_of_models() -> str:
+    """Give the JSON schema of a report of several models.
+
+    Returns:
+        What `audits/models.schema.json` holds.
+    """
+    return json.dumps(ModelsReport.model_json_schema(), indent=1) + "\n"

@@ -8,7 +8,7 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from jsonschema import Draft202012Validator
 
-from faceaudit import read_report, schema, write_report
+from faceaudit import read_report, schema, schema_of_models, write_report
 from faceaudit.report.page import card, page, write_html
 from faceaudit.utils.errors import InputError
 from helpers.artifacts.lineage import ROOT
@@ -22,6 +22,11 @@ def test_a_report_obeys_the_published_schema_and_reads_back(report, tmp_path):
     Draft202012Validator(json.loads(published)).validate(content)
     assert read_report(path) == report
     assert content["plan"]["kept"] and content["plan"]["departures"] == []
+
+
+def test_the_schema_of_several_models_is_published():
+    published = (ROOT / "audits" / "models.schema.json").read_text(encoding="utf-8")
+    assert published == schema_of_models(), "write faceaudit.schema_of_models() to this file"
 
 
 def test_a_report_that_cannot_be_read_says_what_is_at_fault(report, tmp_path):

@@ -1,0 +1,130 @@
+"""Whether several audits are of the same matched images, so that their models can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+import pandas as pd
+
+from faceaudit.frames import listed_on_one_line
+from faceaudit.results import AuditResult
+from faceaudit.utils.errors import InputError
+
+SAME_DESIGN = ("axes", "placebos", "contrasts", "level")
+"""Entries of the plans that say what is compared."""
+LABEL = "label"
+"""Column of the right answers, where errors are counted by it."""
+
+
+def require_same_design(audits: Mapping[str, AuditResult], keys: Iterable[str]) -> None:
+    """Refuse audits that do not make the same comparisons of matched images.
+
+    Args:
+        audits: name of a model → its audit.
+        keys: entries of the plans that must agree.
+
+    Raises:
+        InputError: an audit of portraits or pairs, one whose axes are not those of its plan, or
+            plans that differ.
+    """
+    for name, audit in audits.items():
+        if audit.report.kind != "classification":
+            raise InputError(
+                f"{name} is an audit of {audit.report.kind}, one of matched images was expected",
+                field=name,
+                found=audit.report.kind,
+                expected="an audit of matched images",
+            )
+        _require_planned_axes(name, audit)
+    for (first, audit), (second, other) in pairwise(audits.items()):
+        for key in keys:
+            before, after = (one.report.plan.content.get(key) for one in (audit, other))
+            if before != after:
+                raise InputError(
+                    f"{key} of {first} is {before}, that of {second} is {after}; the same was "
+                    "expected",
+                    field=key,
+                    found=after,
+                    expected=str(before),
+                )
+
+
+def _require_planned_axes(name: str, audit: AuditResult) -> None:
+    """Refuse an audit whose departures from its plan are about the axes."""
+    compared = list(dict.fromkeys(row.axis for row in audit.report.effects))
+    planned = list(audit.report.plan.content["axes"])
+    if compared != planned:
+        raise InputError(
+            f"{name} compares {', '.join(compared)}, and its plan {', '.join(planned)}; an audit "
+            "by its own plan was expected",
+            field=name,
+            found=", ".join(compared),
+            expected=", ".join(planned),
+        )
+
+
+def require_same_images(audits: Mapping[str, AuditResult]) -> None:
+    """Refuse audits of other images, or with other units or levels.
+
+    Args:
+        audits: name of a model → its audit, of `require_same_design`.
+
+    Raises:
+        InputError: images that one of two audits has alone, or at another place.
+    """
+    for (first, audit), (second, other) in pairwise(audits.items()):
+        _require_same_places({first: _places(audit), second: _places(other)}, "unit or level")
+
+
+def require_same_labels(audits: Mapping[str, AuditResult]) -> None:
+    """Refuse audits of the same images whose labels differ; see `require_same_images`."""
+    for (first, audit), (second, other) in pairwise(audits.items()):
+        if LABEL in audit.frame and LABEL in other.frame:
+            _require_same_places({first: _labels(audit), second: _labels(other)}, "label")
+
+
+def have_same_labels(first: AuditResult, second: AuditResult) -> bool:
+    """Whether two audits of the same images have the same right answers, or neither has any."""
+    if (LABEL in first.frame) != (LABEL in second.frame):
+        return False
+    if LABEL not in first.frame:
+        return True
+    labels = _labels(first)
+    return labels.equals(_labels(second).loc[labels.index])
+
+
+def _places(audit: AuditResult) -> pd.DataFrame:
+    """Unit and levels of every image, by its name."""
+    content = audit.report.plan.content
+    levels = [f"{axis}_level" for axis in [*content["axes"], *content["placebos"]]]
+    frame = audit.frame.astype({"unit": str, **dict.fromkeys(levels, int)})
+    return frame.set_index("image_id")[["unit", *levels]]
+
+
+def _labels(audit: AuditResult) -> pd.DataFrame:
+    """The label of every image, by its name; -1 where raters tie, as they may in both audits."""
+    return audit.frame.set_index("image_id")[[LABEL]].astype(float).fillna(-1)
+
+
+def _require_same_places(tables: Mapping[str, pd.DataFrame], what: str) -> None:
+    """Refuse two tables by image whose images or values differ."""
+    (first, places), (second, others) = tables.items()
+    alone = places.index.symmetric_difference(others.index)
+    if len(alone):
+        some = listed_on_one_line(alone[:3])
+        raise InputError(
+            f"{len(alone)} images are in one of both audits alone ({first}, {second}), such as "
+            f"{some}; the same images were expected",
+            field="images",
+            found=some,
+            expected="the same images",
+        )
+    differs = (places != others.loc[places.index]).any(axis=1)
+    if differs.any():
+        raise InputError(
+            f"image {differs.idxmax()!r} has another {what} in {second} than in {first} "
+            f"({differs.sum()} such images); the same was expected",
+            field=f"image {differs.idxmax()!r}",
+            expected=f"the same {what}",
+        )
