@@ -1,6 +1,7 @@
 """The figure of a report: its comparisons with their intervals around the tolerance."""
 
 import io
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,17 @@ GREY = "#777777"
 VERMILION = "#D55E00"
 MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
 """Verdict → colour and marker, which can be told apart without colour."""
+BAND = ("#3A6EA5", 0.18)
+GRID = ("#777777", 0.25)
+"""Colours that let the page shine through, so that they can be seen on a bright and a dark one."""
 WIDTH = 5.2
 """Of figures in inches, so that their text can be read on a phone as on paper."""
+LETTERS_A_LINE = 58
+"""Of a name; a longer one has several lines."""
+LINE_OF_NAME = 0.36
+"""Height of a line of a name; that of a row with a name of one line is 1, which is half an inch."""
+ZERO_BELOW, ZERO_ABOVE = 0.32, 0.14
+"""How far the line at zero reaches below and above a comparison, without touching a name."""
 LOOK: dict["RcKeyType", Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -57,27 +67,44 @@ def forest(
     Returns:
         The figure.
     """
+    lines = [_lines_of_name(row, name) for row, name in zip(rows, names, strict=True)]
+    top, *heights = _heights(lines)
     with mpl.rc_context(LOOK):
-        figure = Figure((WIDTH, 0.5 * len(rows) + 0.75), layout="constrained")
+        figure = Figure((WIDTH, 0.5 * top + 0.75), layout="constrained")
         ax = figure.subplots()
-        ax.axvspan(-scale * tolerance, scale * tolerance, color="#E8EEF4", lw=0)
-        ax.axvline(0, color=BLACK, lw=0.8)
-        heights = range(len(rows))[::-1]
-        for height, row, name in zip(heights, rows, names, strict=True):
-            _draw_comparison(ax, height, row, name, tolerance, scale)
-        ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, len(rows) - 0.2), axisbelow=True)
-        ax.grid(axis="x", color="#E3E3E3", lw=0.6)
+        ax.axvspan(-scale * tolerance, scale * tolerance, color=BAND, lw=0)
+        for height, row, name in zip(heights, rows, lines, strict=True):
+            ax.vlines(0, height - ZERO_BELOW, height + ZERO_ABOVE, color=BLACK, lw=0.8)
+            _draw_comparison(ax, height, row, tolerance, scale)
+            _write_name(ax, height, name)
+        ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, top - 0.2), axisbelow=True)
+        ax.grid(axis="x", color=GRID, lw=0.6)
     return figure
 
 
+def _lines_of_name(row: Comparison, name: str) -> list[str]:
+    """The name of a comparison as the figure has it, in lines that are not too long."""
+    text = name if facts.is_comparable(row) else f"{name}: not estimable"
+    return textwrap.wrap(text, LETTERS_A_LINE)
+
+
+def _heights(names: Sequence[Sequence[str]]) -> list[float]:
+    """The upper end of a forest, and its comparisons from top to bottom, from 0 on.
+
+    Each has room for the lines of its name above it.
+    """
+    heights = [0.0]
+    for lines in reversed(names):
+        heights.append(heights[-1] + 1 + LINE_OF_NAME * (len(lines) - 1))
+    return heights[::-1]
+
+
 def _draw_comparison(
-    ax: Axes, height: int, row: Comparison, name: str, tolerance: float, scale: float
+    ax: Axes, height: float, row: Comparison, tolerance: float, scale: float
 ) -> None:
-    """Draw one comparison of a forest at a height, with its name above."""
-    label = f"{name}: not estimable"
+    """Draw one comparison of a forest at a height."""
     interval = facts.interval_of(row)
     if row.estimate is not None and interval is not None:
-        label = name
         colour, marker = MARKS[row.verdict]
         if isinstance(row, Effect) and row.low_family is not None and row.high_family is not None:
             ax.hlines(height, scale * row.low_family, scale * row.high_family, color=colour, lw=1)
@@ -89,11 +116,15 @@ def _draw_comparison(
         ax.plot(scale * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
     if isinstance(row, Effect) and row.truth is not None:
         ax.plot(scale * row.truth, height, "|", color=BLACK, ms=13, mew=2)
+
+
+def _write_name(ax: Axes, height: float, lines: Sequence[str]) -> None:
+    """Write the name of a comparison above what is drawn of it."""
     ax.annotate(
-        label,
+        "\n".join(lines),
         (0, height),
         xycoords=("axes fraction", "data"),
-        xytext=(0, 6),
+        xytext=(0, 10),
         textcoords="offset points",
         fontsize=9.5,
     )
