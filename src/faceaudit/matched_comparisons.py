@@ -119,6 +119,45 @@ def average_effects(
     return compare_places(places, frame, plan)
 
 
+def label_changes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
+    """How often images of one face have different labels, along every axis and placebo.
+
+    Args:
+        frame: of `MatchedImages`, with labels; a pair of images without both labels does not count.
+        plan: of the audit.
+
+    Returns:
+        A row per contrast, judged like effects: the estimate is the share of pairs whose labels
+        differ, faces_changed the number of faces with such a pair, transects that of all faces;
+        None where all labels of every face are the same.
+
+    Example:
+        >>> frame = pd.DataFrame({"unit": list("aabb"), "skin_level": [0, 1] * 2})
+        >>> plan = {"axes": {"skin": ("light", "dark")}, "placebos": {}, "tolerance": 0.05}
+        >>> changes = label_changes(frame.assign(label=[0, 1, 1, 1]), plan | {"level": 0.05})
+        >>> changes["estimate"].item(), changes["faces_changed"].item()
+        (0.5, 1)
+    """
+    labels = frame.groupby("unit")["label"]
+    if not (labels.transform("min") < labels.transform("max")).any():
+        return None
+    axes = {**plan["axes"], **plan["placebos"]}
+    columns = [f"{axis}_level" for axis in axes]
+    rows = []
+    for contrast in all_contrasts(axes, kind_of_contrasts(plan)):
+        compared = f"{contrast.axis}_level"
+        others = [column for column in columns if column != compared]
+        images = at_levels_of(frame[["unit", "label", *columns]], contrast)
+        pairs = _complete_pairs(images, "label", compared, others)
+        changed = pairs.at_low != pairs.at_high
+        changes = CompletePairs(pairs.face, np.zeros(len(changed)), changed.astype(float))
+        row = _effect_on_number(images, changes, others, plan["tolerance"])
+        row["exact"] = row["n"] == row["transects"]
+        row["faces_changed"] = len(np.unique(pairs.face[changed]))
+        rows.append({"axis": contrast.axis, "contrast": contrast.name, **row})
+    return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
+
+
 class Place(NamedTuple):
     """What a comparison is of: an outcome, two levels, and the cell, axis → level."""
 

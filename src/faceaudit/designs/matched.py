@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import effects, families
-from faceaudit.checks import MISSING_ALONG_PLACEBOS, examine
+from faceaudit.checks import LABELS_ALONG_AXES, MISSING_ALONG_PLACEBOS, examine
 from faceaudit.comparisons import (
     Axes,
     Contrast,
@@ -46,6 +46,7 @@ from faceaudit.matched_comparisons import (
     effects_by_cell,
     effects_on_further_outcomes,
     interactions,
+    label_changes,
     matched_row,
     with_missing_images,
 )
@@ -253,7 +254,8 @@ class MatchedImages:
             The families of the plan by their names, each with a row per comparison (see `judge`;
             "interactions" has estimate, low, high, p and p_holm), and besides them "thresholds",
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
-            "leakage" (every other attribute along it).
+            "leakage" (every other attribute along it). Where labels of a face differ, "labels" says
+            how often they do, along every axis and placebo.
         """
         # Numbers in the order of the names: every comparison below groups by the unit.
         units, _ = pd.factorize(self.frame["unit"], sort=True)
@@ -278,6 +280,9 @@ class MatchedImages:
             tables["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
         if outcome != FLIP:
             tables["rates"] = _rates_by_cell(frame, outcome, plan["axes"])
+        changed_labels = label_changes(frame, plan) if "label" in frame else None
+        if changed_labels is not None:
+            tables[LABELS_ALONG_AXES] = changed_labels
         shifts = _shifts_of_attributes(frame, plan)
         along_itself = shifts["axis"] == shifts["attribute"]
         tables["manipulation"] = shifts[along_itself]
