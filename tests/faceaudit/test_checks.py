@@ -87,7 +87,7 @@ def with_other_labels(table, changed):
 
 
 def test_labels_that_change_along_an_axis_are_doubted(table):
-    """What is right about a face does not depend on skin; perceived gender is what the labels say."""
+    """What is right about a face does not depend on skin. The labels say perceived gender."""
     assert not doubts(report_of(table))
     of_every_fifth_face = (table["skin"] == "dark") & (table["unit"] % 5 == 0)
     report = report_of(with_other_labels(table, of_every_fifth_face))
