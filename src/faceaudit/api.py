@@ -6,8 +6,11 @@ of their arguments what the file would say, and then do the same.
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
@@ -41,6 +44,61 @@ CHANGED_IN_WORDS = {ERROR: "how often the model errs", FLIP: "the model's answer
 """First outcome → what an audit asks about, where its title does not say it well."""
 NAME = "audit"
 """Of an audit where the caller gives none."""
+EXPECTED_POLICY = "a mapping of demands to their limits, as {'faces': 30},"
+EXPECTED_IGNORE = "a mapping of columns to the values that are left out"
+ARGUMENTS_OF_KEYS = {
+    "columns.decision": "pred",
+    "columns.number": "outcome",
+    "design.transects": "n",
+} | {
+    f"{part}.{name}": name
+    for part, names in {
+        "columns": "image unit identity label score error reason group first second same "
+        "similarity distance",
+        "design": "tolerance seed power incomplete contrasts",
+        "model": "threshold fmr",
+    }.items()
+    for name in names.split()
+}
+"""Key of an audit file → the argument that has its place here."""
+_KEY = re.compile(rf"(?<![\w'.])({'|'.join(map(re.escape, ARGUMENTS_OF_KEYS))})(?![\w'])")
+WORDS_OF_FILES = {
+    "audit.yml: ": "",
+    "transects is ": "n is ",
+    "; the names are set under columns and axes": "",
+    " (put quotes around it: YAML takes no, off or 0 for something else)": "",
+    "two names in brackets, such as [light, dark],": "a list of two names or more",
+    "attributes with their levels, such as {skin: [light, dark]},": "axes with their levels",
+    "keys with values": "a mapping",
+    "set incomplete to pairs": "set incomplete to 'pairs'",
+    "into the table and the audit file": "into the table and the axes",
+    "Name its column under": "Give its column as",
+}
+"""What messages say to writers of audit files → what they say to who calls a function."""
+
+
+@contextmanager
+def names_of_arguments() -> Iterator[None]:
+    """Name arguments in place of keys of an audit file in the errors that are raised within."""
+    try:
+        yield
+    except InputError as error:
+        # The columns of a table may have any names.
+        before, columns, after = str(error).partition(f"it has {error.found}")
+        raise InputError(
+            _of_call(before) + columns + _of_call(after),
+            field=_of_call(error.field),
+            found=error.found,
+            expected=error.expected and _of_call(error.expected),
+        ) from None
+
+
+def _of_call(text: str) -> str:
+    """A text about an audit file as one about the call of a function."""
+    text = _KEY.sub(lambda key: ARGUMENTS_OF_KEYS[key[0]], text)
+    for of_file, of_call in WORDS_OF_FILES.items():
+        text = text.replace(of_file, of_call)
+    return text
 
 
 class TableSettings(TypedDict, total=False):
@@ -94,7 +152,17 @@ class AuditPlan:
         return self.content.get("sizes", {}).get("units")
 
     def save(self, path: str | Path) -> Path:
-        """Write the plan, for an audit's argument `plan`; gives the path."""
+        """Write the plan, for an audit's argument `plan`; gives the path.
+
+        Raises:
+            InputError: the path is that of a folder.
+        """
+        if Path(path).is_dir():
+            raise InputError(
+                f"{path}: this is a folder, the path of a file was expected",
+                field=str(path),
+                expected="the path of a file",
+            )
         return write_text(Path(path), json.dumps(self.content, indent=1) + "\n")
 
     @classmethod
@@ -226,8 +294,8 @@ def table(
         annotated=annotated,
         incomplete=incomplete,
         contrasts=contrasts,
-        policy=policy or {},
-        ignore=ignore or {},
+        policy={} if policy is None else policy,
+        ignore={} if ignore is None else ignore,
         accept=accept,
         name=name,
         seed=seed,
@@ -239,13 +307,14 @@ def table(
     if question is not None:
         settings["question"] = question
     specification = specification_of_table(settings, frame)
-    rows = Rows.read(frame, first_row=0)
-    if specification.kind == "portraits":
-        from faceaudit.designs.portraits import Portraits
+    with names_of_arguments():
+        rows = Rows.read(frame, first_row=0)
+        if specification.kind == "portraits":
+            from faceaudit.designs.portraits import Portraits
 
-        return _concluded(Portraits.from_table(rows, specification), specification, plan)
-    images = MatchedImages.from_table(rows, specification)
-    return _concluded(images, specification, plan, images.frame["unit"].nunique())
+            return _concluded(Portraits.from_table(rows, specification), specification, plan)
+        images = MatchedImages.from_table(rows, specification)
+        return _concluded(images, specification, plan, images.frame["unit"].nunique())
 
 
 def pairs(
@@ -300,14 +369,8 @@ def pairs(
     Raises:
         InputError: an argument or a cell that cannot be used; the message names it.
     """
-    if (similarity is None) == (distance is None):
-        found = "both are given" if similarity else "none of them is given"
-        raise InputError(
-            f"similarity or distance: {found}, one of them was expected",
-            field="similarity or distance",
-            found=found,
-            expected="one of them",
-        )
+    _require_one_of(similarity=similarity, distance=distance)
+    _require_one_of(threshold=threshold, fmr=fmr)
     model: dict[str, Any] = {"kind": "table"}
     if threshold is not None:
         model["threshold"] = threshold
@@ -332,14 +395,15 @@ def pairs(
         "reference": reference,
         "model": model,
         "design": {"tolerance": tolerance, "seed": seed},
-        "policy": dict(policy or {}),
-        "accept": list(accept),
+        "policy": _mapping(policy or {}, "policy", EXPECTED_POLICY),
+        "accept": list(_listed(accept, "accept")),
     }
     from faceaudit.designs.pairs import Pairs
 
-    specification = Specification(**content)
-    rows = Rows.read(as_pandas(data), first_row=0)
-    return _concluded(Pairs.from_table(rows, specification), specification, plan)
+    with names_of_arguments():
+        specification = Specification(**content)
+        rows = Rows.read(as_pandas(data), first_row=0)
+        return _concluded(Pairs.from_table(rows, specification), specification, plan)
 
 
 def plan(
@@ -366,8 +430,10 @@ def plan(
         >>> planned.units > 300
         True
     """
+    _require_known_keywords(settings)
     specification = specification_of_table(settings, None, power)
-    return AuditPlan(plans.make_plan(specification, n))
+    with names_of_arguments():
+        return AuditPlan(plans.make_plan(specification, n))
 
 
 def _concluded(
@@ -382,8 +448,10 @@ def _concluded(
     planned = now
     if isinstance(plan, AuditPlan):
         planned = plan.content
-    elif plan is not None:
+    elif isinstance(plan, str | Path):
         planned = plans.read_plan(Path(plan))
+    elif plan is not None:
+        raise _unfit_type("plan", plan, "what faceaudit.plan gives, or its path,")
     report = build_report(data, data.analyse(now), planned, now)
     images = None
     if isinstance(data, MatchedImages):
@@ -401,13 +469,20 @@ def specification_of_table(
         frame: whose ordered categoricals are levels; None: there is none yet.
         power: of a plan.
     """
+    _require_lists(settings)
     _require_answers_and_labels(settings)
     axes = _levels(settings["axes"], "axes", frame)
+    if not axes:
+        raise InputError(
+            "axes is empty, axes with their levels were expected, as {'skin': ['light', 'dark']}",
+            field="axes",
+            found=settings["axes"],
+            expected="axis → levels",
+        )
     unit = settings.get("unit")
     number = settings.get("outcome")
     # A number is compared alone, and so needs no other word for it.
     outcomes = settings.get("outcomes") or ((ERROR,) if number is None else (NUMBER,))
-    outcomes = _listed(outcomes, "outcomes")
     _require_keywords_of_design(settings)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
@@ -415,11 +490,11 @@ def specification_of_table(
         or question_about_axes(list(axes), outcomes[0], number),
         "outcomes": list(outcomes),
         "axes": axes,
-        "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
+        "classes": _as_texts(settings.get("classes", (0, 1))),
         "images": Path("the table"),
         "columns": _columns(settings),
         "model": {"kind": "table", "threshold": settings.get("threshold", 0.5)},
-        "policy": dict(settings.get("policy", {})),
+        "policy": _mapping(settings.get("policy", {}), "policy", EXPECTED_POLICY),
         "accept": list(settings.get("accept", ())),
     }
     design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
@@ -436,11 +511,70 @@ def specification_of_table(
         content["annotated"] = list(settings.get("annotated", ()))
         design["incomplete"] = settings.get("incomplete", "refuse")
     content["design"] = design
-    return Specification(**content)
+    with names_of_arguments():
+        return Specification(**content)
+
+
+def _require_known_keywords(settings: TableSettings) -> None:
+    """Raise InputError where a keyword of a plan is unknown, or one that it needs is missing."""
+    known = list(TableSettings.__annotations__)
+    for name in settings:
+        if name not in known:
+            similar = difflib.get_close_matches(name, known, 1)
+            hint = f" (did you mean {similar[0]}?)" if similar else ""
+            raise InputError(
+                f"{name} is no keyword{hint}; those of faceaudit.table are {', '.join(known)}",
+                field=name,
+                expected=f"one of {', '.join(known)}",
+            )
+    for name in ("axes", "tolerance"):
+        if name not in settings:
+            raise InputError(f"{name} is missing", field=name)
+
+
+def _require_one_of(**given: object) -> None:
+    """Raise InputError unless one of two arguments is given."""
+    count = sum(value is not None for value in given.values())
+    if count != 1:
+        found = "both are given" if count else "none of them is given"
+        names = " or ".join(given)
+        raise InputError(
+            f"{names}: {found}, one of them was expected",
+            field=names,
+            found=found,
+            expected="one of them",
+        )
+
+
+def _unfit_type(field: str, found: object, expected: str) -> InputError:
+    """The error of an argument of another type than what was expected."""
+    kind = "None" if found is None else f"of type {type(found).__name__}"
+    return InputError(
+        f"{field} is {kind}, {expected} was expected", field=field, found=found, expected=expected
+    )
+
+
+def _mapping(given: object, field: str, expected: str) -> dict[str, Any]:
+    """A mapping as a dict.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(given, Mapping):
+        raise _unfit_type(field, given, expected)
+    return dict(given)
+
+
+def _require_lists(settings: TableSettings) -> None:
+    """Raise InputError where a keyword is a text or a number in place of a list of names."""
+    for name in ("outcomes", "classes", "covariates", "annotated", "accept"):
+        _listed(settings.get(name, ()), name)
+    for column, values in _mapping(settings.get("ignore", {}), "ignore", EXPECTED_IGNORE).items():
+        _listed(values, f"ignore.{column}")
 
 
 def _require_keywords_of_design(settings: TableSettings) -> None:
-    """Raise InputError where a keyword is of the other kind of images, or a text and no list."""
+    """Raise InputError where a keyword is of the other kind of images."""
     of_portraits = settings.get("unit") is None
     others = ("placebos", "annotated") if of_portraits else ("covariates", "ignore", "identity")
     kind = "portraits" if of_portraits else "matched images"
@@ -452,10 +586,6 @@ def _require_keywords_of_design(settings: TableSettings) -> None:
                 found=settings.get(name),
                 expected=f"keywords of {kind}",
             )
-    for name in ("covariates", "annotated", "accept"):
-        _listed(settings.get(name, ()), name)
-    for column, values in settings.get("ignore", {}).items():
-        _listed(values, f"ignore.{column}")
 
 
 def _require_answers_and_labels(settings: TableSettings) -> None:
@@ -512,17 +642,24 @@ def _levels(axes: Axes, field: str, frame: pd.DataFrame | None) -> dict[str, lis
             found=axes,
             expected="axis → levels",
         )
+    if not isinstance(axes, Iterable):
+        raise _unfit_type(field, axes, "a mapping of each axis to its levels")
+    for axis in axes:
+        if not isinstance(axis, str):
+            raise _unfit_type(f"the axis {axis!r}", axis, "the name of a column as text")
     if not isinstance(axes, Mapping):
         return {axis: _ordered_categories(axis, field, frame) for axis in axes}
     return {axis: _as_texts(_listed(names, f"{field}.{axis}")) for axis, names in axes.items()}
 
 
 def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
-    """Levels or classes, after checking that they are no single text.
+    """Levels or classes, after checking that they are a list.
 
     Raises:
-        InputError: a text, whose letters would be taken for names.
+        InputError: a text, whose letters would be taken for names, or what holds no names.
     """
+    if not isinstance(names, Iterable):
+        raise _unfit_type(field, names, "a list of names")
     if isinstance(names, str):
         raise InputError(
             f"{field} is {names!r}, a list of names was expected",
@@ -535,7 +672,10 @@ def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
 
 def _ordered_categories(axis: str, field: str, frame: pd.DataFrame | None) -> list[str]:
     """The categories of a column that have rows, in their order."""
-    column = None if frame is None else frame.get(axis)
+    # Columns of one name are refused later.
+    column = None
+    if frame is not None and (frame.columns == axis).sum() == 1:
+        column = frame[axis]
     if column is not None and isinstance(column.dtype, pd.CategoricalDtype):
         with_rows = column.cat.remove_unused_categories().cat
         if with_rows.ordered:
@@ -577,6 +717,14 @@ def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
     """A frame of any library that narwhals reads, as one of pandas."""
     if isinstance(data, pd.DataFrame):
         return data
+    if isinstance(data, str | Path):
+        raise InputError(
+            f"data is the path {str(data)!r}, a data frame was expected; read the table first, as "
+            "with pandas.read_csv",
+            field="data",
+            found=data,
+            expected="a data frame",
+        )
     import narwhals as nw  # for the frames of others alone
 
     try:

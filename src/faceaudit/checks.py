@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from faceaudit import families
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.file.parts import Preparation
-from faceaudit.frames import TRUTH_VALUES
 from faceaudit.models.answers import (
     BlackBox,
     ModelAnswers,
@@ -28,6 +27,7 @@ from faceaudit.models.answers import (
 from faceaudit.models.local import LocalModel
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
+from faceaudit.utils.names import TRUTH_VALUES
 from faceaudit.words import render_sentences
 
 GUESSING_ERROR_RATE = 0.45

@@ -132,9 +132,17 @@ def _plan_of_both(old: AuditResult, new: AuditResult) -> Plan:
     """A plan with the version as one more axis.
 
     Raises:
-        InputError: the audits are of no matched images, or have other axes or tolerances.
+        InputError: they are no audits, or of no matched images, or have other axes or tolerances.
     """
     for name, audit in {"old": old, "new": new}.items():
+        if not isinstance(audit, AuditResult):
+            raise InputError(
+                f"{name} is of type {type(audit).__name__}, an audit was expected, as "
+                "faceaudit.table gives it",
+                field=name,
+                found=audit,
+                expected="an audit",
+            )
         if audit.report.kind != "classification":
             raise InputError(
                 f"{name} is an audit of {audit.report.kind}, one of matched images was expected",

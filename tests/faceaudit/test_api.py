@@ -187,7 +187,7 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"score": None}, "pred, score, error or outcome: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
-        ({"tolerance": 5}, "design.tolerance is 5, less than 1 was expected"),
+        ({"tolerance": 5}, "tolerance is 5, less than 1 was expected"),
         ({"axes": {"skin": ["light"]}}, "axes.skin is"),
         ({"name": "My audit"}, "name is 'My audit'"),
         ({"policy": {"face": 3}}, "face is no key here (did you mean faces?)"),
@@ -268,7 +268,7 @@ def test_a_result_is_saved_shown_and_pickled(frame, tmp_path):
     assert 2 <= len(repr(audit).splitlines()) <= 10
     html = audit._repr_html_()
     assert "<svg" in html and audit.report.answer.splitlines()[0] in html
-    assert "<strong>Skin</strong>: dark instead of light" in html
+    assert "<strong>Skin</strong>: the error rate changes by" in html
     few = faceaudit.table(frame[frame["unit"] < 9], **SETTINGS, **ANSWERED)
     assert "Too little is there to let the model pass" in few._repr_html_()
     assert len(audit.plot().axes) == 1
