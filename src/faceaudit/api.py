@@ -220,7 +220,9 @@ def table(
     Args:
         data: a row per image; a frame of pandas, polars, or another library that narwhals reads.
         unit: column of the matched face that an image shows; None: portraits that were found.
-        axes: attributes whose effects are asked for, see `Axes`.
+        axes: attributes whose effects are asked for: attribute → its levels, two or more and the
+            lowest first, as the frame has them. Or names of columns that are ordered categoricals,
+            whose categories are the levels.
         tolerance: largest effect that does not matter, a fraction.
         label: column of the right answers, 0 or 1, or one of `classes`.
         pred: column of the model's answers, likewise; an empty cell is no answer.
@@ -229,7 +231,7 @@ def table(
         outcome: column of numbers without bounds, such as by how many years an age is off, in place
             of label and answers. The tolerance is in their unit.
         reason: column that says why there is no answer: "abstention", "no face" or "failed call".
-        outcomes: what is counted, see `faceaudit.outcomes`: "error", "fpr" and "fnr" (errors on
+        outcomes: what is counted: "error", "fpr" and "fnr" (errors on
             images of the one and of the other class), "selection" (how often the second class is
             answered), "score" (its mean), "flip" (how often the same face gets another answer),
             "abstention", "no_face" and "failed_call"; None: errors, or the number. The first is
@@ -246,10 +248,13 @@ def table(
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, "reference" compares each level with the
             first, "adjacent" with the one before it.
-        policy: what must be there before the model may pass; see `CoveragePolicy` of
-            `faceaudit.file.parts`.
+        policy: what must be there before the model may pass: "faces" or people of every cell
+            that count, by default 30 or more; "unanswered", the share of them without an answer or
+            a label, at most 0.2; "left_out", the share of rows left out for a value that was not
+            expected, at most 0.05.
         ignore: of portraits, column → values whose rows are left out on purpose.
-        accept: names of doubts that do not close the gate.
+        accept: names of doubts that do not close the gate, as "errors": the report and the gate
+            name each doubt that they raise.
         plan: of `faceaudit.plan`, or the path that it was saved to; departures from it are
             reported.
         name: of the audit.
@@ -356,9 +361,10 @@ def pairs(
         threshold: similarity from which on, or distance up to which, the recogniser says that it is
             one person.
         fmr: false match rate of the reference that the threshold is chosen by, in its place.
-        policy: as of `table`.
-        accept: as of `table`.
-        plan: as of `table`.
+        policy: as of `faceaudit.table`.
+        accept: as of `faceaudit.table`.
+        plan: that was made before, or the path that it was saved to; departures from it are
+            reported.
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
@@ -415,7 +421,7 @@ def plan(
         n: number of matched faces; None: as many as decide, with the planned power, about an effect
             of twice the tolerance.
         power: the chance that such an effect is called beyond the tolerance, by default .8.
-        settings: keywords of `table`.
+        settings: keywords of `faceaudit.table`.
 
     Returns:
         The plan, with the chances of each verdict.
