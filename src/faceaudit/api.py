@@ -22,6 +22,7 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
+from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import ERROR, FLIP, NUMBER, TITLES
 from faceaudit.report.build import build_report
 from faceaudit.results import AuditResult, chances_of, table_of_images
@@ -211,6 +212,7 @@ def table(
     name: str = NAME,
     question: str | None = None,
     seed: int = 1,
+    say: Notify = silent,
 ) -> AuditResult:
     """Audit a classifier whose answers about images are in a frame.
 
@@ -260,6 +262,8 @@ def table(
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
+        say: takes a sentence after every stage, as `print` does; with a million rows, one can take
+            many seconds. By default no user sees it.
 
     Returns:
         What was found.
@@ -314,12 +318,14 @@ def table(
     specification = specification_of_table(settings, frame)
     with names_of_arguments():
         rows = Rows.read(frame, first_row=0)
+        say(f"table: {len(rows.frame):,} rows")
         if specification.kind == "portraits":
             from faceaudit.designs.portraits import Portraits
 
-            return _concluded(Portraits.from_table(rows, specification), specification, plan)
+            return _concluded(Portraits.from_table(rows, specification), specification, plan, say)
         images = MatchedImages.from_table(rows, specification)
-        return _concluded(images, specification, plan, images.frame["unit"].nunique())
+        units = images.frame["unit"].nunique()
+        return _concluded(images, specification, plan, say, units)
 
 
 def pairs(
@@ -341,6 +347,7 @@ def pairs(
     name: str = NAME,
     question: str | None = None,
     seed: int = 1,
+    say: Notify = silent,
 ) -> AuditResult:
     """Audit a recogniser whose similarities of pairs are in a frame.
 
@@ -368,6 +375,8 @@ def pairs(
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
+        say: takes a sentence after every stage, as `print` does; with a million rows, one can take
+            many seconds. By default no user sees it.
 
     Returns:
         What was found.
@@ -409,7 +418,8 @@ def pairs(
     with names_of_arguments():
         specification = Specification(**content)
         rows = Rows.read(as_pandas(data), first_row=0)
-        return _concluded(Pairs.from_table(rows, specification), specification, plan)
+        say(f"table: {len(rows.frame):,} rows")
+        return _concluded(Pairs.from_table(rows, specification), specification, plan, say)
 
 
 def plan(
@@ -446,6 +456,7 @@ def _concluded(
     data: MatchedImages | Pairs | Portraits,
     specification: Specification,
     plan: AuditPlan | str | Path | None,
+    say: Notify,
     units: int | None = None,
 ) -> AuditResult:
     """Analyse the rows of a table by the settings, and hold the analysis against the plan."""
@@ -458,7 +469,7 @@ def _concluded(
         planned = plans.read_plan(Path(plan))
     elif plan is not None:
         raise _unfit_type("plan", plan, "what faceaudit.plan gives, or its path,")
-    report = build_report(data, data.analyse(now), planned, now)
+    report = build_report(data, data.analyse(now, say), planned, now)
     images = None
     if isinstance(data, MatchedImages):
         images = table_of_images(data.frame, specification)

@@ -118,7 +118,10 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     )
     names = {column: column for column in columns}
     settings = {"reference": "a", "threshold": 0.5, "tolerance": 0.05, "question": "?"}
-    by_call = faceaudit.pairs(pairs, **names, **settings)
+    told = []
+    by_call = faceaudit.pairs(pairs, say=told.append, **names, **settings)
+    assert told[:2] == [f"table: {len(pairs):,} rows", "compared: error rates by group"]
+    assert told[2:] == (["compared: missing pairs by group"] if missing else [])
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
     assert ("exceeds" in set(by_call.missing["verdict"])) == bool(missing)
@@ -129,6 +132,23 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     pd.testing.assert_frame_equal(apart.effects[["estimate"]], by_call.effects[["estimate"]])
     with pytest.raises(InputError, match="similarity or distance: both are given"):
         faceaudit.pairs(pairs, **names, similarity="similarity", **settings)
+
+
+def test_stages_of_a_long_call_are_told_on_request(frame, capsys):
+    told = []
+    settings = {"axes": AXES, "label": "label", "score": "score", "tolerance": 0.05}
+    faceaudit.table(frame, unit="unit", say=told.append, **settings)
+    assert told[0] == f"table: {len(frame):,} rows"
+    assert told[1:] == [
+        "compared: effects by cell",
+        "compared: effects on average and interactions",
+        "compared: effects on being missing",
+        "compared: other thresholds and scores",
+    ]
+    portraits = []
+    faceaudit.table(frame, unit=None, say=portraits.append, **settings)
+    assert portraits[1] == "compared: differences between levels" and len(portraits) > 4
+    assert capsys.readouterr().out == ""
 
 
 def test_errors_alone_give_the_effects_of_labels_and_answers(frame):

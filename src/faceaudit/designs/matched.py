@@ -50,7 +50,7 @@ from faceaudit.matched_comparisons import (
     matched_row,
     with_missing_images,
 )
-from faceaudit.models.answers import Notify
+from faceaudit.models.answers import Notify, silent
 from faceaudit.models.asking import ask, model_of
 from faceaudit.outcomes import (
     ERROR,
@@ -244,11 +244,12 @@ class MatchedImages:
             say(f"truth: {world.base_faces} other faces, by intervention")
         return data, about, contact_sheet(images, labelled, specification.axes)
 
-    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+    def analyse(self, plan: Plan, say: Notify = silent) -> dict[str, pd.DataFrame]:
         """All tables of a report about matched images.
 
         Args:
             plan: of `faceaudit.make_plan`.
+            say: takes a sentence after every stage, which can take seconds.
 
         Returns:
             The families of the plan by their names, each with a row per comparison (see `judge`;
@@ -262,22 +263,28 @@ class MatchedImages:
         frame = self.frame.assign(unit=units)
         outcome = first_outcome(plan)
         tables = {families.CELLS: effects_by_cell(frame, plan)}
+        say(f"compared: {families.CELLS}")
         if len(plan["axes"]) > 1:
             tables[families.AVERAGES] = average_effects(frame, plan, outcome)
             tables[families.INTERACTIONS] = interactions(frame, plan)
+            say(f"compared: {families.AVERAGES} and {families.INTERACTIONS}")
         if further_outcomes(plan):
             tables[families.OUTCOMES] = effects_on_further_outcomes(frame, plan)
+            say(f"compared: {families.OUTCOMES}")
         places = with_missing_images(frame, plan)
         tables[families.MISSING] = average_effects(places, plan, MISSING)
+        say(f"compared: {families.MISSING}")
         tables = settle_together(tables, plan["level"], places[MISSING].any())
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
             tables[MISSING_ALONG_PLACEBOS] = average_effects(places, plan, MISSING, placebos)
+            say(f"compared: {families.PLACEBOS}")
         if self.scored and outcome == ERROR:
             tables["thresholds"] = other_thresholds(frame, plan)
             distance = (frame["score"] - frame["label"]).abs()
             tables["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
+            say("compared: other thresholds and scores")
         if outcome != FLIP:
             tables["rates"] = _rates_by_cell(frame, outcome, plan["axes"])
         changed_labels = label_changes(frame, plan) if "label" in frame else None
