@@ -7,6 +7,7 @@ are pictures is the plan of the same audit.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Required, TypedDict, Unpack, cast, get_origin, get_type_hints
@@ -19,6 +20,7 @@ from faceaudit.api import (
     AuditPlan,
     ImageSettings,
     TableSettings,
+    names_of_arguments,
     question_about_axes,
     specification_of_table,
 )
@@ -134,7 +136,8 @@ def plan(
             found=transects,
             expected="one number of faces",
         )
-    return AuditPlan(plans.make_plan(specification, n))
+    with names_of_arguments():
+        return AuditPlan(plans.make_plan(specification, n))
 
 
 def _specification_to_plan(settings: PlanSettings, power: float | None) -> Specification:
@@ -162,7 +165,9 @@ def _require_keywords(settings: Mapping[str, Any], known: type) -> None:
     kinds = get_type_hints(known, include_extras=True)
     for name in settings:
         if name not in kinds:
-            raise TypeError(f"plan() got an unexpected keyword argument {name!r}")
+            similar = difflib.get_close_matches(name, kinds, 1)
+            hint = f"; did you mean {similar[0]!r}?" if similar else ""
+            raise TypeError(f"plan() got an unexpected keyword argument {name!r}{hint}")
     for name, kind in kinds.items():
         if get_origin(kind) is Required and name not in settings:
             raise TypeError(f"plan() missing a required keyword argument: {name!r}")

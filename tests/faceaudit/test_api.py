@@ -145,7 +145,10 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     )
     names = {column: column for column in columns}
     settings = {"reference": "a", "threshold": 0.5, "tolerance": 0.05, "question": "?"}
-    by_call = faceaudit.pairs(pairs, **names, **settings)
+    told = []
+    by_call = faceaudit.pairs(pairs, say=told.append, **names, **settings)
+    assert told[:2] == [f"table: {len(pairs):,} rows", "compared: error rates by group"]
+    assert told[2:] == (["compared: missing pairs by group"] if missing else [])
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
     assert ("exceeds" in set(by_call.missing["verdict"])) == bool(missing)
@@ -156,6 +159,23 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     pd.testing.assert_frame_equal(apart.effects[["estimate"]], by_call.effects[["estimate"]])
     with pytest.raises(InputError, match="similarity or distance: both are given"):
         faceaudit.pairs(pairs, **names, similarity="similarity", **settings)
+
+
+def test_stages_of_a_long_call_are_told_on_request(frame, capsys):
+    told = []
+    settings = {"axes": AXES, "label": "label", "score": "score", "tolerance": 0.05}
+    faceaudit.table(frame, unit="unit", say=told.append, **settings)
+    assert told[0] == f"table: {len(frame):,} rows"
+    assert told[1:] == [
+        "compared: effects by cell",
+        "compared: effects on average and interactions",
+        "compared: effects on being missing",
+        "compared: other thresholds and scores",
+    ]
+    portraits = []
+    faceaudit.table(frame, unit=None, say=portraits.append, **settings)
+    assert portraits[1] == "compared: differences between levels" and len(portraits) > 4
+    assert capsys.readouterr().out == ""
 
 
 def test_errors_alone_give_the_effects_of_labels_and_answers(frame):
@@ -214,7 +234,7 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"score": None}, "pred, score, error or outcome: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
-        ({"tolerance": 5}, "design.tolerance is 5, less than 1 was expected"),
+        ({"tolerance": 5}, "tolerance is 5, less than 1 was expected"),
         ({"axes": {"skin": ["light"]}}, "axes.skin is"),
         ({"name": "My audit"}, "name is 'My audit'"),
         ({"policy": {"face": 3}}, "face is no key here (did you mean faces?)"),
@@ -295,7 +315,7 @@ def test_a_result_is_saved_shown_and_pickled(frame, tmp_path):
     assert 2 <= len(repr(audit).splitlines()) <= 10
     html = audit._repr_html_()
     assert "<svg" in html and audit.report.answer.splitlines()[0] in html
-    assert "<strong>Skin</strong>: dark instead of light" in html
+    assert "<strong>Skin</strong>: the error rate changes by" in html
     few = faceaudit.table(frame[frame["unit"] < 9], **SETTINGS, **ANSWERED)
     assert "Too little is there to let the model pass" in few._repr_html_()
     assert len(audit.plot().axes) == 1

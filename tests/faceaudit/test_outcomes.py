@@ -129,7 +129,7 @@ def test_a_model_that_flips_both_ways_does_not_pass():
     flips = faceaudit.table(frame, outcomes=["flip"], **settings)
     assert errors.verdict == "within" and errors.gate() == 0
     assert flips.averages["estimate"].item() == 0.5 and flips.gate() == 1
-    assert "changes the answer for 50.0 of 100 faces" in flips.report.answer
+    assert "the answer changes for 50.0 of 100 faces" in flips.report.answer
 
 
 @pytest.mark.parametrize(("first", "unit"), [("selection", "face"), ("score", None)])
@@ -296,7 +296,7 @@ def test_a_number_of_one_pair_a_face_has_the_interval_of_the_paired_t_test():
     assert row[["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
     assert row["p"] == pytest.approx(test.pvalue, rel=1e-6)
     assert row["verdict"] == "exceeds" and audit.gate() == 1
-    assert "changes the mean by +" in audit.report.answer and "of 1: " in audit.report.answer
+    assert "the mean changes by +" in audit.report.answer and "of 1: " in audit.report.answer
     wider = faceaudit.table(short, tolerance=5.0, **settings)
     assert wider.verdict == "within" and wider.gate() == 0
 

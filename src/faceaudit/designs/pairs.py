@@ -19,7 +19,13 @@ from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, listed_on_one_line
-from faceaudit.models.answers import NO_FACE, ModelAnswers, Notify, require_answers
+from faceaudit.models.answers import (
+    NO_FACE,
+    ModelAnswers,
+    Notify,
+    require_answers,
+    silent,
+)
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
@@ -232,7 +238,7 @@ class Pairs:
         """The pairs of `frame` that have a similarity."""
         return self.frame.dropna(subset="similarity")
 
-    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+    def analyse(self, plan: Plan, say: Notify = silent) -> dict[str, pd.DataFrame]:
         """Error rates of a recogniser by group at one threshold, and their differences.
 
         FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is
@@ -243,6 +249,7 @@ class Pairs:
 
         Args:
             plan: of `faceaudit.make_plan`.
+            say: takes a sentence after every stage, which can take seconds.
 
         Returns:
             "rates": a row per group: group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low,
@@ -265,6 +272,7 @@ class Pairs:
         pairs = (frame["similarity"], frame["same"], frame["group"], vertices)
         threshold = _threshold(pairs, plan, self.source)
         rates, differences = _rates_and_differences(pairs, threshold, plan, families.MEASURES)
+        say(f"compared: {families.GROUPS}")
         # A group without a pair has rates at no threshold.
         rates = rates.assign(threshold=_sign(plan) * threshold)
         reference = rates.set_index("group").loc[plan["reference"]]
@@ -277,6 +285,7 @@ class Pairs:
             tables["enrolment"] = enrolment
             tables[families.ENROLMENT] = differences
             any_failure = enrolment["failures"].any()
+            say(f"compared: {families.ENROLMENT}")
         else:
             any_failure = self.pairs_left_out > 0
             # Without a missing pair, the planned comparisons are void.
@@ -285,6 +294,7 @@ class Pairs:
                 missing_pairs, differences = _missing_pairs(self.frame, plan)
                 tables["missing pairs"] = missing_pairs
                 tables[families.ENROLMENT] = differences
+                say("compared: missing pairs by group")
         return settle_together(tables, plan["level"], any_failure)
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:

@@ -253,6 +253,24 @@ def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
     return [row for row in rows if row.verdict == verdict]
 
 
+def with_ending(
+    rows: Iterable[Comparison], ending: Ending, first_outcome: str, tolerance: float
+) -> list[Comparison]:
+    """The comparisons whose sentences end alike.
+
+    Args:
+        rows: the comparisons.
+        ending: of their sentences.
+        first_outcome: of the audit.
+        tolerance: of the audit.
+    """
+    return [
+        row
+        for row in rows
+        if ending_of(row, tolerance_of_row(row, first_outcome, tolerance)) == ending
+    ]
+
+
 def overall_verdict(rows: Iterable[Comparison]) -> Verdict:
     """The verdict of several comparisons: "exceeds" if any does, "within" if all are.
 
