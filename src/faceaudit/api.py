@@ -562,7 +562,9 @@ def _mapping(given: object, field: str, expected: str) -> dict[str, Any]:
 def _require_lists(settings: TableSettings) -> None:
     """Raise InputError where a keyword is a text or a number in place of a list of names."""
     for name in ("outcomes", "classes", "covariates", "annotated", "accept"):
-        _listed(settings.get(name, ()), name)
+        given = settings.get(name)
+        if given is not None:
+            _listed(given, name)
     for column, values in _mapping(settings.get("ignore") or {}, "ignore", EXPECTED_IGNORE).items():
         _listed(values, f"ignore.{column}")
 

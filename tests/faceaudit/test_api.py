@@ -168,8 +168,9 @@ def test_stages_of_a_long_call_are_told_on_request(frame, capsys):
     assert told[0] == f"table: {len(frame):,} rows"
     assert told[1:] == [
         "compared: effects by cell",
-        "compared: effects on average and interactions",
+        "compared: effects on average",
         "compared: effects on being missing",
+        "compared: interactions",
         "compared: other thresholds and scores",
     ]
     portraits = []

@@ -373,10 +373,13 @@ def test_a_number_without_an_interval_says_why(years, reason):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "design.tolerance is 2, less than"),
+        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, less than"),
         ({"outcome": "years", "outcomes": ["number", "flip"]}, "outcomes is several, number alone"),
         ({"outcome": "years", "pred": "says"}, "pred and outcome is given, one of them"),
-        ({"outcomes": ["number"], "score": "years"}, "columns.number is missing"),
+        (
+            {"outcomes": ["number"], "score": "years"},
+            "outcome is missing, a column of numbers was expected",
+        ),
     ],
 )
 def test_numbers_do_not_go_with_other_outcomes(frame, settings, words):

@@ -23,7 +23,7 @@ SETTINGS = {
 }
 ASKED = SETTINGS | {"input": {"size": 8, "range": [0, 255]}}
 PLANNED = {
-    faceaudit.table: (TableSettings, {"data"}),
+    faceaudit.table: (TableSettings, {"data", "say"}),
     faceaudit.classifier: (ClassifierSettings, {"images", "table", "folder", "device", "say"}),
     faceaudit.generator: (GeneratorSettings, {"folder", "device", "say", "pictures"}),
 }
@@ -164,8 +164,9 @@ def test_calls_of_images_have_the_same_defaults():
     )
     both = of_table.keys() & of_classifier.keys()
     differing = {name for name in both if of_table[name].default != of_classifier[name].default}
-    # A table of pictures names files; and a classifier counts what is said where none is given.
-    assert differing == {"image", "outcomes"}
+    # A table of pictures names files, and a classifier counts what is said where none is given;
+    # a table takes seconds, and so tells its stages on request alone.
+    assert differing == {"image", "outcomes", "say"}
 
 
 def test_the_keywords_of_an_audit_file_make_its_plan():
