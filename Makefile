@@ -91,9 +91,9 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 digest: $(ENV)  ## compute a small part of every layer, and compare with the numbers of record
 	@$(PYTHON) tests/digest.py
 
-# The five audits take some minutes; their reports lie in build/audits afterwards.
+# The audits take some minutes; their reports lie in build/audits afterwards.
 EXAMPLE_AUDITS := $(addprefix audits/,example example-smoke verification) \
-  $(addprefix src/faceaudit/examples/,portraits table)
+  $(addprefix src/faceaudit/examples/,pairs portraits table)
 golden: reproduce  ## compare every number of the run and of the example audits with those of record
 	@for audit in $(EXAMPLE_AUDITS); do $(PYTHON) -m faceworld.audit run $$audit.yml || exit 1; done
 	@$(PYTHON) tests/golden.py $(PROFILE)

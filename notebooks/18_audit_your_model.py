@@ -18,6 +18,11 @@
 # *You need chapter [10](10_matched_pairs) (pairs and verdicts) and chapter [16](16_planning) (power). Reading: {{minutes}} minutes.*
 
 # %% tags=["hide-cell", "study"]
+import shutil
+import subprocess
+import sys
+from contextlib import chdir
+from pathlib import Path
 from textwrap import fill
 
 import matplotlib.pyplot as plt
@@ -28,54 +33,25 @@ import yaml
 from IPython.display import Markdown, display
 from myst_nb import glue
 
+import faceaudit
 import facerender
-from faceaudit import (
-    MatchedImages,
-    Pairs,
-    Specification,
-    annotations,
-    build_report,
-    departures,
-    effects,
-    gate,
-    keep_plan,
-    make_plan,
-    read_specification,
-    write_card,
-    write_report,
-)
-from faceaudit.annotations import ATTRIBUTES
-from faceaudit.annotations.schema import hidden_names
-from faceaudit.checks import better_preparation, check_preparation
+from faceaudit import effects
+from faceaudit.annotations.schema import ATTRIBUTES, LEVEL_NAMES
 from faceaudit.effects import error_rates
 from faceaudit.effects.pruning import ADULT_RULE, PAPER_RULES, completeness, prune
-from faceaudit.frames import InputTables
-from faceaudit.images.directions import (
-    BINARY_CUTS,
-    SAMPLES_DRAW,
-    calibration_gate,
-    faces_and_steps,
-    find_directions,
-    sample_codes,
-)
 from faceaudit.images.generator_kinds import generator_of
-from faceaudit.images.rated_images import TRANSECTS, RatedImages
 from faceaudit.latents import directions, orthogonalization
-from faceaudit.latents.directions import out_of_range
-from faceaudit.models.asking import ask, check_model, model_of
-from faceaudit.people.labels import Labels, ask_for_labels
-from faceaudit.report.page import write_html
+from faceaudit.latents.directions import Hyperplanes, out_of_range
 from faceaudit.utils.formatting import in_points, spaced, with_minus
 from faceaudit.verification.prototypes import image_index
-from faceworld import crowd, load_generator, networks, raters
-from faceworld.audit import World, folders_of, simulated_answers, write_faces
+from faceworld import load_generator, networks
+from faceworld.audit import answer_tasks, folders_of, pictures_of_the_world, write_faces
 from faceworld.networks.onnx_export import write_onnx
-from faceworld.rendering import render_to_store
 from faceworld.scorecard.truth import errors_under_do, true_effects
 from helpers import figures
 from helpers.artifacts import Stage, lineage
 from helpers.claims import claim, question
-from helpers.study import require_questions
+from helpers.study import keywords_of, require_questions
 
 # %% tags=["parameters", "hide-cell", "study"]
 profile = "laptop"
@@ -84,7 +60,6 @@ seed = 20200715
 image_size = 64
 n_directions = 5000
 n_transects = 400
-audit = "audits/example.yml"
 study = "audits/study.yml"
 
 # %% tags=["remove-cell", "study"]
@@ -104,9 +79,10 @@ def in_lines(texts: list[str], start: str = "", width: int = 60) -> str:
 
 
 # %% tags=["remove-cell"]
-def draw_report(report, limits: int = 2) -> None:
+def draw_report(result: faceaudit.AuditResult, limits: int = 2) -> None:
     """A report on one page: the answer, every planned comparison, and the first limits."""
-    rows = pd.DataFrame([one.model_dump() for one in report.effects])[::-1]
+    report = result.report
+    rows = result.effects[::-1]
     ends, margin = 100 * rows[["estimate", "low", "high"]].astype(float), 100 * report.tolerance
     figure = plt.figure(figsize=(PHONE, 8.6), layout="none", edgecolor="#777777", linewidth=2)
     ax = figure.add_axes((0.4, 0.232, 0.57, 0.465))
@@ -134,14 +110,26 @@ def draw_report(report, limits: int = 2) -> None:
 
 # %% tags=["remove-cell"]
 examples = lineage.ROOT / "src/faceaudit/examples"
-of_table = read_specification(examples / "table.yml")
-listed = MatchedImages.from_table(examples / "invented-faces.csv", of_table)
-plan_of_table = make_plan(of_table, listed.frame["unit"].nunique())
-table_report = build_report(listed, listed.analyse(plan_of_table), plan_of_table, plan_of_table)
+
+
+def audit_of_the_table() -> faceaudit.AuditResult:
+    """The audit of the first section, whose report is shown before it."""
+    frame = pd.read_csv(examples / "invented-faces.csv")
+    return faceaudit.table(
+        frame,
+        unit="face",
+        label=["rater_1", "rater_2", "rater_3"],
+        score="p_male",
+        axes={name: LEVEL_NAMES[name] for name in ("skin_colour", "hair_length", "gender")},
+        classes=LEVEL_NAMES["gender"],
+        tolerance=0.1,
+        question="Does darker skin make the model err more often?",
+    )
+
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "One page of a report. On top an answer in words. In the middle twelve changes of the error rate with intervals, in three groups for skin colour, hair length and perceived gender, around a grey band for the tolerance; crosses are beyond it, open circles are undecided, filled circles are within. At the bottom two limits in words."}, "figure": {"name": "fig-report", "caption": "The first page of a report, here of the table that ships with the book; 95 % intervals. A cross is a change beyond the tolerance, an open circle is undecided, a filled circle is within. An interval speaks of one cell and a verdict of the whole family, so an interval beyond the grey band can still be undecided."}}
-# Computed by faceaudit.designs.matched.MatchedImages.analyse.
-draw_report(table_report)
+# Computed by faceaudit.table.
+draw_report(audit_of_the_table())
 
 # %% [markdown]
 # ## Question
@@ -165,7 +153,7 @@ draw_report(table_report)
 # | Held fixed | everything else of the face; with a generator of your own, what people were asked about or readers measured |
 # | Outcome and who labels it | error against the majority of the raters; a missing answer is an outcome of its own |
 # | Estimand | [change of the error rate](estimands) in every cell and on average; differences of match rates between groups |
-# | Tolerance and n | in the audit file, and from there in the plan |
+# | Tolerance and n | in the call or the audit file, and from there in the plan |
 # | Decision at stake | whether a build with this model may pass |
 # | Known failure | what moves along with an axis, in the images or in the labels, is part of its effect |
 # :::
@@ -175,95 +163,119 @@ draw_report(table_report)
 #
 # An auditor seldom gets the model. Somebody else makes the images, asks people and the system, and sends
 # a table. It has a row per image: the face it belongs to, the levels, the raters' answers and the score.
-# That is all that the statistics need. Four lines make the report of {numref}`fig-report`, and the command
-# `make audit AUDIT=src/faceaudit/examples/table.yml` does the same.
+# That is all that the statistics need.
+#
+# One call makes the audit. It takes the frame, the names of columns, the levels of each axis with the low one
+# first, and the tolerance: the largest effect that does not matter. The result holds the report of {numref}`fig-report`,
+# and tables such as `effects`. The command `make audit AUDIT=src/faceaudit/examples/table.yml` does the same by a file.
 
 # %%
-rows = MatchedImages.from_table(examples / "invented-faces.csv", of_table)
-plan_of_table = make_plan(of_table, rows.frame["unit"].nunique())
-tables = rows.analyse(plan_of_table)
-table_report = build_report(rows, tables, plan_of_table, plan_of_table)
+levels = {
+    "skin_colour": ["light skin", "dark skin"],
+    "hair_length": ["short hair", "long hair"],
+    "gender": ["female", "male"],
+}
+settings = {
+    "unit": "face",
+    "label": ["rater_1", "rater_2", "rater_3"],  # the majority is right, and a tie is no label
+    "score": "p_male",
+    "axes": levels,
+    "classes": levels["gender"],
+    "tolerance": 0.1,
+    "question": "Does darker skin make the model err more often?",
+}
+frame = pd.read_csv(examples / "invented-faces.csv")
+of_table = faceaudit.table(frame, **settings)
 
 # %% tags=["remove-input"]
-about_skin = [one for one in table_report.effects if one.axis == "skin_colour"]
-verdicts = pd.Series([one.verdict for one in about_skin]).value_counts()
+verdicts = of_table.effects.query("axis == 'skin_colour'")["verdict"]
 claim(
     "In this table no effect of skin is shown to be beyond the tolerance: {within} of {n} cells are "
     "within it, and {open} are undecided with so few faces. The model gave no answer for {silent} "
     "images.",
-    holds=verdicts.get("exceeds", 0) == 0 and verdicts.get("inconclusive", 0) > 0,
-    within=verdicts.get("within", 0),
-    n=len(about_skin),
-    open=verdicts.get("inconclusive", 0),
-    silent=table_report.data["no_answer"],
+    holds=not verdicts.eq("exceeds").any() and verdicts.eq("inconclusive").any(),
+    within=int(verdicts.eq("within").sum()),
+    n=len(verdicts),
+    open=int(verdicts.eq("inconclusive").sum()),
+    silent=of_table.report.data["no_answer"],
 )
 
 # %% [markdown]
-# The question of this table is about skin. The answer has a line for every axis, in the order of the file, because
+# The question of this table is about skin. The answer has a line for every axis, in the order of the call, because
 # all comparisons share one error rate and the report shows all of them.
 #
 # Tables bring mistakes along: a face twice, a misspelt level, a missing image. Each is refused with one
 # sentence, which names the row and what was expected. Here we drop the last row:
 
 # %%
-cut_off = pd.read_csv(examples / "invented-faces.csv").iloc[:-1]
 try:
-    MatchedImages.from_table(cut_off, of_table)
+    faceaudit.table(frame[:-1], **settings)
 except ValueError as error:
     print(fill(str(error), 90))
 
 # %% [markdown]
 # ## A model file
 #
-# Now we have the model itself, as an ONNX file, a common format for networks. The audit file names the question, the images, the people,
-# the model and the design. A key that the reader does not know is an error. Otherwise a misspelt
-# tolerance would become a tolerance by default. We use `audits/example.yml` and exchange the sizes and the
-# model: ours was trained in [](02_face_world) on faces as photo collections show them.
-
-# %% tags=["hide-input"]
-text = (lineage.ROOT / audit).read_text(encoding="utf-8")
-Markdown(f"```yaml\n{text[text.index('name:') :]}```")
+# Now we have the model itself, as an ONNX file, a common format for networks. `faceaudit.classifier` asks it about
+# pictures of yours, and `faceaudit.generator` about faces that a generator makes. We take the second call, and the
+# faces of this book. The model was trained in [](02_face_world) on faces as photo collections show them.
 
 # %% tags=["remove-cell"]
 before, after = "celeba-like", "fairface-like"
 for name, network in networks.load_all(stage, "02_face_world", [before, after]).items():
     write_onnx(network.network, stage.path(f"{name}.onnx"), image_size)
+units = max(n_transects // 2, min(n_transects, 40))
 
-# %% tags=["remove-cell"]
-file = lineage.ROOT / audit
-if audit == "audits/example.yml":
-    settings = yaml.safe_load(text)
-    settings["model"] |= {"path": f"{before}.onnx", "input": {"size": image_size}}
-    units = max(n_transects // 2, min(n_transects, 40))
-    settings["design"]["transects"] = units
-    settings["generator"]["base_faces"] = 2 * units  # the truth must be the more exact of the two
-    file = stage.path("audit.yml")
-    file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-spec = read_specification(file)
+# %% [markdown]
+# An audit has parts: the generator, the people, the model and the design. An unknown key or keyword is an error.
+# Otherwise a misspelt tolerance would become a tolerance by default. The file `audits/example.yml` says the same
+# as these lines, with sizes and a model of its own.
+
+# %%
+parts = {
+    "generator": {"kind": "known-truth", "base_faces": 2 * units},  # the truth is the more exact
+    "people": {"kind": "simulated", "raters": 5},
+}
+design = {
+    "axes": list(levels),
+    "placebos": {"clothing": ["one colour of clothes", "another colour of clothes"]},
+    "annotated": ["makeup", "facial_hair", "age", "smiling"],
+    "classes": levels["gender"],
+    "tolerance": 0.05,
+    "transects": units,
+}
+
+
+# %%
+def model_file(name: str) -> dict:
+    """The part of an audit that says what is asked, and how."""
+    path, prepared = stage.folder / f"{name}.onnx", {"size": image_size}
+    output = {"activation": "sigmoid"}  # the file gives logits
+    return {"kind": "onnx", "path": path, "input": prepared, "output": output}
+
 
 # %% [markdown]
 # ### The plan comes first
 #
-# Before the model is asked, the audit writes its plan: tolerance, level, sizes and every comparison by name.
+# Before the model is asked, we make the plan: tolerance, level, sizes and every comparison by name.
 # The plan has a date and a hash (a fingerprint of its text), and later runs keep it. So the tolerance cannot move once the result is
-# known. This page removes its plan first because it is made anew each time. An audit keeps its plan.
+# known. `plan.save` writes it to a file. Without a plan of yours, the first run leaves one in the folder of the audit.
 
 # %%
-stage.path("plan.json").unlink(missing_ok=True)
-plan = keep_plan(make_plan(spec, inputs=[spec.path]), stage.folder / "plan.json")
-sizes = plan["sizes"]
+plan = faceaudit.plan(**parts, **design, model=model_file(before))
 
 # %% tags=["remove-input"]
-families = [len(one) for name, one in plan["families"].items() if name.startswith("effects")]
-of_silence = len(plan["families"].get("effects on being missing", []))
-count = sum(families)
-at_zero, *_, at_twice = sizes["chances"]
+families, sizes = plan.content["families"], plan.content["sizes"]
+of_errors = [len(one) for name, one in families.items() if name.startswith("effects")]
+of_silence = len(families.get("effects on being missing", []))
+count = sum(of_errors)
+of_cell = plan.power.query("comparison == 'cell'").set_index("times the tolerance")
 Markdown(
-    f"This plan has {sizes['units']} faces, {sizes['images']:,} images and {count} comparisons: "
+    f"This plan has {plan.units} faces, {sizes['images']:,} images and {count} comparisons: "
     f"{count - of_silence} of error rates, and {of_silence} of what is missing. If the model errs on {sizes['expected error']:.0%} of images, a cell without an effect is "
-    f"called within the tolerance of {100 * plan['tolerance']:g} points with a chance of {at_zero['within']:.0%}, and a cell "
-    f"with an effect of twice the tolerance is called beyond it with a chance of {at_twice['beyond']:.0%}. "
-    f"For {plan['power']:.0%} each, it takes {sizes['needed']:,} faces."
+    f"called within the tolerance of {100 * plan.content['tolerance']:g} points with a chance of {of_cell.loc[0, 'within']:.0%}, and a cell "
+    f"with an effect of twice the tolerance is called beyond it with a chance of {of_cell.loc[2, 'beyond']:.0%}. "
+    f"For {plan.content['power']:.0%} each, it takes {sizes['needed']:,} faces."
 )
 
 # %% [markdown]
@@ -271,57 +283,35 @@ Markdown(
 #
 # The audit makes transects by the recipe of [](05_transect_generation). It also gives the clothes another
 # hue. This change is a *placebo*: it should make no face harder to classify. A simulated crowd then labels
-# every image. For real people, the file names the tool they work in ([](a-study-with-label-studio)).
-
-# %%
-made = World.of(spec)
-index, parameters = made.faces(sizes["units"])
-images = render_to_store(parameters, spec.size, stage.folder / "images.npy")
-labelled = simulated_answers(index, parameters, spec)
-
-# %% [markdown]
-# The report trusts the model's answers, so we test the model first. It must give different answers for
-# different images, and twice the same answer for one image. A network that gets blue for red still answers. So
-# the audit also tries other preparations of the image, and compares how well each separates the classes.
-
-# %%
-model = model_of(spec)
-check_model(model, images)
-some = labelled.index[labelled["label"].notna()][::5][:200]
-tried = check_preparation(model, images[some], labelled["label"][some])
-print(better_preparation(tried) or "no other preparation separates the classes better")
-
-# %% [markdown]
+# every image. For real people, `people` names the tool they work in ([](a-study-with-label-studio)).
+#
 # Then the model answers for all images. An image without an answer counts as an outcome of its own: a
-# system that finds no face in dark pictures harms people without a wrong answer. The analysis makes
-# the planned comparisons only. A change *exceeds* the tolerance if it lies beyond it after adjustment. It is
+# system that finds no face in dark pictures harms people without a wrong answer. The folder keeps images and
+# answers, so that no image is asked about twice.
+
+# %%
+given = {"plan": plan, "folder": stage.folder / "kept", "pictures": pictures_of_the_world}
+said = []
+audit = faceaudit.generator(**parts, **design, model=model_file(before), **given, say=said.append)
+print(*said[-4:], sep="\n")
+
+# %% [markdown]
+# The analysis makes the planned comparisons only. A change *exceeds* the tolerance if it lies beyond it after adjustment. It is
 # *within* if two one-sided tests say so. Otherwise it is *undecided*: more images are needed.
+#
+# The report trusts the model's answers, so the audit tests the model first. It must give different answers for
+# different images, and twice the same answer for one image. A network that gets blue for red still answers. So
+# the audit also tries other preparations of the image. One that separates the classes better is a *doubt* of the report.
 
 # %%
-labelled["score"] = ask(model, images, stage.folder / "answers")
-data = MatchedImages.from_answers(labelled, spec, True, "the face world")
-tables = data.analyse(plan)
+doubts = [doubt.sentence for doubt in audit.report.doubts]
+print(fill(" ".join(doubts) or "The report has no doubt.", 90))
+page = audit.save(stage.folder)
 
-
-# %%
-def score_of(faces: np.ndarray) -> np.ndarray:
-    """What the model says of images."""
-    return ask(model, faces, stage.folder / "answers")
-
-
-truth = made.truth(
-    score=score_of,
-    threshold=plan["threshold"],
-    specification=spec,
-    path=stage.folder / "truth.npy",
-)
-now = make_plan(spec, inputs=[spec.path])
-
-# %%
-report = build_report(data, tables, plan, now, truth=truth, model=model.card())
-write_report(report, stage.path("report.json"))
-write_html(report, stage.path("report.html"))
-_ = write_card(report, stage.path("model_card.md"))
+# %% tags=["remove-cell"]
+report = audit.report
+for name in ("report.json", "report.html", "model_card.md", "images.csv"):
+    stage.path(name)
 
 # %% tags=["remove-input"]
 silent = report.data["no_answer"]
@@ -334,16 +324,15 @@ Markdown(
 )
 
 # %% tags=["remove-cell"]
-if audit == "audits/example.yml":
-    assert len(report.judged) == count - (0 if silent else of_silence)
+assert len(report.judged) == count - (0 if silent else of_silence)
 
 # %% [markdown]
-# The three files hold the same answer: a page for people, JSON with a published schema for machines, and
-# a model card. In the face world we can do one more thing: look the answer up. We render other faces with each axis
+# `save` writes a page for people, JSON with a published schema for machines, a model card, and the table of images.
+# In the face world we can do one more thing: look the answer up. We render other faces with each axis
 # set by hand, ask the same file, and draw the true change as a diamond.
 
 # %% tags=["remove-cell"]
-cells = pd.DataFrame([one.model_dump() for one in report.effects])
+cells = audit.effects
 cells["change"] = cells["axis"].map(spaced) + ":\n" + cells["cell"]
 NUMBERS = ["estimate", "low", "high", "truth", "truth_se"]
 cells[NUMBERS] = 100 * cells[NUMBERS].astype(float)
@@ -352,8 +341,7 @@ inside = truth_known["truth"].between(truth_known["low"], truth_known["high"])
 intervals_held, intervals = int(inside.sum()), len(inside)
 
 # %% tags=["remove-input"] mystnb={"image": {"alt": "Forest of twelve changes of the error rate, in three groups for skin colour, hair length and perceived gender, each in four cells. Points with intervals around a line at zero, and a diamond at the true change of each."}, "figure": {"name": "fig-own-effects", "caption": "Changes of the model's error rate in points, from the low to the high level of an attribute, in every cell of the others; 95 % intervals and the truth by intervention."}}
-# Computed by faceaudit.designs.matched.MatchedImages.analyse; the truth by
-# faceworld.audit.World.truth.
+# Computed by faceaudit.generator; the truth by faceworld.audit.World.truth.
 drawn = cells.set_index("change")
 ax = plt.figure(figsize=(PHONE, 7)).gca()
 figures.forest(drawn[NUMBERS[:3]], drawn["truth"], "change of the error rate (points)", ax)
@@ -366,18 +354,22 @@ _ = ax.figure.suptitle(title, fontsize=12)
 #
 # An interval can miss its truth for three reasons. The truth is itself an estimate, from other faces. Raters
 # may see another gender than was set. And a moved face carries more than its axis. In this world we can remove
-# the second reason: the same images and answers get the intended level as their label.
+# the second reason. The result has a table of images, and with it we audit the same answers once more, with the
+# intended level as the label.
 
 # %%
-level = labelled[f"{spec.attribute}_level"].astype(float)
-with_levels = labelled.assign(label=level)
-as_set = MatchedImages.from_answers(with_levels, spec, True, "as set")
-without_people = 100 * as_set.analyse(plan)["effects by cell"]["estimate"].to_numpy()
+images_of_audit = audit.images.rename(columns={"clothing_level": "clothing"})
+same_faces = {"unit": "unit", "axes": levels, "placebos": {"clothing": [0, 1]}}
+same_faces |= {"classes": levels["gender"], "tolerance": 0.05}
+as_set = faceaudit.table(images_of_audit, label="gender", score="score", **same_faces)
+
+# %% tags=["remove-cell"]
 off = (
     (cells["estimate"] - cells["truth"]).abs().mean(),
-    np.abs(without_people - cells["truth"]).mean(),
+    (100 * as_set.effects["estimate"] - cells["truth"]).abs().mean(),
 )
-differ = (labelled["label"] != level)[labelled["label"].notna()].mean()
+with_label = images_of_audit.dropna(subset="label")
+differ = (with_label["label"] != with_label["gender"].eq("male")).mean()
 
 # %% tags=["remove-input"]
 Markdown(
@@ -412,7 +404,7 @@ question(
 # Three: there is no sound report. A single cell may stay *undecided*, unless you ask for `--fail-on inconclusive`.
 
 # %%
-code, lines = gate(stage.folder / "report.json")
+code, lines = faceaudit.gate(audit.report)
 
 # %% tags=["remove-input"]
 beyond = sum(one.verdict == "exceeds" for one in report.judged)
@@ -426,36 +418,30 @@ claim(
 )
 
 # %% [markdown]
-# Somebody who dislikes the answer may raise the tolerance afterwards. The audit then runs with the new
-# value. But the first plan stays, the report lists the departure, and the gate fails:
+# `audit.gate()` gives the code alone. Somebody who dislikes the answer may raise the tolerance afterwards. The audit
+# then runs with the new value. But the first plan stays, the report lists the departure, and the gate fails:
 
 # %%
-lenient = spec.design.model_copy(update={"tolerance": 0.2})
-moved_plan = make_plan(spec.model_copy(update={"design": lenient}), inputs=[spec.path])
-print(*departures(plan, moved_plan, {}), sep="\n")
+moved = design | {"tolerance": 0.2}
+lenient = faceaudit.generator(**parts, **moved, model=model_file(before), **given, say=said.append)
+print(*lenient.report.plan.departures, sep="\n")
 
 # %% [markdown]
 # ### Did retraining help?
 #
-# The makers train a second model on a balanced collection. Both models answer on the same images, so we
-# compare their errors image by image. This removes what is hard about a face, and finds smaller changes than
+# The makers train a second model on a balanced collection. Both models answer on the same images, so
+# `faceaudit.compare` holds their errors against each other image by image. This removes what is hard about a face, and finds smaller changes than
 # two separate audits. The version takes the place of an axis: the two images of a pair are one image, asked twice.
 
 # %%
-path = stage.folder / f"{after}.onnx"
-second = spec.model_copy(update={"model": spec.model.model_copy(update={"path": path})})
-retrained = labelled.assign(score=ask(model_of(second), images, stage.folder / "answers"))
-answered = MatchedImages.from_answers(retrained, spec, True, after)
-frames = [data.frame, answered.frame]
-
-# %%
-both = pd.concat(frames, keys=(0, 1), names=["version_level"]).reset_index("version_level")
-of_version, in_groups = (both, "error", "version_level"), [f"{name}_level" for name in spec.axes]
-whole = effects.matched_effects(*of_version, [], "unit").iloc[0]
-by_group = effects.matched_effects(*of_version, in_groups, "unit")
+retrained = faceaudit.generator(
+    **parts, **design, model=model_file(after), **given, say=said.append
+)
+changes = faceaudit.compare(audit, retrained).changes
+whole, by_group = changes.iloc[0], changes.iloc[1:]
 
 # %% tags=["remove-input"]
-sure = by_group[by_group["p_holm"] < plan["level"]]
+sure = by_group[by_group["p_holm"] < plan.content["level"]]
 Markdown(
     f"On all images the error rate changes by {in_points(whole['estimate'])} points "
     f"({in_points(whole['low'])} to {in_points(whole['high'])}). The second model is better in "
@@ -471,7 +457,7 @@ results |= {
     "placebo": placebo.estimate,
     "gate": code,
     "retrained": {"all images": whole["estimate"]},
-    "table": table_report.verdict,
+    "table": of_table.verdict,
 }
 
 # %% [markdown]
@@ -500,33 +486,35 @@ settings = yaml.safe_load(
 settings |= {"images": "people.csv", "columns": {"image": "file", "unit": "seed"}}
 settings["model"] |= {"path": f"{NAME}.onnx", "threshold": float(threshold)}
 settings["model"] |= {"input": {"size": image_size}, "fmr": None}
-settings["design"] |= {"tolerance": spec.design.tolerance, "seed": seed}
+settings["design"] |= {"tolerance": design["tolerance"], "seed": seed}
 file = stage.path("verification.yml")
 file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
-of_recogniser = read_specification(file)
+out = stage.folder / "recogniser"
+shutil.rmtree(out, ignore_errors=True)  # with its plan
+
+# %% [markdown]
+# A table of pairs with similarities goes to `faceaudit.pairs`. Here the recogniser is still to be asked, so the
+# command runs the file, and we read the report that it leaves.
 
 # %%
-plan_of_pairs = make_plan(of_recogniser, inputs=[file])
-of_images = InputTables(of_recogniser)
-folder = stage.folder / "recogniser"
-similar, asked = Pairs.from_model(of_recogniser, of_images, folder, lambda line: None)
-compared = similar.analyse(plan_of_pairs)
-pair_report = build_report(similar, compared, plan_of_pairs, plan_of_pairs, **asked)
+command = [sys.executable, "-m", "faceaudit", "run", file, "--out", out]
+subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+of_pairs = faceaudit.read_report(out / "report.json")
 
 # %% tags=["remove-cell"]
-results["recogniser"] = pair_report.verdict
+results["recogniser"] = of_pairs.verdict
+rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("group")
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups, by perceived gender and ancestry: false non-matches on the left and false matches on the right, all at one threshold."}, "figure": {"name": "fig-own-recogniser", "caption": "Error rates of the recogniser by group at one threshold; 95 % intervals, with seeds as the units. The title counts the differences between groups, in both rates."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
-shown_rates = compared["rates"].set_index("group")
 figure, axes = plt.subplots(1, 2, figsize=(PHONE, 4.2), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
-    part = 100 * shown_rates[[rate, f"{rate}_low", f"{rate}_high"]]
+    part = 100 * rates[[rate, f"{rate}_low", f"{rate}_high"]]
     part = part.set_axis(["estimate", "low", "high"], axis=1)
     figures.forest(part, None, f"{name}\nrate (%)", ax)
-within = sum(one.verdict == "within" for one in pair_report.disparities)
+within = sum(one.verdict == "within" for one in of_pairs.disparities)
 _ = figure.suptitle(
-    f"{within} of {len(pair_report.disparities)} differences are\nwithin the tolerance", fontsize=12
+    f"{within} of {len(of_pairs.disparities)} differences are\nwithin the tolerance", fontsize=12
 )
 
 # %% [markdown]
@@ -538,9 +526,9 @@ _ = figure.suptitle(
 # %% tags=["remove-input"]
 chosen = stage.load("14_verification_measures", "pairs.parquet")
 chosen = chosen.loc[chosen["kind"] == "positive", f"similarity_{NAME}"]
-every = similar.frame.loc[similar.frame["same"] == 1, "similarity"]
+missed = (rates["fnmr"] * rates["positives"]).sum() / rates["positives"].sum()
 Markdown(
-    f"Of all pairs of one prototype, {(every < threshold).mean():.1%} lie below the threshold. Of the pairs in "
+    f"Of all pairs of one prototype, {missed:.1%} lie below the threshold. Of the pairs in "
     f"which one picture is the prototype itself, as in [chapter 15](15_verification_curves.html), it is {(chosen < threshold).mean():.1%}."
 )
 
@@ -564,72 +552,78 @@ def for_your_study(*tables: object) -> None:
 
 # %% tags=["remove-cell", "study"]
 file, folder = lineage.ROOT / study, stage.folder / "study"
-text = file.read_text(encoding="utf-8")
+own, text = keywords_of(file), file.read_text(encoding="utf-8")
+require_questions(faceaudit.read_specification(file))
 if study == EXAMPLE:
-    settings = yaml.safe_load(text)
-    settings["generator"]["samples"] = n_directions
-    settings["design"]["transects"] = n_transects
-    settings["calibration"]["transects"] = n_transects // 4
-    network = networks.AuditedModel.read(
-        networks.SHIPPED_NETWORKS / "celeba-like.safetensors"
-    ).network
-    path = write_onnx(
-        network, stage.path("example.onnx"), 64
-    )  # it learned from images of this size
-    settings["model"] |= {"path": path.name, "input": {"size": 64}}
-    file = stage.path("study.yml")
-    file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
+    own["generator"]["samples"] = n_directions
+    own["transects"] = n_transects
+    own["calibration"]["transects"] = n_transects // 4
+    shipped = networks.SHIPPED_NETWORKS / "celeba-like.safetensors"
+    classifier = networks.AuditedModel.read(shipped)
+    learned_size = 64  # of the images that it learned from
+    path = write_onnx(classifier.network, stage.path("example.onnx"), learned_size)
+    own["model"] |= {"path": path, "input": {"size": learned_size}}
+    own["accept"] = ["gate"]
+    own["plan"] = faceaudit.plan(**own)
+    for place in ("study/people", "few"):  # with answers of another run
+        shutil.rmtree(stage.folder / place, ignore_errors=True)
+else:
+    folder = folders_of(faceaudit.read_specification(file)).artifacts
 
 # %% tags=["remove-input", "study"]
-own = read_specification(file)
-if study != EXAMPLE:
-    folder = folders_of(own).artifacts
-folder.mkdir(parents=True, exist_ok=True)
-axes, sizes = [*own.axes], make_plan(own)["sizes"]
-require_questions(own)
 for_your_study(Markdown(f"```yaml\n{text}```"))
-
-
-# %% tags=["hide-cell", "study"]
-def as_codes(rows: np.ndarray) -> torch.Tensor:
-    """Codes (…, D) as the face world takes them."""
-    return torch.from_numpy(rows.reshape(-1, rows.shape[-1]).astype(np.float32))
-
-
-def play_the_crowd(audit: Specification, images: np.ndarray, asked: list[str], part: str) -> None:
-    """Leave an export of simulated people where the study expects one."""
-    codes = np.load(folder / f"{part.removesuffix('-crops')}_codes.npy")
-    shown = facerender.visible_scores(load_generator("known-truth").parameters(as_codes(codes)))
-    seen = raters.perceived_on_crops(shown) if part.endswith("-crops") else crowd.perceived(shown)
-    seen = seen.set_axis(hidden_names(images))
-    seen = seen[~seen.index.duplicated()]
-    answers = crowd.annotate(seen[asked], audit.people.raters, seed=seed, stage=f"21 {part}")
-    place = folder / "people" / part / "answers"
-    place.mkdir(parents=True, exist_ok=True)
-    annotations.write_label_studio(answers, place / "export.json")
-
-
-# %% tags=["hide-cell", "study"]
-def ask_people(audit: Specification, images: np.ndarray, asked: list[str], stage: str) -> Labels:
-    """What people say of a part of the study."""
-    if study == EXAMPLE:
-        play_the_crowd(audit, images, asked, stage)
-    return ask_for_labels(audit, images, asked, folder, model, lambda _: None, stage)
-
 
 # %% [markdown]
 # ### People describe sampled faces
 #
 # The generator draws codes at random. People describe the images in a tool, and the study reads the tool's
-# export. With your generator, the command stops here, writes the tasks, and goes on once the export is there. The
-# example has simulated people, who leave the same kind of file.
+# export. Here `own` has the parts of the file as keywords. The call stops with `PeopleNeeded`, and says where the tasks
+# are and where the answers go.
+
 
 # %% tags=["study"]
-generator, model = generator_of(own, device), model_of(own)
-views = RatedImages(own, generator, folder, ask_people)
-codes = sample_codes(generator, own.generator.samples, own.design.seed, SAMPLES_DRAW)
-samples = views.synthesize(codes, "samples")
-_, first = views.rate(samples, "samples", own.rated_attributes_of_samples)
+def audit_of_the_study(settings: dict, folder: Path) -> faceaudit.AuditResult:
+    """The call of the study. Paths in an audit file count from the folder of the file."""
+    with chdir(file.parent):
+        return faceaudit.generator(**settings, folder=folder, device=device, say=said.append)
+
+
+# %% tags=["study"]
+said = []
+try:
+    found = audit_of_the_study(own, folder)
+except faceaudit.PeopleNeeded as stop:
+    first = str(stop).splitlines()[0]  # the second line is about crops of the same images
+    print(fill(first.replace(f"{folder}/", ""), 90))
+
+# %% [markdown]
+# The same call goes on once the export is there. The example has simulated people, who leave the same kind of file. They
+# answer about sampled faces, about neutral faces, in every round of the calibration, and about the final images.
+
+
+# %% tags=["study"]
+def with_simulated_people() -> faceaudit.AuditResult:
+    """Make the same call again after each stop, once people have answered."""
+    while True:
+        answer_tasks(folder, own["calibration"]["crop"], seed)
+        try:
+            return audit_of_the_study(own, folder)
+        except faceaudit.PeopleNeeded:
+            continue
+
+
+# %% tags=["study"]
+if study == EXAMPLE:
+    found = with_simulated_people()
+frame, planned = found.frame, found.report.plan.content
+
+# %% tags=["remove-cell", "study"]
+axes, level_names = [*planned["axes"]], planned["axes"]
+level_columns = [f"{name}_level" for name in axes]
+codes, cells = (np.load(folder / f"{part}_codes.npy") for part in ("samples", "transects"))
+samples, images = (
+    np.load(folder / f"{part}.npy", mmap_mode="r") for part in ("samples", "transects")
+)
 
 # %% [markdown]
 # Each attribute gets a {term}`hyperplane`, fitted to the mean answers. Three numbers warn you early. *Alpha* is the
@@ -638,29 +632,25 @@ _, first = views.rate(samples, "samples", own.rated_attributes_of_samples)
 # unusual faces.
 
 # %% tags=["study"]
-found = find_directions(codes, first.scores, own, views.measure(samples))
-
-# %% tags=["study"]
-planes = found.planes.select([name for name in found.planes.names if name in ATTRIBUTES])
-agreed = [row for one in views.people_records for row in one.get("agreement", [])]
-agreement = pd.DataFrame(agreed, columns=["attribute", "alpha"])  # empty if a classifier looked
+fitted = Hyperplanes.from_arrays(np.load(folder / "directions.npz"))
+planes = fitted.select([name for name in fitted.names if name in ATTRIBUTES])
 inflation = orthogonalization.variance_inflation(planes.normals)
 checks = pd.DataFrame({"quality": planes.scores, "step cost": [*inflation]}, planes.names)
-checks = checks.rename(spaced)
-checks.insert(0, "alpha", agreement.set_index("attribute")["alpha"].rename(spaced))
-checks
+
+# %% tags=["study"]
+asked = [one for one in found.report.people if "sampled" in one.stage]
+alphas = {row.attribute: row.alpha for one in asked for row in one.agreement}
+checks.insert(0, "alpha", pd.Series(alphas, dtype=float))  # none if a classifier looked
+checks.rename(spaced)
 
 # %% [markdown]
 # People hardly agree about fakeness, so there is little to fit. It is no axis, and we take no step along it. With
-# your generator this place also shows the cosines between the normals and the levels.
+# your generator this place also shows the cosines between the normals.
 
 # %% tags=["remove-input", "study"]
 cosines = directions.cosines(planes).rename(spaced, axis=0).rename(spaced, axis=1)
-levels = pd.DataFrame(found.levels, ["low", "high"]).T
-levels["held"] = pd.Series(found.held, dtype=float)
-cut = {} if own.calibration else BINARY_CUTS
-halved = Markdown(f"Quality of {', '.join(map(spaced, cut))}: balanced accuracy, not R².")
-for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
+halved = "Quality of facial hair, makeup and smiling: balanced accuracy, not R²."
+for_your_study(cosines, *[Markdown(halved)] * ("calibration" not in own))
 
 # %% [markdown]
 # ### Transects, and a gate before the model
@@ -668,29 +658,21 @@ for_your_study(cosines, levels.rename(spaced), *[halved] * bool(cut))
 # Fitted directions miss their targets. So people see neutral faces, and some transects in several rounds, and each time
 # faces and levels are corrected ([](05_transect_generation)). Then every face is shown at all levels, and people describe the
 # final images. Their answers are the labels. They also open or close a *gate*: held attributes may
-# move only within a limit.
+# move only within a limit. A study stops at a closed gate, unless its settings say `accept: [gate]`, as those of the example do.
 
 # %% tags=["study"]
-base, steps = faces_and_steps(found, views, sizes["units"])
-index, cells = found.transects(base, steps)
-images = views.synthesize(cells, TRANSECTS)
-questions = own.rated_attributes_of_samples if own.calibration else own.rated_attributes
-whole, seen = views.rate(images, TRANSECTS, questions)
-labelled = whole.add_to(index, own)
-
-# %% tags=["remove-cell", "study"]
-labelled[own.attribute] = whole.scores[own.attribute].to_numpy()
-names = [*axes, *(name for name in own.rated_attributes if name not in axes)]
-moved = {name: labelled.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
-moved = pd.DataFrame(moved).T
+names = [*axes, *(name for name in ATTRIBUTES if name not in axes)]
+moved = {name: frame.groupby(f"{name}_level")[names].mean().diff().iloc[-1] for name in axes}
+moved = pd.DataFrame(moved)
+moved.rename(spaced, axis=0).rename(spaced, axis=1)
 
 # %% tags=["hide-cell", "study"]
-in_a_row = min(max(1, 8 // 2 ** len(axes)), index["unit"].nunique())
+in_a_row = min(max(1, 8 // 2 ** len(axes)), frame["unit"].nunique())
 across = 2 ** len(axes) * in_a_row
-drawn = index[index["unit"].isin(index["unit"].unique()[: 3 * in_a_row])]
+drawn = frame[frame["unit"].isin(frame["unit"].unique()[: 3 * in_a_row])]
 in_words = [
-    "\n".join(own.axes[name][level] for name, level in zip(axes, row, strict=True))
-    for row in drawn[[f"{name}_level" for name in axes]].to_numpy()
+    "\n".join(level_names[name][level] for name, level in zip(axes, row, strict=True))
+    for row in drawn[level_columns].to_numpy()
 ]
 
 
@@ -705,37 +687,38 @@ def draw_transects(rows: int, columns: int) -> plt.Figure:
 
 
 # %% tags=["narrow", "remove-input", "study"] mystnb={"image": {"alt": "Two transects of a study: each face at all combinations of the levels of the axes, in rows of half as many faces; the last row shows faces as the generator samples them."}}
-# Computed by faceaudit.images.directions.faces_and_steps.
+# Computed by faceaudit.generator.
 figure = draw_transects(2, max(1, across // 2))
 figure.set_size_inches(4.2, len(figure.axes) * (8.4 / across + 0.45))
 
 # %% tags=["wide", "remove-input", "study"] mystnb={"image": {"alt": "Rows of faces. Each row but the last is one person at all combinations of the levels of the axes; pose, light and background hardly change within a person. The last row shows faces as the generator samples them."}, "figure": {"name": "fig-study-transects", "caption": "The first transects, each face at all combinations of the axes' levels, the last axis changing fastest. Last row: the first sampled faces, none of them selected."}}
-# Computed by faceaudit.images.directions.faces_and_steps.
+# Computed by faceaudit.generator.
 _ = draw_transects(3, across)
 
 # %% tags=["remove-input", "study"]
-closed = {"leaks": [], "doses": []}
-checked = calibration_gate(found, views, steps, seen) if own.calibration else closed
-leaks = pd.DataFrame(checked["leaks"], columns=["attribute", "axis", "change", "upper"])
-doses = pd.DataFrame(checked["doses"], columns=["axis", "level", "sd", "upper"])
-for_your_study(leaks.head(6), doses, moved.rename(spaced, axis=0).rename(spaced, axis=1).T)
+gate = found.report.calibration
+leaks = pd.DataFrame([dict(row) for row in gate.leaks] if gate else [])
+doses = pd.DataFrame([dict(row) for row in gate.doses] if gate else [])
+for_your_study(leaks.head(6), doses)
 
 
 # %% tags=["remove-input", "study"]
+with chdir(file.parent):
+    generator = generator_of(faceaudit.read_specification(file), device)
 drawn = generator.sample(max(2000, len(codes)), seed).cpu().numpy()
 fresh = generator.sample(len(cells), seed + 1).cpu().numpy()
 outside = [(out_of_range(one, drawn, planes)["outside"] != "") for one in (cells, fresh)]
 by_level = {
-    (spaced(name), word): np.asarray(outside[0])[index[f"{name}_level"] == level].mean()
-    for name, words in own.axes.items()
+    (spaced(name), word): np.asarray(outside[0])[frame[f"{name}_level"] == level].mean()
+    for name, words in level_names.items()
     for level, word in enumerate(words)
 }
 for_your_study(pd.Series(by_level, name="share outside of the sampled range").to_frame())
 
 # %% tags=["remove-input", "study"]
 gate_says = (
-    f"The gate is {'open' if checked['passed'] else '**closed**'}: the largest upper limit of a held "
-    f"attribute is {leaks['upper'].max():.2f} standard deviations, and {checked['most_leak']:.2f} are allowed. "
+    f"The gate is {'open' if gate.passed else '**closed**'}: the largest upper limit of a held "
+    f"attribute is {leaks['upper'].max():.2f} standard deviations, and {gate.most_leak:.2f} are allowed. "
     if len(leaks)
     else ""
 )
@@ -753,20 +736,15 @@ Markdown(
 # Effects within transects use all images. The interval of an effect knows about chance only.
 
 # %% tags=["study"]
-kept, rules = prune(labelled, PAPER_RULES)
+kept, rules = prune(frame, PAPER_RULES)
 adults, young = prune(kept, ADULT_RULE)
-score = ask(model, images, folder / "answers")
-scored = labelled.assign(score=score)
-threshold = own.model.score_threshold
-data = MatchedImages.from_answers(scored, own, True, own.name).frame
-everything = effects.all_matched_effects(data, "error", axes, "unit", own.design.tolerance)
+everything = found.effects.rename(columns={"axis": "attribute"})
 
 # %% tags=["remove-input", "study"]
-data["kept"] = data.index.isin(adults.index)
+data = frame.assign(kept=frame.index.isin(adults.index))
 answered = data[data["error"].notna()]
 rows = answered[answered["kept"]]
-grid = [f"{name}_level" for name in axes]
-complete = completeness(labelled, adults, grid, "unit").set_index(["unit", "axis"])
+complete = completeness(frame, adults, level_columns, "unit").set_index(["unit", "axis"])
 for_your_study(pd.concat([rules, young]).set_index("attribute").rename(spaced), complete)
 
 
@@ -775,7 +753,7 @@ def groups(name: str) -> pd.Series:
     """What people saw on an axis; where the paper has no cut, what was meant."""
     if name in error_rates.STRATA:
         return error_rates.discretize(rows[name], *error_rates.STRATA[name])
-    meant = pd.Categorical.from_codes(rows[f"{name}_level"], own.axes[name], ordered=True)
+    meant = pd.Categorical.from_codes(rows[f"{name}_level"], level_names[name], ordered=True)
     return pd.Series(meant, rows.index)
 
 
@@ -800,19 +778,9 @@ if len(rows):
 logit = pd.DataFrame(ratios, ["estimate", "sd", "low", "high", "reason"]).T
 for_your_study(logit)
 
-
 # %% tags=["hide-cell", "study"]
-def by_cell(every: pd.DataFrame) -> pd.DataFrame:
-    """Matched effects in the finest cells, by axis and cell."""
-    finest = every[every[axes].notna().sum(axis=1) == len(axes) - 1]
-    named = [
-        ", ".join(own.axes[name][row[name]] for name in axes if name != row["attribute"]) or "all"
-        for _, row in finest.iterrows()
-    ]
-    return finest.assign(cell=named).set_index(["attribute", "cell"])
-
-
-everything = by_cell(everything)
+held = pd.DataFrame([*everything["held"]], columns=axes).astype("Int64")
+everything = everything.join(held).set_index(["attribute", "cell"])
 in_rates = (100 * everything[["estimate", "low", "high"]]).rename(spaced, level="attribute")
 change = in_rates.assign(n=[*everything["n"]])
 
@@ -821,12 +789,12 @@ change = in_rates.assign(n=[*everything["n"]])
 def errors_by_intervention() -> np.ndarray:
     """The model's errors on the study's own base faces, at the doses that its images have."""
     doses = {
-        name: [real.loc[index[f"{name}_level"] == level, name].median() for level in (0, 1)]
+        name: [real.loc[frame[f"{name}_level"] == level, name].median() for level in (0, 1)]
         for name in axes
     }
     return errors_under_do(
-        lambda pictures: ask(model, pictures, folder / "answers"),
-        world.parameters(as_codes(base)),
+        lambda pictures: networks.predict(classifier, pictures),
+        world.parameters(torch.from_numpy(np.load(folder / "base_codes.npy"))),
         doses,
         size=images.shape[-1],
         path=folder / "truth.npy",
@@ -834,20 +802,19 @@ def errors_by_intervention() -> np.ndarray:
 
 
 # %% tags=["hide-cell", "study"]
-true, tolerance = pd.Series(np.nan, everything.index), own.design.tolerance
+true = pd.Series(np.nan, everything.index)
 if study == EXAMPLE:
     world = load_generator("known-truth", device=device)
-    real = facerender.to_frame(world.parameters(as_codes(cells))).astype(float)
+    real = facerender.to_frame(world.parameters(torch.from_numpy(cells))).astype(float)
     misread = errors_by_intervention()
     known = true_effects(misread, axes).rename(columns={"effect": "truth"})
     keys = ["attribute", *axes]
-    true = everything.reset_index().merge(known[[*keys, "truth"]], on=keys)
+    true = everything[axes].reset_index().merge(known[[*keys, "truth"]], on=keys)
     true = true.set_index(["attribute", "cell"])["truth"]
 inside = true.between(everything["low"], everything["high"])
 
 # %% tags=["remove-input", "study"] mystnb={"image": {"alt": "Intervals of the effect of each axis on the error rate, one for each combination of the other axes' levels, around a line at zero, with a diamond for the truth by intervention where it is known."}, "figure": {"name": "fig-study-effects", "caption": "Study of a generator: change of the error rate from the low to the high level of an axis, in each cell of the others; all images, 95 % intervals. Diamonds: the truth by intervention on the same base faces, which a study of your own does not have."}}
-# Computed by faceaudit.effects.matched.all_matched_effects; the truth by
-# faceworld.scorecard.truth.true_effects.
+# Computed by faceaudit.generator; the truth by faceworld.scorecard.truth.true_effects.
 answer = (100 * true).rename(spaced, level="attribute") if study == EXAMPLE else None
 ax = plt.figure(figsize=(PHONE, 1.6 + 0.45 * len(change))).gca()
 figures.forest(change.drop(columns="n"), answer, "change of the error rate, points", ax)
@@ -862,9 +829,11 @@ _ = ax.figure.suptitle(title, fontsize=12)
 # %% tags=["remove-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    wrong = (data["score"] > own.model.score_threshold) != data[f"{own.attribute}_level"]
-    meant = data.assign(error=wrong.astype(float))
-    meant = by_cell(effects.all_matched_effects(meant, "error", axes, "unit", tolerance))
+    same_faces = {"unit": "unit", "axes": level_names, "classes": planned["classes"]}
+    as_set = faceaudit.table(
+        found.images, label="gender", score="score", tolerance=planned["tolerance"], **same_faces
+    )
+    meant = as_set.effects.set_index(["axis", "cell"])
     hair = {group: one for (name, group), one in ratios.items() if name == "hair length"}
     sentence = question(
         "{inside} of {n} intervals hold the truth; with the meant level as the label {meant} hold it. On "
@@ -908,8 +877,8 @@ sentence
 # %% tags=["remove-input", "study"]
 sentence = None
 if study == EXAMPLE:
-    female, jaw = index["gender_level"] == 0, real["jaw_width"]
-    worn = index[female].assign(worn=(real["earrings"] > 0.5).astype(float))
+    female, jaw = frame["gender_level"] == 0, real["jaw_width"]
+    worn = frame[female].assign(worn=(real["earrings"] > 0.5).astype(float))
     worn = worn.pivot_table("worn", "unit", "skin_colour_level")
     more = worn[1] - worn[0]
     sentence = question(
@@ -961,23 +930,23 @@ sentence
 # ```{solution-start} exercise-smaller-audit
 # :class: dropdown
 # ```
-# `make_plan` computes the sizes. The distance from the tolerance to the detectable change grows by about the square root of two. A plan that chooses
+# `faceaudit.plan` computes the sizes. The distance from the tolerance to the detectable change grows by about the square root of two. A plan that chooses
 # its own number takes many more faces, because a small tolerance is expensive: an effect of zero is to be called
 # within it, and one of twice the tolerance beyond it.
 
 
 # %% tags=["solution"]
 def sizes_with(transects: int | None) -> dict:
-    """Sizes of the example's plan with another number of faces."""
-    design = spec.design.model_copy(update={"transects": transects})
-    return make_plan(spec.model_copy(update={"design": design}))["sizes"]
+    """Sizes of the plan with another number of faces."""
+    changed = design | {"transects": transects}
+    return faceaudit.plan(**parts, **changed, model=model_file(before)).content["sizes"]
 
 
 # %% tags=["solution"]
-planned = {"as it is": spec.design.transects, "half": spec.design.transects // 2, "chosen": None}
-whole, half = sizes_with(planned["as it is"]), sizes_with(planned["half"])
+faces = {"as it is": units, "half": units // 2, "chosen": None}
+whole, half = sizes_with(faces["as it is"]), sizes_with(faces["half"])
 assert half["images"] * whole["units"] == whole["images"] * half["units"]
-pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units", "detectable"]].T
+pd.DataFrame({name: sizes_with(n) for name, n in faces.items()}).loc[["units", "detectable"]].T
 
 # %% [markdown]
 # ```{solution-end}
@@ -1002,11 +971,13 @@ pd.DataFrame({name: sizes_with(n) for name, n in planned.items()}).loc[["units",
 # delete the plan. Its new date, after the answers, gives that away.
 
 # %% tags=["solution"]
-wide = make_plan(spec.model_copy(update={"design": lenient}))
-answered = MatchedImages.from_answers(retrained, spec, True, after)
-wide_report = build_report(answered, tables, wide, wide)
-assert not wide_report.plan.departures  # the first plan had this tolerance already
-print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
+asked = retrained.images.rename(columns={"clothing_level": "clothing"})
+clothes = {"clothing": [0, 1]}
+wide = faceaudit.table(
+    asked, unit="unit", error="error", axes=levels, placebos=clothes, tolerance=0.2
+)
+assert not wide.report.plan.departures  # the first plan had this tolerance already
+print(f"tolerance of the report: {wide.report.tolerance:.0%}; departures: none")
 
 # %% [markdown]
 # ```{solution-end}
@@ -1015,10 +986,10 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 # %% [markdown]
 # ```{exercise} Fewer answers (20 minutes, hard)
 # :label: exercise-study-answers
-# Fit the directions again from the first five hundred images only. What happens to their quality and to the cost
-# of a step?
+# Let the study sample five hundred faces only. It stops before people see neutral faces, and its folder has the
+# directions by then. What happens to their quality and to the cost of a step?
 #
-# **Check:** your numbers for all images equal those in the table of checks above.
+# **Check:** the file of directions of the whole study gives the table of checks above.
 # ```
 
 # %% [markdown]
@@ -1031,10 +1002,21 @@ print(f"tolerance of the report: {wide_report.tolerance:.0%}; departures: none")
 
 # %% tags=["solution", "study"]
 if study == EXAMPLE:
-    few = find_directions(codes[:500], first.scores.head(500), own).planes.select(planes.names)
-    both = {"quality, all": planes.scores, "quality, first 500": few.scores}
+    place = stage.folder / "few"
+    smaller = own | {"generator": own["generator"] | {"samples": 500}}
+    for _ in range(2):  # before people see the sampled faces, and after it
+        answer_tasks(place, own["calibration"]["crop"], seed)
+        try:
+            audit_of_the_study(smaller, place)
+        except faceaudit.PeopleNeeded:
+            continue
+
+# %% tags=["solution", "study"]
+if study == EXAMPLE:
+    few = Hyperplanes.from_arrays(np.load(place / "directions.npz")).select(planes.names)
+    both = {"quality, all": planes.scores, "quality, few": few.scores}
     both |= {"step cost, all": inflation}
-    both |= {"step cost, first 500": orthogonalization.variance_inflation(few.normals)}
+    both |= {"step cost, few": orthogonalization.variance_inflation(few.normals)}
     display(pd.DataFrame(both, planes.names).rename(spaced))
 
 # %% [markdown]
@@ -1044,7 +1026,7 @@ if study == EXAMPLE:
 # %% [markdown]
 # ## Takeaways
 #
-# - An audit is one file, a plan that is written before the model is asked, and a report that lists every departure.
+# - An audit is one call or one file, a plan that is written before the model is asked, and a report that lists every departure.
 # - A verdict has three values. Decide beforehand what your gate does with *undecided*.
 # - Intervals know about chance. Look at images and placebos for leakage, and trust effects far beyond the tolerance first.
 #
@@ -1053,9 +1035,9 @@ if study == EXAMPLE:
 # %% tags=["remove-cell", "study"]
 kept_columns = ["estimate", "low", "high", "n"]
 results |= {
-    "study": own.name,
+    "study": own["name"],
     "quality": planes.scores,
-    "leakage": moved.to_dict("index"),
+    "leakage": moved.to_dict(),
     "images": {"made": len(data), "kept": len(rows)},
     "regression": {", ".join(key): row for key, row in logit.to_dict("index").items()},
     "effects": everything[kept_columns].reset_index().to_dict("records"),
@@ -1073,7 +1055,7 @@ glue(
     "answer",
     Markdown(
         with_minus(
-            f"One audit file goes in and one report comes out, from a table, a model or a generator. For the "
+            f"One call or one audit file goes in and one report comes out, from a table, a model or a generator. For the "
             f"model file of this chapter {beyond} of {len(report.judged)} judged comparisons are beyond the tolerance "
             f"and {undecided} are undecided, so the gate gives exit code {code}. The truth is known here: "
             f"{intervals_held} of {intervals} intervals hold it. {reached}"

@@ -29,7 +29,7 @@ from helpers.artifacts import lineage, manifests
 RECORDS = Path(__file__).with_suffix("")
 PROFILES = ("smoke", "laptop")
 AUDITS = "audits"
-EXAMPLE_AUDITS = ("example", "example-smoke", "portraits", "table", "verification")
+EXAMPLE_AUDITS = ("example", "example-smoke", "pairs", "portraits", "table", "verification")
 
 NOT_OF_THE_ANALYSIS = ("answer", "limits", "made", "plan", "provenance", "question")
 """Parts of a report that are prose, or that say when and with which versions it was made."""

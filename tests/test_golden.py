@@ -1,4 +1,4 @@
-"""The smoke book and two example audits arrive at the numbers of record, and a change is named."""
+"""The smoke book and the shipped audits arrive at the numbers of record, and a change is named."""
 
 import json
 import math
@@ -12,7 +12,7 @@ from helpers.artifacts import lineage
 
 TOLERATED = golden.ABSOLUTE_TOLERANCE / 2
 SMOKE = lineage.ROOT / "build" / "smoke" / "html"
-QUICK_AUDITS = ("portraits", "table")
+QUICK_AUDITS = ("pairs", "portraits", "table")
 
 
 def test_nested_values_have_a_line_each_and_come_back(tmp_path):

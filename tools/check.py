@@ -56,7 +56,8 @@ FLOORS = (
     ("run", "api", "kept_images", "shared_images"),
     ("model_versions",),
     ("models_side_by_side",),
-    ("recomputation", "model_audits"),
+    ("recomputation", "planned_audits"),
+    ("model_audits",),
     ("__main__",),
 )
 """Subpackages and modules of faceaudit, from the ground up: each imports from lower floors only."""
@@ -79,6 +80,7 @@ CORE = (
     "results.py",
     "api.py",
     "kept_images.py",
+    "planned_audits.py",
     "shared_images.py",
     "model_versions.py",
     "models_side_by_side.py",

@@ -31,20 +31,11 @@ from IPython.display import Markdown
 from PIL import Image
 from sklearn.linear_model import Ridge
 
+import faceaudit
 import facerender
-from faceaudit import (
-    Pairs,
-    Portraits,
-    build_report,
-    datasets,
-    families,
-    make_plan,
-    read_specification,
-    verification,
-)
+from faceaudit import datasets, verification
 from faceaudit.designs.pairs import draw_pairs
 from faceaudit.latents.directions import Hyperplanes
-from faceaudit.report.page import write_html
 from faceaudit.utils import seeding
 from faceworld import crowd, do, load_generator, networks, pair_crowd, populations
 from faceworld import people as invented
@@ -571,8 +562,8 @@ claim(
 # %% [markdown]
 # ## From portraits to a report
 #
-# An [audit of found portraits](audit-portraits) takes a set of images: write `frame` into a CSV file, and name its
-# columns in an audit file. First the model answers. It reads the pictures that `frame` names, in its order. The
+# An [audit of found portraits](audit-portraits) takes a set of images: its table `frame`, with a column of the
+# model's answers. So first the model answers. It reads the pictures that `frame` names, in its order. The
 # classifier is one of the book's.
 
 # %%
@@ -583,46 +574,35 @@ classifier = networks.AuditedModel.read(networks.SHIPPED_NETWORKS / "celeba-like
 # %%
 scored = ppb.frame.assign(p_male=networks.predict(classifier, images))
 scored["skin"] = np.where(scored["fitzpatrick"].isin(["I", "II", "III"]), "lighter", "darker")
-scored.to_csv(stage.path("portraits.csv"), index=False)
-
-# %%
-portraits_yml = stage.path("portraits.yml")
-_ = portraits_yml.write_text("""
-name: portraits
-kind: portraits
-question: Does the model err more often on portraits of darker skin?
-images: portraits.csv
-columns: {image: image, label: gender, score: p_male}
-axes: {skin: [lighter, darker], gender: [Female, Male]}
-classes: [Female, Male]
-model: {kind: table, threshold: 0.5}
-design: {tolerance: 0.05, seed: 1}
-""")
 
 # %% [markdown]
-# The command `python -m faceaudit run portraits.yml` makes the report of such a file. From Python, four functions
-# do the same. The plan comes before the analysis, so that the tolerance is fixed by then.
+# One call makes the report. Without a `unit` the images are portraits that were found. An audit file with the same
+# settings and the command `python -m faceaudit run portraits.yml` give the same ([](audit-portraits)).
 
 # %%
-specification = read_specification(portraits_yml)
-portraits = Portraits.from_table(stage.folder / "portraits.csv", specification)
-plan = make_plan(specification)
-
-# %%
-report = build_report(portraits, portraits.analyse(plan), plan, plan)
-write_html(report, stage.path("portraits.html"))
-Markdown(report.answer.replace("\n", "\n\n"))
+of_portraits = faceaudit.table(
+    scored,
+    unit=None,
+    image="image",
+    label="gender",
+    score="p_male",
+    axes={"skin": ["lighter", "darker"], "gender": ["Female", "Male"]},
+    classes=["Female", "Male"],
+    tolerance=0.05,
+    question="Does the model err more often on portraits of darker skin?",
+)
+Markdown(of_portraits.report.answer.replace("\n", "\n\n"))
 
 # %% tags=["hide-input"] mystnb={"image": {"alt": "Differences of error rates between darker and lighter skin and between men and women, over all portraits and by cell, each with an interval around a line at zero. The difference of skin is large among women and near zero among men."}, "figure": {"name": "fig-portraits-gaps", "caption": "Differences of error rates between groups of drawn portraits, with 95 % intervals and the number of portraits. Grey: the tolerance. The differences are associations."}}
 # Computed by faceaudit.designs.portraits.Portraits.analyse.
-gaps = pd.DataFrame([gap.model_dump() for gap in report.gaps])
-gaps = gaps[gaps["family"].isin([families.GAPS, families.GAPS_BY_CELL])]
+gaps = pd.concat([of_portraits.averages, of_portraits.effects])
 gaps.index = gaps["group"] + " minus " + gaps["reference"] + ", " + gaps["cell"]
 points = (100 * gaps[["estimate", "low", "high"]]).assign(n=gaps["n"])
 points = points.rename(lambda name: name.replace(", ", ",\n"))
 axis = figures.forest(points, None, "difference of error rates (points)")
 axis.figure.set_size_inches(figures.WIDTH, 5.6)  # for three lines in each label
-axis.axvspan(-100 * report.tolerance, 100 * report.tolerance, color="#DDDDDD", zorder=0)
+tolerance = 100 * of_portraits.report.tolerance
+axis.axvspan(-tolerance, tolerance, color="#DDDDDD", zorder=0)
 beyond = int((gaps["verdict"] == "exceeds").sum())
 _ = axis.set_title(f"{beyond} of {len(gaps)} differences are shown to be\nbeyond the tolerance")
 
@@ -637,58 +617,43 @@ _ = axis.set_title(f"{beyond} of {len(gaps)} differences are shown to be\nbeyond
 # ## From pairs to a report
 #
 # BFW's table has similarities in it, so it can be audited as a table of pairs. Like is compared with like: only pairs
-# within a group are kept. Then the audit file names the columns and the group that others are compared with.
+# within a group are kept. Then the call names the columns and the group that others are compared with.
 
 # %%
 alike = bfw.frame[bfw.frame["att1"] == bfw.frame["att2"]]
-alike.to_csv(stage.path("pairs.csv"), index=False)
+of_pairs = faceaudit.pairs(
+    alike,
+    group="att1",
+    first="first_identity",
+    second="second_identity",
+    same="same",
+    similarity="resnet50",
+    reference="white_males",
+    fmr=0.05,
+    tolerance=0.05,
+    question="Whom does this recogniser fail more often?",
+).report
+Markdown(of_pairs.answer.replace("\n", "\n\n"))
 
-# %%
-pairs_yml = stage.path("pairs.yml")
-_ = pairs_yml.write_text("""
-name: pairs
-kind: verification
-question: Whom does this recogniser fail more often?
-pairs: pairs.csv
-columns:
-  group: att1
-  first: first_identity
-  second: second_identity
-  same: same
-  similarity: resnet50
-reference: white_males
-model: {kind: table, fmr: 0.05}
-design: {tolerance: 0.05, seed: 1}
-""")
-
-# %%
-of_pairs = read_specification(pairs_yml)
-compared = Pairs.from_table(stage.folder / "pairs.csv", of_pairs)
-plan_of_pairs = make_plan(of_pairs)
-
-# %%
-tables = compared.analyse(plan_of_pairs)
-report_of_pairs = build_report(compared, tables, plan_of_pairs, plan_of_pairs)
-Markdown(report_of_pairs.answer.replace("\n", "\n\n"))
-
-# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the audit file; 95 % intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
+# %% tags=["hide-input"] mystnb={"image": {"alt": "Two panels of error rates with intervals for six groups of drawn people: false non-matches on the left, false matches on the right, all at one threshold. All intervals are wide and overlap."}, "figure": {"name": "fig-real-pairs", "caption": "Error rates by group at one threshold: the one at which the reference has the false match rate of the call; 95 % intervals with people as units. The names of groups are those of BFW's table, and the people are drawn."}}
 # Computed by faceaudit.designs.pairs.Pairs.analyse.
-rates = tables["rates"].set_index("group").rename(lambda name: name.replace("_", " "))
+rates = pd.DataFrame([dict(row) for row in of_pairs.match_rates]).set_index("group")
+rates = rates.rename(lambda name: name.replace("_", " "))
 figure, axes = plt.subplots(1, 2, figsize=(figures.WIDTH, 3.6), sharey=True)
 for ax, rate, name in zip(axes, ("fnmr", "fmr"), ("false non-match", "false match"), strict=True):
     columns = {rate: "estimate", f"{rate}_low": "low", f"{rate}_high": "high"}
     part = 100 * rates[list(columns)].rename(columns=columns)
     figures.forest(part, None, f"{name} rate (%)", ax)
-exceeding = sum(row.verdict == "exceeds" for row in report_of_pairs.disparities)
+exceeding = sum(row.verdict == "exceeds" for row in of_pairs.disparities)
 _ = figure.suptitle(
-    f"{exceeding} of {len(report_of_pairs.disparities)} differences from white males\n"
+    f"{exceeding} of {len(of_pairs.disparities)} differences from white males\n"
     "are shown to be beyond the tolerance"
 )
 
 # %% tags=["remove-input"]
-undecided = sum(row.verdict == "inconclusive" for row in report_of_pairs.disparities)
+undecided = sum(row.verdict == "inconclusive" for row in of_pairs.disparities)
 Markdown(
-    f"{undecided} of the {len(report_of_pairs.disparities)} differences are undecided: {PEOPLE} people in each group are "
+    f"{undecided} of the {len(of_pairs.disparities)} differences are undecided: {PEOPLE} people in each group are "
     "few. Intervals take people as units, so more pictures of the same people would help little. The network is small, and its "
     "pictures differ much in pose and light. At this threshold it rejects "
     f"{rates['fnmr'].min():.0%} to {rates['fnmr'].max():.0%} of the pairs of one person."
@@ -768,7 +733,7 @@ cards
 # ## Takeaways
 #
 # - A reader makes one table of a collection, and counts every row that it drops. Put the card into your report.
-# - A table of portraits and a table of pairs are each one audit file away from a report.
+# - A table of portraits and a table of pairs are each one call away from a report.
 # - Differences between groups of photographs are associations. Matched images tell how much of them is an effect.
 
 # %% tags=["remove-cell"]

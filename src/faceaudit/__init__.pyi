@@ -1,6 +1,5 @@
 from .api import AuditPlan as AuditPlan
 from .api import pairs as pairs
-from .api import plan as plan
 from .api import table as table
 from .designs.matched import MatchedImages as MatchedImages
 from .designs.matched import analyse as analyse
@@ -20,6 +19,7 @@ from .model_versions import compare as compare
 from .models_side_by_side import ModelsSideBySide as ModelsSideBySide
 from .models_side_by_side import side_by_side as side_by_side
 from .people.tasks import PeopleNeeded as PeopleNeeded
+from .planned_audits import plan as plan
 from .plans import departures as departures
 from .plans import keep_plan as keep_plan
 from .plans import make_plan as make_plan

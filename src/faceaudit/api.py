@@ -7,10 +7,12 @@ of their arguments what the file would say, and then do the same.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Required, TypedDict
 
 import pandas as pd
 
@@ -19,6 +21,7 @@ from faceaudit.designs.matched import MatchedImages
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
+from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import ERROR, FLIP, NUMBER, TITLES
 from faceaudit.report.build import build_report
 from faceaudit.results import AuditResult, chances_of, table_of_images
@@ -41,23 +44,75 @@ CHANGED_IN_WORDS = {ERROR: "how often the model errs", FLIP: "the model's answer
 """First outcome → what an audit asks about, where its title does not say it well."""
 NAME = "audit"
 """Of an audit where the caller gives none."""
+EXPECTED_POLICY = "a mapping of demands to their limits, as {'faces': 30},"
+EXPECTED_IGNORE = "a mapping of columns to the values that are left out"
+ARGUMENTS_OF_KEYS = {
+    "columns.decision": "pred",
+    "columns.number": "outcome",
+    "design.transects": "n",
+} | {
+    f"{part}.{name}": name
+    for part, names in {
+        "columns": "image unit identity label score error reason group first second same "
+        "similarity distance",
+        "design": "tolerance seed power incomplete contrasts",
+        "model": "threshold fmr",
+    }.items()
+    for name in names.split()
+}
+"""Key of an audit file → the argument that has its place here."""
+_KEY = re.compile(rf"(?<![\w'.])({'|'.join(map(re.escape, ARGUMENTS_OF_KEYS))})(?![\w'])")
+WORDS_OF_FILES = {
+    "audit.yml: ": "",
+    "transects is ": "n is ",
+    "; the names are set under columns and axes": "",
+    " (put quotes around it: YAML takes no, off or 0 for something else)": "",
+    "two names in brackets, such as [light, dark],": "a list of two names or more",
+    "attributes with their levels, such as {skin: [light, dark]},": "axes with their levels",
+    "keys with values": "a mapping",
+    "set incomplete to pairs": "set incomplete to 'pairs'",
+    "into the table and the audit file": "into the table and the axes",
+    "Name its column under": "Give its column as",
+}
+"""What messages say to writers of audit files → what they say to who calls a function."""
 
 
-class TableSettings(TypedDict, total=False):
-    """Keywords of `table` that a plan needs as well; see there."""
+@contextmanager
+def names_of_arguments() -> Iterator[None]:
+    """Name arguments in place of keys of an audit file in the errors that are raised within."""
+    try:
+        yield
+    except InputError as error:
+        # The columns of a table may have any names.
+        before, columns, after = str(error).partition(f"it has {error.found}")
+        raise InputError(
+            _of_call(before) + columns + _of_call(after),
+            field=_of_call(error.field),
+            found=error.found,
+            expected=error.expected and _of_call(error.expected),
+        ) from None
+
+
+def _of_call(text: str) -> str:
+    """A text about an audit file as one about the call of a function."""
+    text = _KEY.sub(lambda key: ARGUMENTS_OF_KEYS[key[0]], text)
+    for of_file, of_call in WORDS_OF_FILES.items():
+        text = text.replace(of_file, of_call)
+    return text
+
+
+class ImageSettings(TypedDict, total=False):
+    """Keywords of audits of images, whether answers are in a table or a model is asked.
+
+    Keywords that a caller leaves out, or gives as None, have the defaults of `table`.
+    """
 
     axes: Required[Axes]
     tolerance: Required[float]
     unit: str | None
-    label: str | None
-    pred: str | None
-    score: str | None
-    error: str | None
-    outcome: str | None
-    reason: str | None
-    outcomes: Sequence[str]
+    label: str | Sequence[str] | None
+    outcomes: Sequence[str] | None
     image: str | None
-    identity: str | None
     threshold: float
     classes: Sequence[Any]
     placebos: Axes
@@ -65,12 +120,23 @@ class TableSettings(TypedDict, total=False):
     annotated: Sequence[str]
     incomplete: str
     contrasts: str
-    policy: Mapping[str, Any]
-    ignore: Mapping[str, Sequence[Any]]
+    policy: Mapping[str, Any] | None
+    ignore: Mapping[str, Sequence[Any]] | None
     accept: Sequence[str]
     name: str
-    question: str
+    question: str | None
     seed: int
+
+
+class TableSettings(ImageSettings, total=False):
+    """Keywords of `table` that a plan needs as well; see there."""
+
+    pred: str | None
+    score: str | None
+    error: str | None
+    outcome: str | None
+    reason: str | None
+    identity: str | None
 
 
 @dataclass(frozen=True)
@@ -94,7 +160,17 @@ class AuditPlan:
         return self.content.get("sizes", {}).get("units")
 
     def save(self, path: str | Path) -> Path:
-        """Write the plan, for an audit's argument `plan`; gives the path."""
+        """Write the plan, for an audit's argument `plan`; gives the path.
+
+        Raises:
+            InputError: the path is that of a folder.
+        """
+        if Path(path).is_dir():
+            raise InputError(
+                f"{path}: this is a folder, the path of a file was expected",
+                field=str(path),
+                expected="the path of a file",
+            )
         return write_text(Path(path), json.dumps(self.content, indent=1) + "\n")
 
     @classmethod
@@ -120,7 +196,7 @@ def table(
     unit: str | None,
     axes: Axes,
     tolerance: float,
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
     pred: str | None = None,
     score: str | None = None,
     error: str | None = None,
@@ -143,6 +219,7 @@ def table(
     name: str = NAME,
     question: str | None = None,
     seed: int = 1,
+    say: Notify = silent,
 ) -> AuditResult:
     """Audit a classifier whose answers about images are in a frame.
 
@@ -152,16 +229,19 @@ def table(
     Args:
         data: a row per image; a frame of pandas, polars, or another library that narwhals reads.
         unit: column of the matched face that an image shows; None: portraits that were found.
-        axes: attributes whose effects are asked for, see `Axes`.
+        axes: attributes whose effects are asked for: attribute → its levels, two or more and the
+            lowest first, as the frame has them. Or names of columns that are ordered categoricals,
+            whose categories are the levels.
         tolerance: largest effect that does not matter, a fraction.
-        label: column of the right answers, 0 or 1, or one of `classes`.
+        label: column of the right answers, 0 or 1, or one of `classes`; or columns of what raters
+            answered, whose majority is right. A tie is no right answer, and counts as missing.
         pred: column of the model's answers, likewise; an empty cell is no answer.
         score: column of scores from 0 to 1 in place of `pred`.
         error: column of errors, 0 or 1, in place of label and answers.
         outcome: column of numbers without bounds, such as by how many years an age is off, in place
             of label and answers. The tolerance is in their unit.
         reason: column that says why there is no answer: "abstention", "no face" or "failed call".
-        outcomes: what is counted, see `faceaudit.outcomes`: "error", "fpr" and "fnr" (errors on
+        outcomes: what is counted: "error", "fpr" and "fnr" (errors on
             images of the one and of the other class), "selection" (how often the second class is
             answered), "score" (its mean), "flip" (how often the same face gets another answer),
             "abstention", "no_face" and "failed_call"; None: errors, or the number. The first is
@@ -178,15 +258,20 @@ def table(
         incomplete: "refuse" or "pairs", where units may lack images.
         contrasts: of axes with more than two levels, "reference" compares each level with the
             first, "adjacent" with the one before it.
-        policy: what must be there before the model may pass; see `CoveragePolicy` of
-            `faceaudit.file.parts`.
+        policy: what must be there before the model may pass: "faces" or people of every cell
+            that count, by default 30 or more; "unanswered", the share of them without an answer or
+            a label, at most 0.2; "left_out", the share of rows left out for a value that was not
+            expected, at most 0.05.
         ignore: of portraits, column → values whose rows are left out on purpose.
-        accept: names of doubts that do not close the gate.
+        accept: names of doubts that do not close the gate, as "errors": the report and the gate
+            name each doubt that they raise.
         plan: of `faceaudit.plan`, or the path that it was saved to; departures from it are
             reported.
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
+        say: takes a sentence after every stage, as `print` does; with a million rows, one can take
+            many seconds. By default no user sees it.
 
     Returns:
         What was found.
@@ -217,7 +302,9 @@ def table(
         error=error,
         outcome=outcome,
         reason=reason,
-        outcomes=outcomes or (),
+        outcomes=outcomes,
+        image=image,
+        identity=identity,
         tolerance=tolerance,
         threshold=threshold,
         classes=classes,
@@ -226,26 +313,26 @@ def table(
         annotated=annotated,
         incomplete=incomplete,
         contrasts=contrasts,
-        policy=policy or {},
-        ignore=ignore or {},
+        policy=policy,
+        ignore=ignore,
         accept=accept,
         name=name,
+        question=question,
         seed=seed,
     )
-    if image is not None:
-        settings["image"] = image
-    if identity is not None:
-        settings["identity"] = identity
-    if question is not None:
-        settings["question"] = question
-    specification = specification_of_table(settings, frame)
-    rows = Rows.read(frame, first_row=0)
-    if specification.kind == "portraits":
-        from faceaudit.designs.portraits import Portraits
+    planned = content_of(plan)
+    specification = specification_of_table(settings, frame, power_of(planned))
+    with names_of_arguments():
+        rows = Rows.read(frame, first_row=0)
+        say(f"table: {len(rows.frame):,} rows")
+        if specification.kind == "portraits":
+            from faceaudit.designs.portraits import Portraits
 
-        return _concluded(Portraits.from_table(rows, specification), specification, plan)
-    images = MatchedImages.from_table(rows, specification)
-    return _concluded(images, specification, plan, images.frame["unit"].nunique())
+            portraits = Portraits.from_table(rows, specification)
+            return _concluded(portraits, specification, planned, say)
+        images = MatchedImages.from_table(rows, specification)
+        units = images.frame["unit"].nunique()
+        return _concluded(images, specification, planned, say, units)
 
 
 def pairs(
@@ -267,6 +354,7 @@ def pairs(
     name: str = NAME,
     question: str | None = None,
     seed: int = 1,
+    say: Notify = silent,
 ) -> AuditResult:
     """Audit a recogniser whose similarities of pairs are in a frame.
 
@@ -287,12 +375,15 @@ def pairs(
         threshold: similarity from which on, or distance up to which, the recogniser says that it is
             one person.
         fmr: false match rate of the reference that the threshold is chosen by, in its place.
-        policy: as of `table`.
-        accept: as of `table`.
-        plan: as of `table`.
+        policy: as of `faceaudit.table`.
+        accept: as of `faceaudit.table`.
+        plan: that was made before, or the path that it was saved to; departures from it are
+            reported.
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
+        say: takes a sentence after every stage, as `print` does; with a million rows, one can take
+            many seconds. By default no user sees it.
 
     Returns:
         What was found.
@@ -300,14 +391,8 @@ def pairs(
     Raises:
         InputError: an argument or a cell that cannot be used; the message names it.
     """
-    if (similarity is None) == (distance is None):
-        found = "both are given" if similarity else "none of them is given"
-        raise InputError(
-            f"similarity or distance: {found}, one of them was expected",
-            field="similarity or distance",
-            found=found,
-            expected="one of them",
-        )
+    _require_one_of(similarity=similarity, distance=distance)
+    _require_one_of(threshold=threshold, fmr=fmr)
     model: dict[str, Any] = {"kind": "table"}
     if threshold is not None:
         model["threshold"] = threshold
@@ -332,59 +417,53 @@ def pairs(
         "reference": reference,
         "model": model,
         "design": {"tolerance": tolerance, "seed": seed},
-        "policy": dict(policy or {}),
-        "accept": list(accept),
+        "policy": _mapping(policy or {}, "policy", EXPECTED_POLICY),
+        "accept": list(_listed(accept, "accept")),
     }
     from faceaudit.designs.pairs import Pairs
 
-    specification = Specification(**content)
-    rows = Rows.read(as_pandas(data), first_row=0)
-    return _concluded(Pairs.from_table(rows, specification), specification, plan)
+    planned = content_of(plan)
+    with names_of_arguments():
+        specification = Specification(**content)
+        rows = Rows.read(as_pandas(data), first_row=0)
+        say(f"table: {len(rows.frame):,} rows")
+        return _concluded(Pairs.from_table(rows, specification), specification, planned, say)
 
 
-def plan(
-    n: int | None = None, *, power: float | None = None, **settings: Unpack[TableSettings]
-) -> AuditPlan:
-    """Plan an audit of a table, before its answers are seen.
-
-    Args:
-        n: number of matched faces; None: as many as decide, with the planned power, about an effect
-            of twice the tolerance.
-        power: the chance that such an effect is called beyond the tolerance, by default .8.
-        settings: keywords of `table`.
-
-    Returns:
-        The plan, with the chances of each verdict.
+def content_of(plan: AuditPlan | str | Path | None) -> dict[str, Any] | None:
+    """What a plan says that a caller gives; None where the caller gives none.
 
     Raises:
-        InputError: a setting that cannot be used.
-
-    Example:
-        >>> import faceaudit
-        >>> settings = {"unit": "face", "label": "truth", "pred": "says"}
-        >>> planned = faceaudit.plan(axes={"skin": ["light", "dark"]}, tolerance=0.05, **settings)
-        >>> planned.units > 300
-        True
+        InputError: there is no plan in that place, or it was changed after it was made.
     """
-    specification = specification_of_table(settings, None, power)
-    return AuditPlan(plans.make_plan(specification, n))
+    if plan is None:
+        return None
+    if isinstance(plan, AuditPlan):
+        return dict(plan.content)
+    if isinstance(plan, str | Path):
+        return plans.read_plan(Path(plan))
+    raise _unfit_type("plan", plan, "what faceaudit.plan gives, or its path,")
+
+
+def power_of(planned: Plan | None) -> float | None:
+    """The power that was planned for, which audits of images that are there have no keyword for.
+
+    Without a plan it is None, and so it is of portraits, whose number is not planned.
+    """
+    return planned["power"] if planned is not None and "sizes" in planned else None
 
 
 def _concluded(
     data: MatchedImages | Pairs | Portraits,
     specification: Specification,
-    plan: AuditPlan | str | Path | None,
+    planned: Plan | None,
+    say: Notify,
     units: int | None = None,
 ) -> AuditResult:
     """Analyse the rows of a table by the settings, and hold the analysis against the plan."""
     rows = plans.bound_rows(data.frame, specification, Path("the table"))
     now = plans.make_plan(specification, units, rows=rows)
-    planned = now
-    if isinstance(plan, AuditPlan):
-        planned = plan.content
-    elif plan is not None:
-        planned = plans.read_plan(Path(plan))
-    report = build_report(data, data.analyse(now), planned, now)
+    report = build_report(data, data.analyse(now, say), planned or now, now)
     images = None
     if isinstance(data, MatchedImages):
         images = table_of_images(data.frame, specification)
@@ -401,13 +480,20 @@ def specification_of_table(
         frame: whose ordered categoricals are levels; None: there is none yet.
         power: of a plan.
     """
+    _require_lists(settings)
     _require_answers_and_labels(settings)
     axes = _levels(settings["axes"], "axes", frame)
+    if not axes:
+        raise InputError(
+            "axes is empty, axes with their levels were expected, as {'skin': ['light', 'dark']}",
+            field="axes",
+            found=settings["axes"],
+            expected="axis → levels",
+        )
     unit = settings.get("unit")
     number = settings.get("outcome")
     # A number is compared alone, and so needs no other word for it.
     outcomes = settings.get("outcomes") or ((ERROR,) if number is None else (NUMBER,))
-    outcomes = _listed(outcomes, "outcomes")
     _require_keywords_of_design(settings)
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
@@ -415,11 +501,11 @@ def specification_of_table(
         or question_about_axes(list(axes), outcomes[0], number),
         "outcomes": list(outcomes),
         "axes": axes,
-        "classes": _as_texts(_listed(settings.get("classes", (0, 1)), "classes")),
+        "classes": _as_texts(settings.get("classes", (0, 1))),
         "images": Path("the table"),
         "columns": _columns(settings),
         "model": {"kind": "table", "threshold": settings.get("threshold", 0.5)},
-        "policy": dict(settings.get("policy", {})),
+        "policy": _mapping(settings.get("policy") or {}, "policy", EXPECTED_POLICY),
         "accept": list(settings.get("accept", ())),
     }
     design: dict[str, Any] = {"tolerance": settings["tolerance"], "seed": settings.get("seed", 1)}
@@ -429,18 +515,62 @@ def specification_of_table(
     if unit is None:
         content["kind"] = "portraits"
         content["covariates"] = list(settings.get("covariates", ()))
-        ignored = settings.get("ignore", {})
+        ignored = settings.get("ignore") or {}
         content["ignore"] = {column: _as_texts(values) for column, values in ignored.items()}
     else:
         content["placebos"] = _levels(settings.get("placebos", ()), "placebos", frame)
         content["annotated"] = list(settings.get("annotated", ()))
         design["incomplete"] = settings.get("incomplete", "refuse")
     content["design"] = design
-    return Specification(**content)
+    with names_of_arguments():
+        return Specification(**content)
+
+
+def _require_one_of(**given: object) -> None:
+    """Raise InputError unless one of two arguments is given."""
+    count = sum(value is not None for value in given.values())
+    if count != 1:
+        found = "both are given" if count else "none of them is given"
+        names = " or ".join(given)
+        raise InputError(
+            f"{names}: {found}, one of them was expected",
+            field=names,
+            found=found,
+            expected="one of them",
+        )
+
+
+def _unfit_type(field: str, found: object, expected: str) -> InputError:
+    """The error of an argument of another type than what was expected."""
+    kind = "None" if found is None else f"of type {type(found).__name__}"
+    return InputError(
+        f"{field} is {kind}, {expected} was expected", field=field, found=found, expected=expected
+    )
+
+
+def _mapping(given: object, field: str, expected: str) -> dict[str, Any]:
+    """A mapping as a dict.
+
+    Raises:
+        InputError: it is none.
+    """
+    if not isinstance(given, Mapping):
+        raise _unfit_type(field, given, expected)
+    return dict(given)
+
+
+def _require_lists(settings: TableSettings) -> None:
+    """Raise InputError where a keyword is a text or a number in place of a list of names."""
+    for name in ("outcomes", "classes", "covariates", "annotated", "accept"):
+        given = settings.get(name)
+        if given is not None:
+            _listed(given, name)
+    for column, values in _mapping(settings.get("ignore") or {}, "ignore", EXPECTED_IGNORE).items():
+        _listed(values, f"ignore.{column}")
 
 
 def _require_keywords_of_design(settings: TableSettings) -> None:
-    """Raise InputError where a keyword is of the other kind of images, or a text and no list."""
+    """Raise InputError where a keyword is of the other kind of images."""
     of_portraits = settings.get("unit") is None
     others = ("placebos", "annotated") if of_portraits else ("covariates", "ignore", "identity")
     kind = "portraits" if of_portraits else "matched images"
@@ -452,10 +582,6 @@ def _require_keywords_of_design(settings: TableSettings) -> None:
                 found=settings.get(name),
                 expected=f"keywords of {kind}",
             )
-    for name in ("covariates", "annotated", "accept"):
-        _listed(settings.get(name, ()), name)
-    for column, values in settings.get("ignore", {}).items():
-        _listed(values, f"ignore.{column}")
 
 
 def _require_answers_and_labels(settings: TableSettings) -> None:
@@ -481,13 +607,16 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
         )
 
 
-def _columns(settings: TableSettings) -> dict[str, str]:
+def _columns(settings: TableSettings) -> dict[str, str | list[str]]:
     """Names of the columns, by the keys that they have in an audit file."""
+    label = settings.get("label")
+    answers = None if label is None or isinstance(label, str) else list(label)
     named = {
         "image": settings.get("image") or IMAGE_COLUMN,
         "unit": settings.get("unit"),
         "identity": settings.get("identity"),
-        "label": settings.get("label"),
+        "label": label if isinstance(label, str) else None,
+        "answers": answers,
         "decision": settings.get("pred"),
         "score": settings.get("score"),
         "error": settings.get("error"),
@@ -512,17 +641,24 @@ def _levels(axes: Axes, field: str, frame: pd.DataFrame | None) -> dict[str, lis
             found=axes,
             expected="axis → levels",
         )
+    if not isinstance(axes, Iterable):
+        raise _unfit_type(field, axes, "a mapping of each axis to its levels")
+    for axis in axes:
+        if not isinstance(axis, str):
+            raise _unfit_type(f"the axis {axis!r}", axis, "the name of a column as text")
     if not isinstance(axes, Mapping):
         return {axis: _ordered_categories(axis, field, frame) for axis in axes}
     return {axis: _as_texts(_listed(names, f"{field}.{axis}")) for axis, names in axes.items()}
 
 
 def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
-    """Levels or classes, after checking that they are no single text.
+    """Levels or classes, after checking that they are a list.
 
     Raises:
-        InputError: a text, whose letters would be taken for names.
+        InputError: a text, whose letters would be taken for names, or what holds no names.
     """
+    if not isinstance(names, Iterable):
+        raise _unfit_type(field, names, "a list of names")
     if isinstance(names, str):
         raise InputError(
             f"{field} is {names!r}, a list of names was expected",
@@ -535,7 +671,10 @@ def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
 
 def _ordered_categories(axis: str, field: str, frame: pd.DataFrame | None) -> list[str]:
     """The categories of a column that have rows, in their order."""
-    column = None if frame is None else frame.get(axis)
+    # Columns of one name are refused later.
+    column = None
+    if frame is not None and (frame.columns == axis).sum() == 1:
+        column = frame[axis]
     if column is not None and isinstance(column.dtype, pd.CategoricalDtype):
         with_rows = column.cat.remove_unused_categories().cat
         if with_rows.ordered:
@@ -577,6 +716,14 @@ def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
     """A frame of any library that narwhals reads, as one of pandas."""
     if isinstance(data, pd.DataFrame):
         return data
+    if isinstance(data, str | Path):
+        raise InputError(
+            f"data is the path {str(data)!r}, a data frame was expected; read the table first, as "
+            "with pandas.read_csv",
+            field="data",
+            found=data,
+            expected="a data frame",
+        )
     import narwhals as nw  # for the frames of others alone
 
     try:

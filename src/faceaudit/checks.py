@@ -27,6 +27,7 @@ from faceaudit.models.answers import (
 from faceaudit.models.local import LocalModel
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
+from faceaudit.utils.names import TRUTH_VALUES
 from faceaudit.words import render_sentences
 
 GUESSING_ERROR_RATE = 0.45
@@ -42,6 +43,10 @@ LEAST_MANIPULATION = 0.1
 MISSING_ALONG_PLACEBOS = "placebos, missing"
 PLACEBO_TABLES = (families.PLACEBOS, MISSING_ALONG_PLACEBOS)
 """Tables of placebos, which should change neither errors nor what is missing."""
+LABELS_ALONG_AXES = "labels"
+"""Table of how often labels of one face differ, of `label_changes`."""
+TOLD_SHARE = 0.75
+"""Of pairs: where labels differ more often along an axis, they say what the axis changes."""
 PREPARATION_IMAGES = 200
 """Images on which other preparations are tried."""
 PIXEL_RANGES = {"0 to 255": (0.0, 255.0), "0 to 1": (0.0, 1.0), "−1 to 1": (-1.0, 1.0)}
@@ -130,6 +135,9 @@ def find_doubts(frame: pd.DataFrame, tables: Mapping[str, Any], plan: Mapping) -
         yield _doubt_in_words("reversed", error_rate)
     elif error_rate > GUESSING_ERROR_RATE:
         yield _doubt_in_words("errors", error_rate)
+    if LABELS_ALONG_AXES in tables:
+        axes = {**plan["axes"], **plan["placebos"]}
+        yield from find_label_doubts(tables[LABELS_ALONG_AXES], axes, plan["classes"])
     if "manipulation" in tables:
         for row in tables["manipulation"].itertuples():
             if not abs(row.estimate) >= LEAST_MANIPULATION:  # true of NaN as well
@@ -172,6 +180,37 @@ def find_threshold_doubts(
             largest[row.axis] = row
     for row in largest.values():
         yield _doubt_in_words("thresholds", threshold, row)
+
+
+def find_label_doubts(
+    changes: pd.DataFrame, axes: Mapping[str, Collection[str]], classes: Collection[str]
+) -> Doubts:
+    """Find axes along which labels of one face differ, beyond the tolerance.
+
+    A label says what is right about a face. If it changes with an axis, so does what counts as an
+    error, and an effect on errors need not come from the model. A few raters who disagree are no
+    doubt: their labels differ less often than the tolerance allows. An axis may change what the
+    model is to tell, such as the perceived gender. Then labels differ in most pairs, or a level of
+    the axis has the name of a class.
+
+    Args:
+        changes: of `faceaudit.matched_comparisons.label_changes`.
+        axes: all axes and placebos → the names of their levels.
+        classes: the names of the answers.
+
+    Yields:
+        Name and sentence, one for an axis, of the two levels with the largest share.
+    """
+    # Numbers and truth values name classes and levels of anything.
+    telling = {
+        name for name in classes if not name.isdecimal() and name.casefold() not in TRUTH_VALUES
+    }
+    for axis, rows in changes.groupby("axis", sort=False):
+        is_told = rows["estimate"].max() > TOLD_SHARE or not telling.isdisjoint(axes[axis])
+        beyond = rows[rows["verdict"] == EXCEEDS]
+        if not is_told and not beyond.empty:
+            row = beyond.loc[beyond["estimate"].idxmax()]
+            yield _doubt_in_words("labels", row["estimate"], row)
 
 
 def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | None:

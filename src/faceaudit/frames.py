@@ -18,7 +18,14 @@ from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
 from faceaudit.outcomes import REASONS, WITHOUT_REASON
 from faceaudit.utils.errors import InputError, missing_in_table
-from faceaudit.utils.names import MISSING_TEXTS, comparable, composed, paths_on_disk, tidy_cells
+from faceaudit.utils.names import (
+    MISSING_TEXTS,
+    TRUTH_VALUES,
+    comparable,
+    composed,
+    paths_on_disk,
+    tidy_cells,
+)
 from faceaudit.utils.tables import read_parquet, read_table
 
 NUMBER_IN_OTHER_WRITING = r"[+-]?\d[\d.,'’_\s]*(°|%|\s[^\W\d]{1,3})?"
@@ -27,8 +34,6 @@ MINUS_SIGN = "\N{MINUS SIGN}"
 ERROR_NAMES = ("False", "True")
 """Names of 0 and 1 in a column of errors."""
 EXPECTED_ERROR_CELL = "1 (an error), 0, or an empty cell without an answer"
-TRUTH_VALUES = {"false": "0", "true": "1"}
-"""How programs write 0 and 1 as truth values, in small letters."""
 
 # --- any table
 
@@ -79,10 +84,18 @@ class Rows:
         return cls(tidy, source, frame)
 
     def require(self, columns: Iterable[str]) -> None:
-        """Raise InputError where the table lacks a column that the audit file names."""
-        missing_columns = [name for name in dict.fromkeys(columns) if name not in self.frame]
+        """Raise InputError where the table lacks a column that is named, or has it twice."""
+        columns = list(dict.fromkeys(columns))
+        missing_columns = [name for name in columns if name not in self.frame]
         if missing_columns:
             raise missing_in_table(self.source, missing_columns, listed_on_one_line(self.frame))
+        for name in columns:
+            if (self.frame.columns == name).sum() > 1:
+                raise InputError(
+                    f"{self.source}: several columns have the name {name!r}; keep or rename one",
+                    field=f"column {name!r}",
+                    expected="one column of this name",
+                )
 
     def refuse(self, bad: pd.Series, column: str, expected: str) -> None:
         """Raise InputError about the first cell of a column that is bad, if any is.
@@ -398,7 +411,7 @@ def require_complete(
     """Raise InputError where units do not match: one has a combination of levels twice or lacks it.
 
     Args:
-        images: columns unit and `<axis>_level`.
+        images: columns unit and `<axis>_level`, by the numbers of their rows.
         axes: all axes and placebos → the names of their levels.
         incomplete: "refuse", or "pairs" where units may lack images.
         source: of the images.
@@ -419,8 +432,12 @@ def require_complete(
     doubled = counts > 1
     if doubled.any():
         unit, place = _unit_and_place(doubled, axes)
+        cell = list(doubled.index[doubled][0])
+        is_of_cell = (images[["unit", *level_columns]] == cell).all(axis=1)
+        first, second, *_ = images.index[is_of_cell]
         raise InputError(
-            f"{source}: unit {unit!r} has two images at {place}; keep one, or rename the unit",
+            f"{source}: unit {unit!r} has two images at {place}, rows {first} and {second}; keep "
+            "one, or rename the unit",
             field=f"unit {unit!r}",
             found=f"two images at {place}",
             expected="one image",

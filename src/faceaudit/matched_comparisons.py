@@ -17,6 +17,7 @@ from faceaudit.effects.contrasts import outcome_grid
 from faceaudit.effects.impact_ratio import impact_ratio
 from faceaudit.effects.mean_difference import LIMITS, mean_difference
 from faceaudit.families import Plan, kind_of_contrasts, pairs_of_contrasts
+from faceaudit.models.answers import Notify, silent
 from faceaudit.outcomes import (
     FLIP,
     MISSING,
@@ -36,7 +37,7 @@ def with_numbered_units(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def judged_families(
-    frame: pd.DataFrame, places: pd.DataFrame, plan: Plan
+    frame: pd.DataFrame, places: pd.DataFrame, plan: Plan, say: Notify = silent
 ) -> dict[str, pd.DataFrame]:
     """All families of matched images that decide whether a model passes, each judged for itself.
 
@@ -44,16 +45,21 @@ def judged_families(
         frame: of `MatchedImages`, of `with_numbered_units`.
         places: of `with_missing_images`.
         plan: of the audit.
+        say: takes a sentence after every family.
 
     Returns:
         Family → a row per comparison, of `judge`. With one axis, its only cell is the average.
     """
     tables = {families.CELLS: effects_by_cell(frame, plan)}
+    say(f"compared: {families.CELLS}")
     if len(plan["axes"]) > 1:
         tables[families.AVERAGES] = average_effects(frame, plan, first_outcome(plan))
+        say(f"compared: {families.AVERAGES}")
     if further_outcomes(plan):
         tables[families.OUTCOMES] = effects_on_further_outcomes(frame, plan)
+        say(f"compared: {families.OUTCOMES}")
     tables[families.MISSING] = average_effects(places, plan, MISSING)
+    say(f"compared: {families.MISSING}")
     return tables
 
 
@@ -145,6 +151,45 @@ def average_effects(
     contrasts = all_contrasts(axes or plan["axes"], kind_of_contrasts(plan))
     places = [Place(outcome, contrast, {}) for contrast in contrasts]
     return compare_places(places, frame, plan)
+
+
+def label_changes(frame: pd.DataFrame, plan: Plan) -> pd.DataFrame | None:
+    """How often images of one face have different labels, along every axis and placebo.
+
+    Args:
+        frame: of `MatchedImages`, with labels; a pair of images without both labels does not count.
+        plan: of the audit.
+
+    Returns:
+        A row per contrast, judged like effects: the estimate is the share of pairs whose labels
+        differ, faces_changed the number of faces with such a pair, transects that of all faces;
+        None where all labels of every face are the same.
+
+    Example:
+        >>> frame = pd.DataFrame({"unit": list("aabb"), "skin_level": [0, 1] * 2})
+        >>> plan = {"axes": {"skin": ("light", "dark")}, "placebos": {}, "tolerance": 0.05}
+        >>> changes = label_changes(frame.assign(label=[0, 1, 1, 1]), plan | {"level": 0.05})
+        >>> changes["estimate"].item(), changes["faces_changed"].item()
+        (0.5, 1)
+    """
+    labels = frame.groupby("unit")["label"]
+    if not (labels.transform("min") < labels.transform("max")).any():
+        return None
+    axes = {**plan["axes"], **plan["placebos"]}
+    columns = [f"{axis}_level" for axis in axes]
+    rows = []
+    for contrast in all_contrasts(axes, kind_of_contrasts(plan)):
+        compared = f"{contrast.axis}_level"
+        others = [column for column in columns if column != compared]
+        images = at_levels_of(frame[["unit", "label", *columns]], contrast)
+        pairs = _complete_pairs(images, "label", compared, others)
+        changed = pairs.at_low != pairs.at_high
+        changes = CompletePairs(pairs.face, np.zeros(len(changed)), changed.astype(float))
+        row = _effect_on_number(images, changes, others, plan["tolerance"])
+        row["exact"] = row["n"] == row["transects"]
+        row["faces_changed"] = len(np.unique(pairs.face[changed]))
+        rows.append({"axis": contrast.axis, "contrast": contrast.name, **row})
+    return judge(pd.DataFrame(rows), plan["tolerance"], plan["level"])
 
 
 class Place(NamedTuple):

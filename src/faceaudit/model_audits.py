@@ -6,7 +6,7 @@ of their arguments what the file would say, and then go through the steps of `fa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from narwhals.typing import IntoDataFrame
 
-from faceaudit.api import (
-    NAME,
-    AuditPlan,
-    Axes,
-    TableSettings,
-    as_pandas,
-    question_about_axes,
-    specification_of_table,
-)
+from faceaudit.api import NAME, AuditPlan, Axes, as_pandas, content_of, power_of
 from faceaudit.designs.portraits import Portraits
-from faceaudit.file.parts import name_of_object
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, read_matched_images
 from faceaudit.models.answers import Notify
 from faceaudit.outcomes import ERROR
-from faceaudit.plans import bound_rows, read_plan
+from faceaudit.planned_audits import (
+    Block,
+    ClassifierSettings,
+    GeneratorSettings,
+    Model,
+    NamedAxes,
+    specification_of_classifier,
+    specification_of_generator,
+)
+from faceaudit.plans import bound_rows
 from faceaudit.results import AuditResult
 from faceaudit.run import (
     PLAN_FILE,
@@ -40,7 +40,6 @@ from faceaudit.run import (
     open_audit,
     plan_as_it_is,
 )
-from faceaudit.utils.errors import InputError
 
 if TYPE_CHECKING:  # an audit of a table does without
     from faceaudit.images.faces import MakeImages
@@ -48,13 +47,6 @@ if TYPE_CHECKING:  # an audit of a table does without
 Images = str | Path | Mapping[str, np.ndarray]
 """A folder with the files of pictures; or name of a picture → its pixels, uint8 (height, width, 3).
 """
-Model = Callable[[np.ndarray], Any] | str | Path
-"""A function, or the path of an ONNX file."""
-Block = Mapping[str, Any]
-"""A part of an audit file: its keys with their values. Where the file names a function or a
-generator of Python by "module:name", the object may stand itself."""
-VERSION_NOT_GIVEN = "not given"
-"""Version of a function whose answers are not kept, where the caller gives none."""
 
 
 def classifier(
@@ -66,7 +58,7 @@ def classifier(
     axes: Axes,
     tolerance: float,
     input: Block,
-    label: str | None = None,
+    label: str | Sequence[str] | None = None,
     output: Block | None = None,
     version: str | None = None,
     outcomes: Sequence[str] = (ERROR,),
@@ -111,12 +103,12 @@ def classifier(
         tolerance: largest effect that does not matter, a fraction.
         input: how pictures are prepared, with the keys of `Preparation` of `faceaudit.file.parts`.
             A function that does this itself takes `{"size": 512, "range": [0, 255]}`.
-        label: column of the right answers, 0 or 1, or one of `classes`.
+        label: column of the right answers, or columns of what raters answered, as of `table`.
         output: where the answer is, with the keys of `Output` of `faceaudit.file.parts`.
         version: of the model, in your words. A function whose answers are kept needs one, which
             changes when its answers do.
         outcomes: what is counted, as of `table`.
-        attribute: what the model tells; None: what the column of labels is called.
+        attribute: what the model tells; None: what the column of labels is called, or "label".
         image: column of the names of the pictures.
         threshold: probability above which the model says the second class.
         classes: the two answers, as they are in the column of labels.
@@ -171,12 +163,16 @@ def classifier(
         ('exceeds', 0.467, 1)
     """
     rows = Rows.read(as_pandas(table), first_row=0)
-    settings = TableSettings(
+    settings = ClassifierSettings(
+        model=model,
+        input=input,
+        output=output,
+        version=version,
+        attribute=attribute,
         unit=unit,
         axes=axes,
         tolerance=tolerance,
         label=label,
-        score="score",  # of the model, which no column has yet
         outcomes=outcomes,
         image=image,
         threshold=threshold,
@@ -186,24 +182,22 @@ def classifier(
         annotated=annotated,
         incomplete=incomplete,
         contrasts=contrasts,
-        policy=policy or {},
-        ignore=ignore or {},
+        policy=policy,
+        ignore=ignore,
         accept=accept,
         name=name,
+        question=question,
         seed=seed,
     )
-    if question is not None:
-        settings["question"] = question
-    block = _model_block(model, version, kept=folder is not None)
-    block |= {"input": input, "output": output or {}, "threshold": threshold}
-    of_table = specification_of_table(settings, rows.frame)
-    specification = _asking(of_table, block, attribute)
+    power = power_of(content_of(plan if plan is not None else _plan_in(folder)))
+    kept = folder is not None
+    specification = specification_of_classifier(settings, rows, power=power, kept=kept)
     pictures = None
     if isinstance(images, Mapping):
         pictures = images
     else:
         specification = specification.in_folder(Path(images))
-    tables = InputTables(specification, {of_table.table_of_images: rows}, pictures)
+    tables = InputTables(specification, {Path(rows.source): rows}, pictures)
     opened = open_audit(specification, tables, _bound_by_plan(rows, specification))
     return _audited(opened, folder, plan, say, device)
 
@@ -213,14 +207,14 @@ def generator(
     *,
     people: Block,
     model: Block,
-    axes: Mapping[str, Sequence[str]] | Sequence[str],
+    axes: NamedAxes,
     tolerance: float,
     folder: str | Path,
     calibration: Block | None = None,
     outcomes: Sequence[str] = (ERROR,),
     attribute: str = "gender",
     classes: Sequence[str] = ("0", "1"),
-    placebos: Mapping[str, Sequence[str]] | Sequence[str] = (),
+    placebos: NamedAxes = (),
     annotated: Sequence[str] = (),
     transects: int | None = None,
     power: float = 0.8,
@@ -276,78 +270,34 @@ def generator(
         PeopleNeeded: people have to answer first; the text says where their tasks are, and where
             their answers go. The same call goes on from there.
     """
-    content: dict[str, Any] = {
-        "name": name,
-        "question": question or question_about_axes(list(axes), outcomes[0]),
-        "outcomes": list(outcomes),
-        "axes": _mapping_or_list(axes),
-        "attribute": attribute,
-        "classes": classes,
-        "placebos": _mapping_or_list(placebos),
-        "annotated": list(annotated),
-        "generator": dict(generator),
-        "people": dict(people),
-        "model": dict(model),
-        "design": {"tolerance": tolerance, "transects": transects, "power": power, "seed": seed},
-        "policy": dict(policy or {}),
-        "accept": list(accept),
-    }
-    if calibration is not None:
-        content["calibration"] = dict(calibration)
-    opened = open_audit(Specification(**content))
+    settings = GeneratorSettings(
+        generator=generator,
+        people=people,
+        model=model,
+        axes=axes,
+        tolerance=tolerance,
+        calibration=calibration,
+        outcomes=outcomes,
+        attribute=attribute,
+        classes=classes,
+        placebos=placebos,
+        annotated=annotated,
+        transects=transects,
+        power=power,
+        policy=policy,
+        accept=accept,
+        name=name,
+        question=question,
+        seed=seed,
+    )
+    opened = open_audit(specification_of_generator(settings))
     return _audited(opened, folder, plan, say, device, pictures)
 
 
-def _mapping_or_list(axes: Mapping[str, Sequence[str]] | Sequence[str]) -> Any:
-    """Axes as an audit file has them; a text stays one, and is refused there."""
-    if isinstance(axes, Mapping):
-        return dict(axes)
-    return axes if isinstance(axes, str) else list(axes)
-
-
-def _model_block(model: Model, version: str | None, kept: bool) -> dict[str, Any]:
-    """The part `model` of an audit file, without how images are prepared and answers are read.
-
-    Args:
-        model: a function, or the path of an ONNX file.
-        version: of the model.
-        kept: whether its answers are kept.
-
-    Raises:
-        InputError: a function without a version, whose answers are kept.
-    """
-    if isinstance(model, str | Path):
-        block: dict[str, Any] = {"kind": "onnx", "path": Path(model).absolute()}
-        return block if version is None else {**block, "version": version}
-    if version is None and kept:
-        raise InputError(
-            f"version is missing: folder keeps the answers of {name_of_object(model)} under its "
-            "version; give one in your words, which changes when the answers do",
-            field="version",
-            expected="a text",
-        )
-    return {"kind": "python", "function": model, "version": version or VERSION_NOT_GIVEN}
-
-
-def _asking(of_table: Specification, model: Block, attribute: str | None) -> Specification:
-    """The audit of a table of answers, as one whose model is asked.
-
-    Args:
-        of_table: of `specification_of_table`.
-        model: part of the audit file.
-        attribute: that the model tells; None: what the column of labels is called.
-    """
-    columns = of_table.columns
-    content = {key: getattr(of_table, key) for key in of_table.model_fields_set}
-    content["model"] = model
-    content["columns"] = {
-        key: getattr(columns, key) for key in columns.model_fields_set if key != "score"
-    }
-    if of_table.kind == "classification":
-        content["generator"] = {"kind": "images", "table": content.pop("images")}
-        content["people"] = {"kind": "table"}
-        content["attribute"] = attribute or columns.label
-    return Specification(**content)
+def _plan_in(folder: str | Path | None) -> Path | None:
+    """The plan that a folder keeps; None where there is none yet."""
+    path = None if folder is None else Path(folder) / PLAN_FILE
+    return path if path is not None and path.exists() else None
 
 
 def _bound_by_plan(rows: Rows, specification: Specification) -> dict[str, Any]:
@@ -356,7 +306,9 @@ def _bound_by_plan(rows: Rows, specification: Specification) -> dict[str, Any]:
         frame = Portraits.from_table(rows, specification).frame
     else:
         columns = specification.columns
-        labels = [columns.label] if specification.has_labels else []
+        labels = []
+        if specification.has_labels:
+            labels = columns.answers or [columns.label]
         needed = [*labels, *specification.annotated]
         frame = read_matched_images(rows, columns.image, specification, needed)
         if labels:
@@ -378,7 +330,7 @@ def _audited(
         if isinstance(plan, AuditPlan):
             plan = plan.save(Path(spare) / PLAN_FILE)
         plan_file = None if plan is None else Path(plan)
-        planned = None if plan_file is None else read_plan(plan_file)
+        planned = content_of(plan_file)
         if folder is not None:
             return audit_in_folder(
                 opened, Path(folder), say, device, plan_file=plan_file, pictures=pictures

@@ -87,6 +87,14 @@ def tolerance_of(outcome: str, first_outcome: str, tolerance: float) -> float:
     return tolerance
 
 
+def is_of_number(row: Any) -> bool:
+    """Whether a row of a report is about a number with a unit of its own, and not about a rate.
+
+    A row about a recogniser's pairs has no outcome: it is about a rate.
+    """
+    return getattr(row, "outcome", None) == NUMBER
+
+
 def with_outcomes(
     images: pd.DataFrame, outcomes: Sequence[str], threshold: float, classes: int = 2
 ) -> pd.DataFrame:

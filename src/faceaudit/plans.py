@@ -313,7 +313,7 @@ def bound_rows(frame: pd.DataFrame, specification: Specification, table: Path) -
     if specification.kind == "verification":
         pairs = frame[["group", "first", "second", "same"]].astype(str)
         lines = pairs["group"].str.cat(pairs[["first", "second", "same"]], sep="\t")
-        return {"table": table.name, "columns": {"pairs": _hash_of_texts(sorted(lines))}}
+        return {"table": table.name, "columns": {"pairs": _hash_of_texts(sorted(lines.tolist()))}}
     names = {"image": "image_id", "unit": "unit", "identity": "identity", "label": "label"}
     for axis in [*specification.axes, *specification.placebos]:
         names[axis] = axis if specification.kind == "portraits" else f"{axis}_level"

@@ -26,6 +26,7 @@ from faceaudit.report.schema import (
     Report,
     write_report,
 )
+from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
 
 if TYPE_CHECKING:
@@ -138,13 +139,26 @@ class AuditResult:
     def save(self, folder: str | Path) -> Path:
         """Write `report.html`, `report.json` and `model_card.md`; of matched images `images.csv`.
 
+        A report that was saved before stays in the folder until this call replaces it, also where a
+        later audit raised an error. Each report says when it was made.
+
         Args:
             folder: which is made if it is not there; files of these names are replaced.
 
         Returns:
             The path of `report.html`.
+
+        Raises:
+            InputError: a file is where the folder should be.
         """
         folder = Path(folder)
+        for place in (folder, *folder.parents):
+            if place.exists() and not place.is_dir():
+                raise InputError(
+                    f"{place}: this is a file, a folder was expected",
+                    field=str(place),
+                    expected="a folder",
+                )
         if self.images is not None:
             text = self.images.to_csv(index=False, lineterminator="\n")
             write_text(folder / IMAGES_FILE, text)

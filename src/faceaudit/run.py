@@ -321,7 +321,8 @@ def run_audit(
         # Another process may have written its report while this one waited.
         _remove_report(folders.report)
         (folders.report / IMAGES_FILE).unlink(missing_ok=True)
-        result = _finished(opened, plan, now, say, device, artifacts, plan_file, pictures)
+        with _marking_the_end(artifacts, plan, plan_file is not None):
+            result = conclude(opened, plan, now, say, device, artifacts, pictures)
         with explain_full_disk("the report", folders.report):
             page = result.save(folders.report)
         say(f"report: {page}")
@@ -356,7 +357,8 @@ def audit_in_folder(
         alone(folder / ".lock", say),
     ):
         plan, now = _write_plan(opened, say, Folders(folder, folder), plan_file)
-        return _finished(opened, plan, now, say, device, folder, plan_file, pictures)
+        with _marking_the_end(folder, plan, plan_file is not None):
+            return conclude(opened, plan, now, say, device, folder, pictures)
 
 
 def _require_answers(specification: Specification) -> None:
@@ -370,28 +372,25 @@ def _require_answers(specification: Specification) -> None:
         )
 
 
-def _finished(
-    opened: OpenedAudit,
-    plan: dict[str, Any],
-    now: dict[str, Any],
-    say: Notify,
-    device: str,
-    artifacts: Path,
-    plan_file: Path | None,
-    pictures: MakeImages | None,
-) -> AuditResult:
-    """What was found, after marking in the folder of what is kept that a run ended."""
+@contextmanager
+def _marking_the_end(artifacts: Path, plan: dict[str, Any], own_plan_file: bool) -> Iterator[None]:
+    """Mark in the folder of what is kept that a run ended, and by which plan.
+
+    Args:
+        artifacts: the folder.
+        plan: that counts.
+        own_plan_file: whether the plan lies where the user named a file for it.
+    """
     try:
-        result = conclude(opened, plan, now, say, device, artifacts, pictures)
+        yield
     except ValueError:
         # To mend a fault before anything was asked is no departure: the next plan is the first.
         finished_once = (artifacts / FINISHED).exists()
-        if not finished_once and not (artifacts / "answers").exists() and plan_file is None:
+        if not finished_once and not (artifacts / "answers").exists() and not own_plan_file:
             (artifacts / PLAN_FILE).unlink()
         raise
     named_plan = {"sha256": plan["sha256"], "made": plan["made"]}
     write_text(artifacts / FINISHED, json.dumps(named_plan) + "\n")
-    return result
 
 
 def read_to_run(

@@ -25,10 +25,18 @@ def require_same_design(audits: Mapping[str, AuditResult], keys: Iterable[str]) 
         keys: entries of the plans that must agree.
 
     Raises:
-        InputError: an audit of portraits or pairs, one whose axes are not those of its plan, or
-            plans that differ.
+        InputError: what is no audit, an audit of portraits or pairs, one whose axes are not those
+            of its plan, or plans that differ.
     """
     for name, audit in audits.items():
+        if not isinstance(audit, AuditResult):
+            raise InputError(
+                f"{name} is of type {type(audit).__name__}, an audit was expected, as "
+                "faceaudit.table gives it",
+                field=name,
+                found=audit,
+                expected="an audit",
+            )
         if audit.report.kind != "classification":
             raise InputError(
                 f"{name} is an audit of {audit.report.kind}, one of matched images was expected",

@@ -7,7 +7,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from faceaudit.annotations.schema import heading
-from faceaudit.outcomes import NUMBER
+from faceaudit.outcomes import is_of_number
 from faceaudit.utils.formatting import (
     capital,
     hundredths,
@@ -49,12 +49,12 @@ def chance_in_percent(chance: float) -> str:
 
 def in_unit(value: float | None, row: Any) -> str:
     """A difference of a row with its sign: in points, or in the unit of the row's number."""
-    return signed(value) if getattr(row, "outcome", None) == NUMBER else points(value)
+    return signed(value) if is_of_number(row) else points(value)
 
 
 def amount(value: float | None, row: Any) -> str:
     """A rate as so many of a hundred, or a row's number as it is; "–" where there is none."""
-    if getattr(row, "outcome", None) == NUMBER:
+    if is_of_number(row):
         return number(value)
     return "–" if value is None else hundredths(value)
 
@@ -62,7 +62,7 @@ def amount(value: float | None, row: Any) -> str:
 def with_unit(value: float | None, row: Any) -> str:
     """A difference of a row with its sign and the word for its unit; a number's has none."""
     text = in_unit(value, row)
-    return text if getattr(row, "outcome", None) == NUMBER else f"{text} points"
+    return text if is_of_number(row) else f"{text} points"
 
 
 _FILTERS = (

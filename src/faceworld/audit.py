@@ -9,12 +9,15 @@ run. What was finished lies in `artifacts/audits/<name>/`, the report in `build/
 
 from __future__ import annotations
 
+import json
+import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -23,11 +26,13 @@ from PIL import Image
 
 import facerender
 from faceaudit import __main__ as command_line
-from faceaudit import run
-from faceaudit.file.parts import AnnotationTool, SimulatedCrowd
+from faceaudit import annotations, run
+from faceaudit.annotations.schema import hidden_names
+from faceaudit.file.parts import AnnotationTool, Crop, SimulatedCrowd
 from faceaudit.file.specification import Specification, read_specification
 from faceaudit.images import directions
 from faceaudit.images.faces import AuditImages, ScoreImages
+from faceaudit.images.rated_images import CROPS, crop_images
 from faceaudit.latents import transects
 from faceaudit.latents.directions import Hyperplanes
 from faceaudit.models.answers import Notify
@@ -40,6 +45,7 @@ from faceworld import people as invented_people
 from faceworld.crowd import annotate, mean_scores, perceived
 from faceworld.known_truth import KnownTruthGenerator
 from faceworld.networks.onnx_export import write_onnx
+from faceworld.raters import perceived_on_crops
 from faceworld.rendering import render_to_store
 from faceworld.scorecard import truth
 from helpers.artifacts import root as artifacts_folder
@@ -268,6 +274,45 @@ def simulated_answers(
     )
     scores = mean_scores(answers).loc[index["image_id"]].reset_index(drop=True)
     return Labels(scores).add_to(index, specification)
+
+
+def answer_tasks(folder: Path, crop: Crop, seed: int) -> None:
+    """Answer the open tasks of an audit of this world's generator, as a simulated crowd.
+
+    Tasks are those for Label Studio. Each gets an export where the audit looks for one, and is then
+    removed.
+
+    Args:
+        folder: that the audit keeps codes, images and tasks in.
+        crop: of the calibration, the part of an image that people see where they are asked on
+            crops.
+        seed: of the answers.
+    """
+    generator = KnownTruthGenerator()
+    for tasks in sorted(folder.glob("people/*/tasks")):
+        stage = tasks.parent.name
+        part = stage.removesuffix(CROPS)
+        images = np.load(folder / f"{part}.npy", mmap_mode="r")
+        codes = torch.from_numpy(np.load(folder / f"{part}_codes.npy"))
+        visible = facerender.visible_scores(generator.parameters(codes))
+        if stage.endswith(CROPS):
+            images = crop_images(images, crop)
+            visible = perceived_on_crops(visible)
+        else:
+            visible = perceived(visible)
+        shown = visible.set_axis(hidden_names(images))
+        project = json.loads((tasks / "project.json").read_text(encoding="utf-8"))
+        questions = ElementTree.fromstring(project["label_config"]).iter("Choices")
+        answers = annotate(
+            shown.loc[~shown.index.duplicated(), [choices.get("name") for choices in questions]],
+            project["maximum_annotations"],
+            seed=seed,
+            stage=f"21 {stage}",
+        )
+        place = tasks.with_name("answers")
+        place.mkdir(parents=True, exist_ok=True)
+        annotations.write_label_studio(answers, place / "export.json")
+        shutil.rmtree(tasks)
 
 
 # --- what the example files name

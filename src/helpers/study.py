@@ -105,6 +105,16 @@ def require_study(path: Path, generator: Path) -> None:
     require_questions(audit)
 
 
+def keywords_of(path: Path) -> dict[str, Any]:
+    """What the audit file of a generator says, as keywords of `faceaudit.generator`.
+
+    Paths are as in the file, and so count from its folder.
+    """
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    del content["kind"]
+    return content | content.pop("design")
+
+
 def require_questions(audit: Specification) -> None:
     """Raise InputError where people are not asked all that the papers' steps need."""
     if missing := [name for name in ATTRIBUTES if name not in audit.rated_attributes]:

@@ -101,6 +101,27 @@ def test_the_lines_that_ask_a_classifier_run(repository, tmp_path, monkeypatch, 
         exec(of_generator, found | {"MyGenerator": Greys})
 
 
+def test_the_lines_on_portraits_find_what_is_planted(repository, tmp_path, monkeypatch, capsys):
+    names = {"unit": "person", "skin": "skin_colour", "gender": "hair_length", "score": "p_male"}
+    table = pretended_table(250, 0.3, seed=1).rename(columns=names)
+    table["hair_length"] = table["hair_length"].map({"female": "short", "male": "long"})
+    for rater in ("anna", "ben", "chidi"):
+        table[rater] = table["label"].map({0: "female", 1: "male"})
+    table["age_group"] = np.where(table["person"].astype(str).str[-1] > "4", "young", "old")
+    table["yaw"] = np.arange(len(table)) % 7
+    (tmp_path / "audits").mkdir()
+    table.to_csv(tmp_path / "audits/mine.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    (lines,) = blocks(repository, "python", ["audit-portraits"])
+    exec(lines, found)
+    audit = found["audit"]
+    assert audit.report.kind == "portraits" and audit.report.data["no_label"] == 0
+    cells = audit.effects.set_index(["axis", "cell"])["verdict"]
+    assert cells["skin_colour"].eq("exceeds").any() and "exceeds" in capsys.readouterr().out
+    assert {row.model for row in audit.report.adjusted} == {"linear", "logistic"}
+
+
 class Greys:
     latent_dim = 3
 

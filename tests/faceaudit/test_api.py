@@ -76,6 +76,33 @@ def test_portraits_and_errors_give_what_the_audit_file_gives(frame, tmp_path):
     assert len(by_call.effects) == 4 and by_call.effects["cell"].nunique() == 4
 
 
+@pytest.mark.parametrize("unit", ["unit", None])
+def test_columns_of_raters_give_what_the_audit_file_gives(frame, tmp_path, unit):
+    """Their majority is right; where two of them differ and a third is silent, nothing is."""
+    random = np.random.default_rng(3)
+    rated = frame.copy()
+    for name in ("anna", "ben", "chidi"):
+        differs = random.random(len(frame)) < 0.2
+        said_by = np.where(differs, 1 - frame["label"], frame["label"])
+        rated[name] = np.where(random.random(len(frame)) < 0.1, None, said_by)
+    raters = ["anna", "ben", "chidi"]
+    content = {
+        "name": "audit",
+        "question": "?",
+        "images": "faces.csv",
+        "axes": AXES,
+        "columns": {"answers": raters, "score": "score"},
+        "design": {"tolerance": 0.05},
+    }
+    if unit is None:
+        content["kind"] = "portraits"
+    by_file = from_file(tmp_path, rated, **content)
+    settings = SETTINGS | {"unit": unit, "question": "?"}
+    by_call = faceaudit.table(rated, label=raters, score="score", **settings)
+    assert by_call.report.data["no_label"] > 0
+    assert said(by_call.report) == said(by_file)
+
+
 def test_intervals_of_a_family_are_bonferronis(frame):
     """Of one comparison it is its own interval; of several, each side grows with the quantile."""
     for unit in ("unit", None):
@@ -118,7 +145,10 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     )
     names = {column: column for column in columns}
     settings = {"reference": "a", "threshold": 0.5, "tolerance": 0.05, "question": "?"}
-    by_call = faceaudit.pairs(pairs, **names, **settings)
+    told = []
+    by_call = faceaudit.pairs(pairs, say=told.append, **names, **settings)
+    assert told[:2] == [f"table: {len(pairs):,} rows", "compared: error rates by group"]
+    assert told[2:] == (["compared: missing pairs by group"] if missing else [])
     assert said(by_call.report) == said(by_file)
     assert set(by_call.effects["group"]) == {"b"} and by_call.averages.empty
     assert ("exceeds" in set(by_call.missing["verdict"])) == bool(missing)
@@ -129,6 +159,24 @@ def test_pairs_give_what_the_audit_file_gives(tmp_path, missing):
     pd.testing.assert_frame_equal(apart.effects[["estimate"]], by_call.effects[["estimate"]])
     with pytest.raises(InputError, match="similarity or distance: both are given"):
         faceaudit.pairs(pairs, **names, similarity="similarity", **settings)
+
+
+def test_stages_of_a_long_call_are_told_on_request(frame, capsys):
+    told = []
+    settings = {"axes": AXES, "label": "label", "score": "score", "tolerance": 0.05}
+    faceaudit.table(frame, unit="unit", say=told.append, **settings)
+    assert told[0] == f"table: {len(frame):,} rows"
+    assert told[1:] == [
+        "compared: effects by cell",
+        "compared: effects on average",
+        "compared: effects on being missing",
+        "compared: interactions",
+        "compared: other thresholds and scores",
+    ]
+    portraits = []
+    faceaudit.table(frame, unit=None, say=portraits.append, **settings)
+    assert portraits[1] == "compared: differences between levels" and len(portraits) > 4
+    assert capsys.readouterr().out == ""
 
 
 def test_errors_alone_give_the_effects_of_labels_and_answers(frame):
@@ -187,7 +235,7 @@ def test_a_table_of_another_library_gives_the_same(frame):
         ({"score": None}, "pred, score, error or outcome: none of them is given"),
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"unit": "face"}, "the table: no column 'face'; it has image_id"),
-        ({"tolerance": 5}, "design.tolerance is 5, less than 1 was expected"),
+        ({"tolerance": 5}, "tolerance is 5, less than 1 was expected"),
         ({"axes": {"skin": ["light"]}}, "axes.skin is"),
         ({"name": "My audit"}, "name is 'My audit'"),
         ({"policy": {"face": 3}}, "face is no key here (did you mean faces?)"),
@@ -268,7 +316,7 @@ def test_a_result_is_saved_shown_and_pickled(frame, tmp_path):
     assert 2 <= len(repr(audit).splitlines()) <= 10
     html = audit._repr_html_()
     assert "<svg" in html and audit.report.answer.splitlines()[0] in html
-    assert "<strong>Skin</strong>: dark instead of light" in html
+    assert "<strong>Skin</strong>: the error rate changes by" in html
     few = faceaudit.table(frame[frame["unit"] < 9], **SETTINGS, **ANSWERED)
     assert "Too little is there to let the model pass" in few._repr_html_()
     assert len(audit.plot().axes) == 1

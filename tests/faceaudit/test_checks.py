@@ -81,6 +81,65 @@ def test_a_placebo_that_matters_is_doubted(outcome):
     assert "In doubt" in page(report)
 
 
+def with_other_labels(table, changed):
+    """The table with another label of some images, whose answers are then wrong or right."""
+    return table.assign(label=table["label"].where(~changed, 1 - table["label"]))
+
+
+def test_labels_that_change_along_an_axis_are_doubted(table):
+    """What is right about a face does not depend on skin. The labels say perceived gender."""
+    assert not doubts(report_of(table))
+    of_every_fifth_face = (table["skin"] == "dark") & (table["unit"] % 5 == 0)
+    report = report_of(with_other_labels(table, of_every_fifth_face))
+    assert list(doubts(report)) == ["labels"] and gate(report)[0] == 1
+    expected = (
+        "Along skin (dark instead of light), the label of 24 of 120 faces changes, in 20.0 of"
+    )
+    assert doubts(report)["labels"].startswith(expected) and expected in page(report)
+    accepted = report_of(with_other_labels(table, of_every_fifth_face), accept=["labels"])
+    assert accepted.doubts[0].accepted
+    # Other names of the classes do not matter.
+    numbers = {"classes": ("0", "1")}
+    assert list(doubts(report_of(with_other_labels(table, of_every_fifth_face), **numbers))) == [
+        "labels"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_raters_who_disagree_about_a_few_images_are_no_doubt(table, seed):
+    changed = np.random.default_rng(seed).random(len(table)) < 0.02
+    assert "labels" not in doubts(report_of(with_other_labels(table, changed)))
+    # Labels that many raters disagree about are no rule of a face, along any axis.
+    scrambled = np.random.default_rng(seed).random(len(table)) < 0.25
+    (sentence,) = [
+        sentence
+        for name, sentence in doubts(report_of(with_other_labels(table, scrambled))).items()
+        if name == "labels"
+    ]
+    assert sentence.startswith("Along skin ")
+
+
+def test_labels_that_change_along_a_placebo_are_doubted():
+    table = with_clothes()
+    table["label"] = 0
+    of_every_fifth_face = (table["clothes"] == 1) & (table["unit"] % 5 == 0)
+    report = report_of(
+        with_other_labels(table, of_every_fifth_face), placebos={"clothes": ("0", "1")}
+    )
+    assert doubts(report)["labels"].startswith("Along clothes (1 instead of 0), the label of 16 of")
+
+
+@pytest.mark.parametrize(("names", "every"), [(("F", "M"), 6), (("female", "male"), 3)])
+def test_an_axis_that_the_labels_tell_of_is_no_doubt(table, names, every):
+    """People do not always see what was changed. A level may have the name of a class."""
+    table = table.replace({"gender": dict(zip(("female", "male"), names, strict=True))})
+    not_seen = (table["gender"] == names[1]) & (table["unit"] % every == 0)
+    report = report_of(
+        with_other_labels(table, not_seen), axes={"skin": ("light", "dark"), "gender": names}
+    )
+    assert "labels" not in doubts(report)
+
+
 def test_a_recogniser_that_hardly_tells_people_apart_is_doubted():
     random = np.random.default_rng(1)
     frame = pd.DataFrame({"same": np.tile([1, 0], 200), "similarity": random.random(400)})

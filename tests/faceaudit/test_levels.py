@@ -71,7 +71,7 @@ def test_all_contrasts_are_judged_together(frame):
     audit = audit_of(frame)
     assert len(audit.averages) == 3 and len(audit.effects) == 2 * 2 + 3
     assert len(audit.report.interactions) == 2
-    assert "V instead of I changes the error rate" in audit.report.answer
+    assert "points on average with V instead of I" in audit.report.answer
     both = audit.effects.query("axis == 'skin'")
     # Each side is longer by the quantile of a family of seven.
     assert (both["low_family"] < both["low"]).all() and (both["high_family"] > both["high"]).all()

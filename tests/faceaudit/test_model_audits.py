@@ -126,6 +126,23 @@ def test_a_function_gives_what_the_audit_file_gives(home, models, pictures, cont
     pd.testing.assert_frame_equal(by_images, audit.effects)
 
 
+@pytest.mark.parametrize("content", [SET, FOUND])
+def test_columns_of_raters_are_labels_of_pictures(home, models, pictures, content):
+    raters = {"first": pictures["says"], "second": pictures["says"].where(pictures.index > 5)}
+    rated = pictures.assign(**raters)
+    rated.to_csv(home / "index.csv", index=False)
+    columns = {key: name for key, name in content["columns"].items() if key != "label"}
+    columns["answers"] = [*raters]
+    block = {"kind": "python", "function": "models_of_test:paler", **PYTHON}
+    report = by_file(home, content | {"columns": columns, "model": block})
+    unit = None if content is FOUND else "unit"
+    settings = SETTINGS | PYTHON | {"label": [*raters], "unit": unit}
+    if content is SET:
+        settings["attribute"] = "says"
+    audit = faceaudit.classifier(models.paler, home, rated, **settings)
+    assert said(audit.report) == said(report)
+
+
 def test_a_file_gives_what_the_audit_file_gives_with_its_doubts(home, pictures):
     wave = [("Sin", ["answer"], "wave", {})]  # right in the range from -1 to 1 only
     means(home / "waves.onnx", [[1.5], [0], [0]], wave, outputs=("wave",))
@@ -212,14 +229,14 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
     [
         ({"label": None}, "label is missing; with score, the column of the right answers"),
         ({"label": None, "outcomes": ["fpr"]}, "outcomes is fpr as the first, one of error"),
-        ({"contrasts": "all"}, "design.contrasts is 'all'"),
+        ({"contrasts": "all"}, "contrasts is 'all'"),
         ({"label": "truth"}, "the table: no column 'truth'; it has file"),
         ({"image": "name"}, "the table: no column 'name'; it has file"),
         ({"input": {"range": [0, 255]}}, "model.input.size is missing"),
         ({"input": {"size": 16, "rnage": 3}}, "rnage is no key here (did you mean range?)"),
         ({"output": {"index": 2}}, "output.index is 2, but there are 1 numbers an image"),
         ({"version": None, "folder": "kept"}, "version is missing: folder keeps the answers of"),
-        ({"threshold": 2}, "model.threshold is 2, a score from 0 to 1"),
+        ({"threshold": 2}, "threshold is 2, a score from 0 to 1"),
         ({"images": "elsewhere"}, "the table: no file '0-light.png' in elsewhere"),
         ({"images": {}}, "the table: no picture '0-light.png' among those that are given"),
         ({"model": "gone.onnx"}, "gone.onnx: no such file; model.path must name an ONNX file"),
@@ -322,6 +339,15 @@ def test_objects_of_python_give_what_the_audit_file_gives(home, models, monkeypa
     assert not any(line.startswith("code: ") for line in sentences), "it was imported already"
     plan = json.loads(Path("kept/plan.json").read_text(encoding="utf-8"))
     assert plan["generator"]["object"] == "models_of_test:Colours"
+    directions = np.load("kept/directions.npz")
+    assert directions["names"].tolist() == ["skin_colour"]
+    assert directions["normals"].tolist() == np.eye(1, 4, 1).tolist()
+    faces, images = np.load("kept/base_codes.npy"), np.load("kept/transects_codes.npy")
+    middle = (images[::2] + images[1::2]) / 2
+    np.testing.assert_allclose(np.delete(middle, 1, axis=1), np.delete(faces, 1, axis=1), atol=1e-6)
+    np.testing.assert_allclose(faces @ np.eye(4)[1], 0, atol=1e-6)
+    # The reader's answers about what the model tells, which labels were made from.
+    assert ((audit.frame["gender"] > 0.5) == (audit.frame["label"] == 1)).all()
 
 
 def test_a_generator_waits_for_people_in_its_folder(home, models, monkeypatch):

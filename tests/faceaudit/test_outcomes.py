@@ -129,12 +129,14 @@ def test_a_model_that_flips_both_ways_does_not_pass():
     flips = faceaudit.table(frame, outcomes=["flip"], **settings)
     assert errors.verdict == "within" and errors.gate() == 0
     assert flips.averages["estimate"].item() == 0.5 and flips.gate() == 1
-    assert "changes the answer for 50.0 of 100 faces" in flips.report.answer
+    assert "the answer changes for 50.0 of 100 faces" in flips.report.answer
 
 
 @pytest.mark.parametrize(("first", "unit"), [("selection", "face"), ("score", None)])
 def test_audits_without_labels_are_the_same_through_the_file(tmp_path, frame, first, unit):
     unlabelled = frame.drop(columns="truth").assign(image_id=[f"{k}.png" for k in range(600)])
+    # Older versions of pandas read a number of many digits but for its last bit.
+    unlabelled["score"] = unlabelled["score"].round(6)
     unlabelled.to_csv(tmp_path / "faces.csv", index=False)
     content = {
         "name": "audit",
@@ -294,7 +296,7 @@ def test_a_number_of_one_pair_a_face_has_the_interval_of_the_paired_t_test():
     assert row[["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
     assert row["p"] == pytest.approx(test.pvalue, rel=1e-6)
     assert row["verdict"] == "exceeds" and audit.gate() == 1
-    assert "changes the mean by +" in audit.report.answer and "of 1: " in audit.report.answer
+    assert "the mean changes by +" in audit.report.answer and "of 1: " in audit.report.answer
     wider = faceaudit.table(short, tolerance=5.0, **settings)
     assert wider.verdict == "within" and wider.gate() == 0
 
@@ -371,10 +373,13 @@ def test_a_number_without_an_interval_says_why(years, reason):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "design.tolerance is 2, less than"),
+        ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, less than"),
         ({"outcome": "years", "outcomes": ["number", "flip"]}, "outcomes is several, number alone"),
         ({"outcome": "years", "pred": "says"}, "pred and outcome is given, one of them"),
-        ({"outcomes": ["number"], "score": "years"}, "columns.number is missing"),
+        (
+            {"outcomes": ["number"], "score": "years"},
+            "outcome is missing, a column of numbers was expected",
+        ),
     ],
 )
 def test_numbers_do_not_go_with_other_outcomes(frame, settings, words):

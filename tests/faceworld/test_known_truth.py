@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from faceaudit.generators.image_cache import synthesize_to_store
 from facerender.parameters import INDEX, NAMES
 from faceworld import known_truth, load_generator
 
@@ -26,6 +27,12 @@ def test_codes_are_standardised_and_keyed(generator, codes):
     assert codes.mean().abs() < 0.01 and codes.std().item() == pytest.approx(1, abs=0.02)
     torch.testing.assert_close(generator.sample(5, seed=2), codes[:5])
     assert not torch.equal(generator.sample(5, seed=3), codes[:5])
+
+
+def test_a_set_of_images_is_what_the_generator_draws(generator, codes, tmp_path):
+    straight = generator.synthesize(codes[:2], yaw=0.0).mul(255).round().to(torch.uint8).numpy()
+    images = synthesize_to_store(generator, codes[:2], tmp_path / "made.npy", yaw=0.0)
+    np.testing.assert_array_equal(images, straight)
 
 
 def test_latent_coordinates_have_the_planted_correlations(generator, codes):

@@ -138,7 +138,8 @@ def count_tensor(tidy: pd.DataFrame) -> tuple[pd.Index, dict[str, np.ndarray]]:
             parts = _parts_of_a_level(levels)
             columns = (len(labels) - 1) * parts + 1
             column = np.rint(levels * parts).astype(np.int64)
-            cells = images.codes[rows] * np.int64(columns) + column
+            # Codes are small integers, which would overflow with numpy before 2.
+            cells = images.codes[rows].astype(np.int64) * columns + column
             shape = (len(images.categories), columns)
             counts[attribute] = np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
     return pd.Index(images.categories, name="image_id"), counts

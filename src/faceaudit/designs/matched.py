@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit import effects, families
-from faceaudit.checks import MISSING_ALONG_PLACEBOS, examine
+from faceaudit.checks import LABELS_ALONG_AXES, MISSING_ALONG_PLACEBOS, examine
 from faceaudit.comparisons import (
     Axes,
     Contrast,
@@ -45,11 +45,12 @@ from faceaudit.matched_comparisons import (
     compare_places,
     interactions,
     judged_families,
+    label_changes,
     matched_row,
     with_missing_images,
     with_numbered_units,
 )
-from faceaudit.models.answers import Notify
+from faceaudit.models.answers import Notify, silent
 from faceaudit.models.asking import ask, model_of
 from faceaudit.outcomes import (
     ERROR,
@@ -97,7 +98,8 @@ class MatchedImages:
     Attributes:
         frame: a row per image: image_id, unit, `<axis>_level` (from 0 on) of every axis and
             placebo, no_answer (0 or 1), error (0, 1, or NaN where there is no label or no
-            answer), the other outcomes of the audit, and the annotated columns; unless the table
+            answer), the other outcomes of the audit, and the annotated columns; of a generator's
+            images mean answers about all that was asked of them; unless the table
             has errors alone, score (NaN where the model gave no answer; of decisions the place of
             the class), and where errors are counted label (the place of the class, NaN where raters
             tie).
@@ -242,35 +244,43 @@ class MatchedImages:
             say(f"truth: {world.base_faces} other faces, by intervention")
         return data, about, contact_sheet(images, labelled, specification.axes)
 
-    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+    def analyse(self, plan: Plan, say: Notify = silent) -> dict[str, pd.DataFrame]:
         """All tables of a report about matched images.
 
         Args:
             plan: of `faceaudit.make_plan`.
+            say: takes a sentence after every stage, which can take seconds.
 
         Returns:
             The families of the plan by their names, each with a row per comparison (see `judge`;
             "interactions" has estimate, low, high, p and p_holm), and besides them "thresholds",
             "scores", "rates", "manipulation" (how far people saw every axis move along itself) and
-            "leakage" (every other attribute along it).
+            "leakage" (every other attribute along it). Where labels of a face differ, "labels" says
+            how often they do, along every axis and placebo.
         """
         frame = with_numbered_units(self.frame)
         outcome = first_outcome(plan)
         places = with_missing_images(frame, plan)
-        tables = judged_families(frame, places, plan)
+        tables = judged_families(frame, places, plan, say)
         if len(plan["axes"]) > 1:
             tables[families.INTERACTIONS] = interactions(frame, plan)
+            say(f"compared: {families.INTERACTIONS}")
         tables = settle_together(tables, plan["level"], places[MISSING].any())
         placebos = plan["placebos"]
         if placebos:
             tables[families.PLACEBOS] = average_effects(frame, plan, outcome, placebos)
             tables[MISSING_ALONG_PLACEBOS] = average_effects(places, plan, MISSING, placebos)
+            say(f"compared: {families.PLACEBOS}")
         if self.scored and outcome == ERROR:
             tables["thresholds"] = other_thresholds(frame, plan)
             distance = (frame["score"] - frame["label"]).abs()
             tables["scores"] = average_effects(frame.assign(distance=distance), plan, "distance")
+            say("compared: other thresholds and scores")
         if outcome != FLIP:
             tables["rates"] = _rates_by_cell(frame, outcome, plan["axes"])
+        changed_labels = label_changes(frame, plan) if "label" in frame else None
+        if changed_labels is not None:
+            tables[LABELS_ALONG_AXES] = changed_labels
         shifts = _shifts_of_attributes(frame, plan)
         along_itself = shifts["axis"] == shifts["attribute"]
         tables["manipulation"] = shifts[along_itself]

@@ -19,7 +19,13 @@ from faceaudit.checks import DISTANCE_SEPARATION, examine, separation
 from faceaudit.families import Plan
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, listed_on_one_line
-from faceaudit.models.answers import NO_FACE, ModelAnswers, Notify, require_answers
+from faceaudit.models.answers import (
+    NO_FACE,
+    ModelAnswers,
+    Notify,
+    require_answers,
+    silent,
+)
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.people.labels import pair_labels_by_people
 from faceaudit.report.build import Tables, rows_of, rows_with_sentences
@@ -29,7 +35,7 @@ from faceaudit.utils import seeding
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.formatting import hundredths
 from faceaudit.verdicts import settle_together, with_p_values
-from faceaudit.verification.bootstrap import disparities, vertex_bootstrap
+from faceaudit.verification.bootstrap import disparities_at_threshold, vertex_bootstrap
 from faceaudit.verification.curves import by_group, euclidean_distance, similarity
 
 if TYPE_CHECKING:  # an audit of a table does without
@@ -120,7 +126,7 @@ class Pairs:
             hint = "is this a distance? Name its column under columns.distance"
         refuse_distances(pairs.dropna(subset="similarity"), rows.source, hint)
         # A group none of whose pairs could be compared is still a group.
-        groups = pd.CategoricalDtype(sorted(set(pairs["group"])))
+        groups = pd.CategoricalDtype(sorted(pairs["group"].unique()))
         missing = int(pairs["similarity"].isna().sum())
         pairs = pairs.astype({"same": int, "group": groups})
         return cls(pairs, rows.source, pairs_left_out=missing)
@@ -232,7 +238,7 @@ class Pairs:
         """The pairs of `frame` that have a similarity."""
         return self.frame.dropna(subset="similarity")
 
-    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+    def analyse(self, plan: Plan, say: Notify = silent) -> dict[str, pd.DataFrame]:
         """Error rates of a recogniser by group at one threshold, and their differences.
 
         FRTE-style: one threshold for all groups, given, or set so that the reference group's FMR is
@@ -243,6 +249,7 @@ class Pairs:
 
         Args:
             plan: of `faceaudit.make_plan`.
+            say: takes a sentence after every stage, which can take seconds.
 
         Returns:
             "rates": a row per group: group, threshold, fnmr, fnmr_low, fnmr_high, fmr, fmr_low,
@@ -265,6 +272,7 @@ class Pairs:
         pairs = (frame["similarity"], frame["same"], frame["group"], vertices)
         threshold = _threshold(pairs, plan, self.source)
         rates, differences = _rates_and_differences(pairs, threshold, plan, families.MEASURES)
+        say(f"compared: {families.GROUPS}")
         # A group without a pair has rates at no threshold.
         rates = rates.assign(threshold=_sign(plan) * threshold)
         reference = rates.set_index("group").loc[plan["reference"]]
@@ -277,6 +285,7 @@ class Pairs:
             tables["enrolment"] = enrolment
             tables[families.ENROLMENT] = differences
             any_failure = enrolment["failures"].any()
+            say(f"compared: {families.ENROLMENT}")
         else:
             any_failure = self.pairs_left_out > 0
             # Without a missing pair, the planned comparisons are void.
@@ -285,6 +294,7 @@ class Pairs:
                 missing_pairs, differences = _missing_pairs(self.frame, plan)
                 tables["missing pairs"] = missing_pairs
                 tables[families.ENROLMENT] = differences
+                say("compared: missing pairs by group")
         return settle_together(tables, plan["level"], any_failure)
 
     def report_parts(self, tables: Tables, plan: Plan) -> tuple[dict[str, Any], list[str]]:
@@ -400,7 +410,7 @@ def _require_consistent_identities(
 
 def _require_groups(groups: pd.Series, reference: str | None, source: str) -> None:
     """Raise InputError where there is no group to compare the reference with."""
-    names = sorted(set(groups))
+    names = sorted(groups.unique())
     if reference not in names or len(names) < 2:
         raise InputError(
             f"{source}: the groups are {listed_on_one_line(names)}; the reference {reference!r} "
@@ -635,11 +645,9 @@ def _rates_and_differences(
     rates = vertex_bootstrap(
         *pairs, thresholds=[threshold], n_boot=RESAMPLES, seed=plan["seed"]
     ).curves
-    differences = disparities(
+    differences = disparities_at_threshold(
         *pairs,
         threshold=threshold,
-        n_boot=RESAMPLES,
-        seed=plan["seed"],
         tolerance=plan["tolerance"],
         reference=plan["reference"],
     )

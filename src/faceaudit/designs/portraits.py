@@ -34,7 +34,7 @@ from faceaudit.frames import (
     read_reasons,
     read_scores,
 )
-from faceaudit.models.answers import Notify
+from faceaudit.models.answers import Notify, silent
 from faceaudit.models.asking import check_model, model_of
 from faceaudit.outcomes import (
     ERROR,
@@ -275,11 +275,12 @@ class Portraits:
         )
         return replace(self, frame=frame, scored=specification.columns.decision is None)
 
-    def analyse(self, plan: Plan) -> dict[str, pd.DataFrame]:
+    def analyse(self, plan: Plan, say: Notify = silent) -> dict[str, pd.DataFrame]:
         """All tables of a report about found portraits.
 
         Args:
             plan: of `faceaudit.make_plan`.
+            say: takes a sentence after every stage, which can take seconds.
 
         Returns:
             The families of the plan, each with a row per difference (high minus low level of an
@@ -304,20 +305,26 @@ class Portraits:
                 expected=f"a portrait with {needed}",
             )
         tables = {families.GAPS: _differences_between_levels(frame, [outcome], plan)}
+        say(f"compared: {families.GAPS}")
         if len(axes) > 1:
             by_cell = _differences_between_levels(frame, [outcome], plan, by_cell=True)
             tables[families.GAPS_BY_CELL] = by_cell
+            say(f"compared: {families.GAPS_BY_CELL}")
         further = further_outcomes(plan)
         if further:
             tables[families.OUTCOMES] = _differences_between_levels(frame, further, plan)
+            say(f"compared: {families.OUTCOMES}")
         every_portrait = self._with_missing_portraits(list(axes), outcome)
         tables[families.MISSING_GAPS] = _differences_between_levels(every_portrait, [MISSING], plan)
+        say(f"compared: {families.MISSING_GAPS}")
         tables = settle_together(tables, plan["level"], every_portrait[MISSING].any())
         if self.scored and outcome == ERROR:
             tables["thresholds"] = _other_thresholds(frame, plan)
+            say("compared: other thresholds")
         tables["rates"] = _rates_by_stratum(frame, known, outcome, axes)
         if outcome != NUMBER and len(axes) + len(plan["covariates"]) > 1:
             tables["adjusted"] = _adjusted_differences(known, outcome, plan)
+            say("compared: adjusted differences")
         if self.transects is not None:
             tables["carried"] = _carried_effects(known, self.transects, tables[families.GAPS], plan)
         return tables

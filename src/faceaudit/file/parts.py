@@ -212,6 +212,7 @@ DoubtName = Literal[
     "gate",
     "placebo",
     "thresholds",
+    "labels",
 ]
 """Names of what a report may doubt (`faceaudit.checks`)."""
 

@@ -66,7 +66,8 @@ class LabelledImages:
     """Images of an audit with their labels.
 
     Attributes:
-        labelled: a row per image: image_id, unit, levels, label, annotated columns.
+        labelled: a row per image: image_id, unit, levels, label, annotated columns; of a
+            generator's images mean answers about all that was asked of them.
         images: uint8 (n, 3, height, width), in the order of the rows.
         source: of the images, for the report.
         truth: as of `AuditImages`.

@@ -31,6 +31,11 @@ from faceaudit.utils.files import file_hash
 from faceaudit.utils.formatting import number, spaced
 from faceaudit.words import render_sentences
 
+DIRECTIONS_FILE = "directions.npz"
+"""Name of the hyperplanes in the folder of what is kept. Another audit can name the file."""
+BASE_CODES_FILE = "base_codes.npy"
+"""Name of the codes of the neutral faces, float32 (units, D), in the same folder."""
+
 
 def images_of_generator(
     specification: Specification,
@@ -43,7 +48,9 @@ def images_of_generator(
     """Make matched images by somebody's own generator, and get their labels.
 
     Directions are found or read, faces are brought to their targets where the audit file asks for a
-    calibration, and people look at the images of all faces at all levels.
+    calibration, and people look at the images of all faces at all levels. The folder keeps the
+    directions and the codes of the neutral faces (`DIRECTIONS_FILE`, `BASE_CODES_FILE`), beside
+    the images and codes of every part.
 
     Args:
         specification: of the audit.
@@ -70,7 +77,9 @@ def images_of_generator(
         check_model(model, views.synthesize(codes[:CHECKED_IMAGES], "samples"))
     else:
         fitted, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
+    fitted.planes.save(folder / DIRECTIONS_FILE)
     base, steps = faces_and_steps(fitted, views, units)
+    np.save(folder / BASE_CODES_FILE, base.astype(np.float32))
     index, transect_codes = fitted.transects(base, steps)
     images = views.synthesize(transect_codes, TRANSECTS)
     say(f"faces: {len(index):,} images of {units} faces, {images.shape[-1]} pixels wide")
@@ -99,6 +108,9 @@ def images_of_generator(
         "gate": gate,
     }
     labelled = whole_labels.add_to(index, specification)
+    # Beside the label, which is a majority, the mean answers that it was made from.
+    others = whole_labels.scores.columns.difference(labelled.columns, sort=False)
+    labelled = labelled.join(whole_labels.scores[others].set_axis(labelled.index))
     return LabelledImages(
         labelled,
         images,

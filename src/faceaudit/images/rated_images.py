@@ -21,13 +21,13 @@ from faceaudit.utils.pictures import box
 
 TRANSECTS = "transects"
 """The last part of an audit, whose labels are those of its report."""
-_CROPS = "-crops"
-"""End of the stage at which people are asked about crops of a part's images."""
+CROPS = "-crops"
+"""End of the name of the stage at which people are asked about crops of a part's images."""
 STAGE_NAMES = {
     "samples": "sampled images",
-    f"samples{_CROPS}": "crops of sampled images",
+    f"samples{CROPS}": "crops of sampled images",
     TRANSECTS: "matched images",
-    f"{TRANSECTS}{_CROPS}": "crops of matched images",
+    f"{TRANSECTS}{CROPS}": "crops of matched images",
 }
 """Stage of an audit → its name in the report. Rounds of a calibration are called by the stage."""
 
@@ -118,7 +118,7 @@ class RatedImages:
         if on_whole:
             tasks[part] = (images, on_whole)
         if crop and on_crops:
-            tasks[f"{part}{_CROPS}"] = (crop_images(images, crop), on_crops)
+            tasks[f"{part}{CROPS}"] = (crop_images(images, crop), on_crops)
         labels_by_stage = {}
         missing = []
         for stage, (shown_images, names) in tasks.items():

@@ -40,6 +40,10 @@ PROBABILITY_ROUNDING = 1e-5
 tqdm.set_lock(threading.RLock())
 
 
+def silent(_sentence: str) -> None:
+    """Take a sentence and show it to no user."""
+
+
 class ModelAnswers(NamedTuple):
     """What a model answered, with a reason where it did not.
 

@@ -5,12 +5,13 @@ answer therefore has a part for every axis, in the order of the audit file, and 
 axes by their verdicts. The parts of a verification are its groups.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from faceaudit import words
-from faceaudit.effects.verdicts import EXCEEDS
+from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE
 from faceaudit.outcomes import NUMBER, TITLES
 from faceaudit.report import facts
 from faceaudit.report.schema import (
@@ -24,6 +25,11 @@ from faceaudit.report.schema import (
 )
 from faceaudit.utils.formatting import capital, spaced, tolerated
 
+MOST_SENTENCES = 3
+"""Averages of one axis with a sentence each. More of them are a list, without undecided ones."""
+OPEN_VERDICTS = (INCONCLUSIVE, NOT_ESTIMABLE)
+"""Verdicts of comparisons that such a list counts in a line."""
+
 
 @dataclass(frozen=True)
 class SubjectAnswer:
@@ -33,13 +39,16 @@ class SubjectAnswer:
         name: of the axis or group.
         title: the name as a line begins; that of a group is not changed.
         verdict: of all its comparisons, as of `facts.overall_verdict`.
-        sentences: its averages, and how many of its other comparisons have which verdict.
+        sentences: its averages, and how many of its other comparisons have which verdict; the first
+            goes on behind the name.
+        is_list: whether there are so many averages that a page has a line for each sentence.
     """
 
     name: str
     title: str
     verdict: Verdict
     sentences: list[str]
+    is_list: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,14 +117,23 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
         else:
             beyond.append(_beyond(part.name, largest, parts))
     counts = facts.verdict_counts(judged)
-    is_number = facts.first_outcome_of(parts) == NUMBER
-    limit = tolerated(tolerance, is_number)
+    first_outcome = facts.first_outcome_of(parts)
+    limit = tolerated(tolerance, first_outcome == NUMBER)
+    beyond_alone = facts.with_ending(judged, facts.Ending.BEYOND_ALONE, first_outcome, tolerance)
+    undecided = facts.with_verdict(judged, INCONCLUSIVE)
     (headline,) = words.render_sentences("headline", beyond, names_by_verdict, limit)
     return Answer(
         verdict=facts.overall_verdict(judged),
         headline=headline,
         subjects=subjects,
-        notes=words.render_sentences("notes", counts, len(judged), bool(parts.get("gaps"))),
+        notes=words.render_sentences(
+            "notes",
+            counts,
+            len(judged),
+            beyond_alone=len(beyond_alone),
+            too_few_data=len(undecided) - len(beyond_alone),
+            of_portraits=bool(parts.get("gaps")),
+        ),
     )
 
 
@@ -131,16 +149,70 @@ def _part_of(
     first_outcome = facts.first_outcome_of(parts)
     averages: list[Effect | Gap] = [row for row in facts.averages(parts) if row.axis == subject]
     averages += facts.of_further_outcomes(rows, first_outcome)
-    sentences = [_average_sentence(row, tolerance) for row in averages]
+    is_list = len(averages) > MOST_SENTENCES
+    if is_list:
+        sentences = _averages_in_lines(averages, first_outcome, tolerance)
+    else:
+        sentences = [_average_sentence(row, tolerance) for row in averages]
     # By identity: an equal row can stand in another family.
-    others = [row for row in rows if not any(row is average for average in averages)]
+    effects_or_gaps = [row for row in rows if not isinstance(row, Disparity)]
+    others = [row for row in effects_or_gaps if not any(row is one for one in averages)]
     sentences += _others_in_words(others, parts)
     predicted = [row for row in parts.get("carried", ()) if row.axis == subject]
     sentences += [_predicted_sentence(row) for row in predicted]
     name = spaced(subject)
-    # The first sentence goes on behind the name of the axis.
+    # The first sentence goes on behind the name of the axis. None begins with the name of a level,
+    # which a capital letter would change.
     first, *further = sentences
-    return SubjectAnswer(name, capital(name), verdict, [first, *map(capital, further)])
+    return SubjectAnswer(name, capital(name), verdict, [first, *map(capital, further)], is_list)
+
+
+def _averages_in_lines(
+    rows: Sequence[Effect | Gap], first_outcome: str, tolerance: float
+) -> list[str]:
+    """Many averages of one axis: a sentence for each two levels, or for each of several outcomes.
+
+    Undecided ones are counted in a sentence of their own. Where two levels are compared in several
+    outcomes, the first one has its sentence in any case.
+    """
+    rows_of: dict[str, list[Effect | Gap]] = {}
+    for row in rows:
+        rows_of.setdefault(row.outcome, []).append(row)
+    several_outcomes = len(rows_of) > 1
+    several_contrasts = len(rows) > len(rows_of)
+    sentences = []
+    for outcome, averages in rows_of.items():
+        decided = [row for row in averages if row.verdict not in OPEN_VERDICTS]
+        if several_outcomes and several_contrasts:
+            sentences += _averages_counted(decided, TITLES[outcome])
+            continue
+        in_any_case = several_outcomes and outcome == first_outcome
+        shown = averages if in_any_case else decided
+        sentences += [_average_sentence(row, tolerance) for row in shown]
+    for verdict in OPEN_VERDICTS:
+        open_rows = facts.with_verdict(rows, verdict)
+        if open_rows and several_outcomes:
+            titles = Counter(TITLES[row.outcome] for row in open_rows)
+            sentences += words.render_sentences(
+                "open_outcomes", verdict, len(open_rows), len(rows), titles, several_contrasts
+            )
+        elif open_rows:
+            largest = facts.largest(open_rows)
+            place = None if largest is None else facts.contrast_of(largest)
+            sentences += words.render_sentences(
+                "open_contrasts", verdict, len(open_rows), len(rows), largest, place
+            )
+    return sentences
+
+
+def _averages_counted(rows: Sequence[Effect | Gap], title: str) -> list[str]:
+    """How many averages of one outcome have which verdict; nothing without one."""
+    if not rows:
+        return []
+    largest = facts.largest(facts.with_verdict(rows, EXCEEDS))
+    place = None if largest is None else facts.contrast_of(largest)
+    counts = facts.verdict_counts(rows)
+    return words.render_sentences("averages_counted", title, counts, largest, place)
 
 
 def _beyond(name: str, row: Comparison, parts: Mapping[str, Any]) -> Beyond:
@@ -162,24 +234,28 @@ def _place(row: Comparison, parts: Mapping[str, Any]) -> str:
 
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
     macro = "average_gap" if isinstance(row, Gap) else "average_effect"
-    by_tests = facts.is_within_by_tests(row, tolerance)
-    (sentence,) = words.render_sentences(macro, row, TITLES[row.outcome], by_tests)
+    ending = facts.ending_of(row, tolerance)
+    (sentence,) = words.render_sentences(macro, row, TITLES[row.outcome], ending)
     return sentence
 
 
 def _measure_sentence(row: Disparity, tolerance: float) -> str:
     measure = facts.measure_abbreviation(row.measure)
-    by_tests = facts.is_within_by_tests(row, tolerance)
-    (sentence,) = words.render_sentences("measure", row, measure, by_tests)
+    ending = facts.ending_of(row, tolerance)
+    (sentence,) = words.render_sentences("measure", row, measure, ending)
     return sentence
 
 
-def _others_in_words(rows: Sequence[Comparison], parts: Mapping[str, Any]) -> list[str]:
+def _others_in_words(rows: Sequence[Effect | Gap], parts: Mapping[str, Any]) -> list[str]:
     """How many of an axis' comparisons in cells have which verdict; nothing without one."""
     if not rows:
         return []
     largest = facts.largest(facts.with_verdict(rows, EXCEEDS))
-    place = None if largest is None else _place(largest, parts)
+    place = None
+    if largest is not None:
+        place = _place(largest, parts)
+        if len({facts.contrast_of(row) for row in rows}) > 1:
+            place = f"{facts.contrast_of(largest)}, {place}"
     return words.render_sentences("others", facts.verdict_counts(rows), largest, place)
 
 

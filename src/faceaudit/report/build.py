@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from faceaudit import plans, words
 from faceaudit.checks import find_doubts
 from faceaudit.families import Plan
-from faceaudit.outcomes import ERROR, TITLES, first_outcome
+from faceaudit.outcomes import ERROR, TITLES, first_outcome, is_of_number
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
 from faceaudit.report.schema import (
@@ -250,7 +250,7 @@ def comparison_sentence(row: Comparison, plan: Plan, family_size: int) -> str:
         of_missing=facts.is_of_missing(row),
         by_tests=facts.is_within_by_tests(row, tolerance),
         ending=facts.ending_of(row, tolerance),
-        tolerance=tolerated(tolerance, facts.is_of_number(row)),
+        tolerance=tolerated(tolerance, is_of_number(row)),
         family_size=family_size,
     )
     (sentence,) = words.render_sentences(macro, row, finding, *more)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from faceaudit import families
 from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from faceaudit.outcomes import ERROR, MISSING, NUMBER, TITLES, tolerance_of
+from faceaudit.outcomes import ERROR, MISSING, TITLES, tolerance_of
 from faceaudit.report.schema import (
     Comparison,
     Disparity,
@@ -253,6 +253,24 @@ def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
     return [row for row in rows if row.verdict == verdict]
 
 
+def with_ending(
+    rows: Iterable[Comparison], ending: Ending, first_outcome: str, tolerance: float
+) -> list[Comparison]:
+    """The comparisons whose sentences end alike.
+
+    Args:
+        rows: the comparisons.
+        ending: of their sentences.
+        first_outcome: of the audit.
+        tolerance: of the audit.
+    """
+    return [
+        row
+        for row in rows
+        if ending_of(row, tolerance_of_row(row, first_outcome, tolerance)) == ending
+    ]
+
+
 def overall_verdict(rows: Iterable[Comparison]) -> Verdict:
     """The verdict of several comparisons: "exceeds" if any does, "within" if all are.
 
@@ -336,11 +354,6 @@ def is_of_missing(row: Comparison) -> bool:
     if isinstance(row, Disparity):
         return row.measure in (families.FTE, *families.MISSING_PAIRS)
     return row.outcome == MISSING
-
-
-def is_of_number(row: Any) -> bool:
-    """Whether a row of a report is about a number with a unit of its own, and not about a rate."""
-    return getattr(row, "outcome", None) == NUMBER
 
 
 def tolerance_of_row(row: Comparison, first_outcome: str, tolerance: float) -> float:

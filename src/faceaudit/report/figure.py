@@ -1,6 +1,7 @@
 """The figures of reports: comparisons with their intervals around the tolerance."""
 
 import io
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,14 +23,23 @@ GREY = "#777777"
 VERMILION = "#D55E00"
 MARKS = {EXCEEDS: (VERMILION, "s"), WITHIN: (BLUE, "o"), INCONCLUSIVE: (GREY, "D")}
 """Verdict → colour and marker, which can be told apart without colour."""
+BAND = ("#3A6EA5", 0.18)
+GRID = ("#777777", 0.25)
+"""Colours that let the page shine through, so that they can be seen on a bright and a dark one."""
 WIDTH = 5.2
 """Of figures in inches, so that their text can be read on a phone as on paper."""
 ROW_HEIGHT = 0.5
-"""Of a line of a forest, in inches."""
+"""Of a comparison with a name of one line, in inches."""
 MODEL_ROW_HEIGHT = 0.38
 """Of a line of a forest of several models, which has many."""
 AXIS_HEIGHT = 0.75
 """Of the scale below a forest, in inches."""
+LETTERS_A_LINE = 58
+"""Of a name; a longer one has several lines."""
+LINE_OF_NAME = 0.36
+"""Height of a line of a name, in heights of a row."""
+ZERO_BELOW, ZERO_ABOVE = 0.32, 0.14
+"""How far the line at zero reaches below and above a comparison, without touching a name."""
 LOOK: dict["RcKeyType", Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -64,13 +74,15 @@ def forest(
     Returns:
         The figure.
     """
+    lines = [_lines_of_name(row, name) for row, name in zip(rows, names, strict=True)]
+    top, *heights = _heights(lines)
     with mpl.rc_context(LOOK):
-        figure = Figure((WIDTH, ROW_HEIGHT * len(rows) + AXIS_HEIGHT), layout="constrained")
+        figure = Figure((WIDTH, ROW_HEIGHT * top + AXIS_HEIGHT), layout="constrained")
         ax = figure.subplots()
-        _draw_axis(ax, tolerance, scale, xlabel, len(rows))
-        heights = range(len(rows))[::-1]
-        for height, row, name in zip(heights, rows, names, strict=True):
-            _draw_comparison(ax, height, row, name, tolerance, scale)
+        _draw_axis(ax, tolerance, scale, xlabel, top)
+        for height, row, name in zip(heights, rows, lines, strict=True):
+            _draw_comparison(ax, height, row, tolerance, scale)
+            _write_name(ax, height, name)
     return figure
 
 
@@ -91,9 +103,22 @@ class Panel:
     scale: float
 
     @property
-    def lines(self) -> int:
-        """How many lines it has: one for each heading and each comparison."""
-        return len(self.groups) + sum(map(len, self.groups.values()))
+    def names(self) -> list[list[str]]:
+        """Lines of every heading, and of every model below it, from top to bottom."""
+        names = []
+        for heading, rows in self.groups.items():
+            names.append(textwrap.wrap(heading, LETTERS_A_LINE))
+            names.extend(_lines_of_name(row, model) for model, row in rows.items())
+        return names
+
+    @property
+    def rows(self) -> list[Comparison | None]:
+        """What is drawn below each of the names; None below a heading."""
+        rows: list[Comparison | None] = []
+        for compared in self.groups.values():
+            rows.append(None)
+            rows.extend(compared.values())
+        return rows
 
 
 def forest_of_models(panels: Sequence[Panel]) -> Figure:
@@ -107,7 +132,7 @@ def forest_of_models(panels: Sequence[Panel]) -> Figure:
     Returns:
         The figure.
     """
-    inches = [MODEL_ROW_HEIGHT * panel.lines + AXIS_HEIGHT for panel in panels]
+    inches = [MODEL_ROW_HEIGHT * _heights(panel.names)[0] + AXIS_HEIGHT for panel in panels]
     with mpl.rc_context(LOOK):
         figure = Figure((WIDTH, sum(inches)), layout="constrained")
         column = figure.subplots(len(panels), squeeze=False, height_ratios=inches)[:, 0]
@@ -118,32 +143,47 @@ def forest_of_models(panels: Sequence[Panel]) -> Figure:
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
     """Draw headings with the comparisons of all models below each."""
-    _draw_axis(ax, panel.tolerance, panel.scale, panel.xlabel, panel.lines)
-    height = panel.lines
-    for heading, rows in panel.groups.items():
-        height -= 1
-        _write(ax, height, heading, weight="bold")
-        for model, row in rows.items():
-            height -= 1
-            _draw_comparison(ax, height, row, model, panel.tolerance, panel.scale)
+    top, *heights = _heights(panel.names)
+    _draw_axis(ax, panel.tolerance, panel.scale, panel.xlabel, top)
+    for height, name, row in zip(heights, panel.names, panel.rows, strict=True):
+        if row is None:
+            _write_name(ax, height, name, weight="bold")
+        else:
+            _draw_comparison(ax, height, row, panel.tolerance, panel.scale)
+            _write_name(ax, height, name)
 
 
-def _draw_axis(ax: Axes, tolerance: float, scale: float, xlabel: str, lines: int) -> None:
-    """Draw zero, the band of the tolerance and the scale of a forest with so many lines."""
-    ax.axvspan(-scale * tolerance, scale * tolerance, color="#E8EEF4", lw=0)
-    ax.axvline(0, color=BLACK, lw=0.8)
-    ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, lines - 0.2), axisbelow=True)
-    ax.grid(axis="x", color="#E3E3E3", lw=0.6)
+def _draw_axis(ax: Axes, tolerance: float, scale: float, xlabel: str, top: float) -> None:
+    """Draw the band of the tolerance and the scale of a forest with this upper end."""
+    ax.axvspan(-scale * tolerance, scale * tolerance, color=BAND, lw=0)
+    ax.set(xlabel=xlabel, yticks=[], ylim=(-0.6, top - 0.2), axisbelow=True)
+    ax.grid(axis="x", color=GRID, lw=0.6)
+
+
+def _lines_of_name(row: Comparison, name: str) -> list[str]:
+    """The name of a comparison as the figure has it, in lines that are not too long."""
+    text = name if facts.is_comparable(row) else f"{name}: not estimable"
+    return textwrap.wrap(text, LETTERS_A_LINE)
+
+
+def _heights(names: Sequence[Sequence[str]]) -> list[float]:
+    """The upper end of a forest, and its comparisons from top to bottom, from 0 on.
+
+    Each has room for the lines of its name above it.
+    """
+    heights = [0.0]
+    for lines in reversed(names):
+        heights.append(heights[-1] + 1 + LINE_OF_NAME * (len(lines) - 1))
+    return heights[::-1]
 
 
 def _draw_comparison(
-    ax: Axes, height: int, row: Comparison, name: str, tolerance: float, scale: float
+    ax: Axes, height: float, row: Comparison, tolerance: float, scale: float
 ) -> None:
-    """Draw one comparison of a forest at a height, with its name above."""
-    label = f"{name}: not estimable"
+    """Draw one comparison of a forest at a height, and the line at zero beside it."""
+    ax.vlines(0, height - ZERO_BELOW, height + ZERO_ABOVE, color=BLACK, lw=0.8)
     interval = facts.interval_of(row)
     if row.estimate is not None and interval is not None:
-        label = name
         colour, marker = MARKS[row.verdict]
         if isinstance(row, Effect) and row.low_family is not None and row.high_family is not None:
             ax.hlines(height, scale * row.low_family, scale * row.high_family, color=colour, lw=1)
@@ -155,16 +195,15 @@ def _draw_comparison(
         ax.plot(scale * row.estimate, height, marker, color=colour, ms=6.5, mec="white", mew=0.6)
     if isinstance(row, Effect) and row.truth is not None:
         ax.plot(scale * row.truth, height, "|", color=BLACK, ms=13, mew=2)
-    _write(ax, height, label)
 
 
-def _write(ax: Axes, height: int, text: str, weight: str = "normal") -> None:
-    """Write a name or a heading above the line at a height."""
+def _write_name(ax: Axes, height: float, lines: Sequence[str], weight: str = "normal") -> None:
+    """Write the name of a comparison above what is drawn of it, or a heading."""
     ax.annotate(
-        text,
+        "\n".join(lines),
         (0, height),
         xycoords=("axes fraction", "data"),
-        xytext=(0, 6),
+        xytext=(0, 10),
         textcoords="offset points",
         fontsize=9.5,
         weight=weight,

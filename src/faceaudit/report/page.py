@@ -199,6 +199,7 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "more_departures": len(departures[DEPARTURES_AT_TOP:]),
         "rates_of": facts.rates_of,
         "is_within_by_tests": by_tests,
+        "is_beyond_alone": partial(_is_beyond_alone, report),
         "by_tests": any(by_tests(row) for row in report.judged),
         "first_limits": limits[:LIMITS_AT_TOP],
         "further_limits": limits[LIMITS_AT_TOP:],
@@ -249,9 +250,18 @@ def _values_of_kind(report: Report, groups: Sequence[ComparedGroup]) -> dict[str
 
 def _is_within_by_tests(report: Report, row: Comparison) -> bool:
     """Whether the two one-sided tests alone say that a comparison is within its tolerance."""
+    return _ending(report, row) == facts.Ending.WITHIN_BY_TESTS
+
+
+def _is_beyond_alone(report: Report, row: Comparison) -> bool:
+    """Whether a comparison is undecided though its interval lies beyond the tolerance."""
+    return _ending(report, row) == facts.Ending.BEYOND_ALONE
+
+
+def _ending(report: Report, row: Comparison) -> facts.Ending | None:
+    """How the sentence of a comparison ends."""
     outcome = facts.first_outcome_of(dict(report))
-    tolerance = facts.tolerance_of_row(row, outcome, report.tolerance)
-    return facts.is_within_by_tests(row, tolerance)
+    return facts.ending_of(row, facts.tolerance_of_row(row, outcome, report.tolerance))
 
 
 def _plan_values(report: Report) -> dict[str, Any]:
@@ -413,20 +423,28 @@ def _name(row: Comparison, several: Collection[str]) -> str:
 
 
 def figure_of(report: Report) -> "Figure":
-    """The forest of a report: its comparisons of errors, in the order of the page's table."""
+    """The forest of a report, in the order of the page's table.
+
+    Of images and portraits it has the comparisons of outcomes. Of pairs it has those of missing
+    pairs or failures to enrol as well: all are differences of rates, in points.
+    """
     from faceaudit.report.figure import forest  # with matplotlib, for what is drawn alone
 
-    groups = _groups(report)
-    rows = [row for row in _rows(groups) if not facts.is_of_missing(row)]
+    rows = [row for row in _rows(_groups(report)) if _is_drawn(row)]
     several = facts.axes_with_several_contrasts(report)
     names = [f"{_name(row, several)}: {_place(report, row)}" for row in rows]
-    quantity = "difference" if report.gaps else "change"
-    outcomes = {row.outcome for row in rows if not isinstance(row, Disparity)}
-    # Names of rows say what they are of, where there are several outcomes.
-    label = quantity if len(outcomes) > 1 else f"{quantity} of {_measured(report)}"
+    quantity = "change" if report.effects else "difference"
+    kinds = {row.measure if isinstance(row, Disparity) else row.outcome for row in rows}
+    # Names of rows say what they are of, where there are several outcomes or measures.
+    label = quantity if len(kinds) > 1 else f"{quantity} of {_measured(report)}"
     if _is_of_number(report):
         return forest(rows, names, report.tolerance, label, scale=1)
     return forest(rows, names, report.tolerance, f"{label} (points)")
+
+
+def _is_drawn(row: Comparison) -> bool:
+    """Whether the forest has a row for a comparison."""
+    return isinstance(row, Disparity) or not facts.is_of_missing(row)
 
 
 def _is_of_number(report: Report) -> bool:

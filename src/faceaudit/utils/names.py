@@ -38,6 +38,8 @@ MISSING_TEXTS = frozenset(
 
 The text "None" is not among them: people write it for "no beard" or "no glasses".
 """
+TRUTH_VALUES = {"false": "0", "true": "1"}
+"""How programs write 0 and 1 as truth values, in small letters."""
 _WHOLE_NUMBER = r"^([+-]?\d+)\.0*$"
 
 

@@ -38,7 +38,7 @@ and every pair as independent where there is no error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -572,71 +572,108 @@ def disparities(
     groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
     require_members([reference], groups, "reference group")
     codes, weights = draw_vertices(vertices, n_boot, seed)
-    rates = {
-        label: _group_rates(pairs, codes, weights, fmr, threshold)
-        for label, pairs in groups.items()
+    fnmr_at_fmr = {
+        label: _fnmr_at_fmr(pairs, codes, weights, fmr) for label, pairs in groups.items()
     }
-    fnmr_at_fmr = {label: of_group.fnmr_at_fmr for label, of_group in rates.items()}
-    fnmr_at_threshold = {label: of_group.fnmr_at_threshold for label, of_group in rates.items()}
-    fmr_at_threshold = {label: of_group.fmr_at_threshold for label, of_group in rates.items()}
-    table = pd.DataFrame(
-        [
-            *_rows_of_measure(FNMR_AT_FMR, fnmr_at_fmr, reference, tolerance),
-            *_rows_of_measure(FNMR_AT_THRESHOLD, fnmr_at_threshold, reference, tolerance),
-            *_rows_of_measure(FMR_AT_THRESHOLD, fmr_at_threshold, reference, tolerance),
-        ]
-    )
+    rows = _rows_of_measure(FNMR_AT_FMR, fnmr_at_fmr, reference, tolerance)
+    rows += _rows_at_threshold(groups, codes, len(weights), threshold, reference, tolerance)
+    return _with_p_holm(rows)
+
+
+def disparities_at_threshold(
+    similarity: ArrayLike,
+    is_match: ArrayLike,
+    group: ArrayLike,
+    vertices: ArrayLike,
+    *,
+    threshold: float,
+    tolerance: float,
+    reference: str,
+) -> pd.DataFrame:
+    """The two measures at one threshold of `disparities`, which need no resamples.
+
+    Args:
+        similarity, is_match, group, vertices, threshold, tolerance, reference: as of `disparities`.
+
+    Returns:
+        The rows of `disparities` whose measures are "FNMR at threshold" and "FMR at threshold".
+
+    Raises:
+        ValueError: as `disparities`.
+    """
+    groups = {pairs.label: pairs for pairs in by_group(similarity, is_match, group)}
+    require_members([reference], groups, "reference group")
+    codes, identities = vertex_codes(vertices)
+    rows = _rows_at_threshold(groups, codes, len(identities), threshold, reference, tolerance)
+    return _with_p_holm(rows)
+
+
+def _with_p_holm(rows: list[dict[str, object]]) -> pd.DataFrame:
+    """The table of `disparities`, from its rows without the adjusted p."""
+    table = pd.DataFrame(rows)
     p_holm = table.groupby("measure")["p"].transform(holm)
     table.insert(table.columns.get_loc("p") + 1, "p_holm", p_holm)
     return table
 
 
-@dataclass(frozen=True)
-class _GroupRates:
-    """The rates of one group, of which each is a measure of `disparities`."""
-
-    fnmr_at_fmr: HeldRate
-    fnmr_at_threshold: ThresholdRate
-    fmr_at_threshold: ThresholdRate
-
-
-def _group_rates(
-    pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: float, threshold: float
-) -> _GroupRates:
-    """The three rates of a group; `codes` (m, 2) and `weights` (G, B) as of `resample_group`."""
+def _fnmr_at_fmr(pairs: GroupPairs, codes: np.ndarray, weights: np.ndarray, fmr: float) -> HeldRate:
+    """The FNMR of a group at its own threshold; `codes` and `weights` as of `resample_group`."""
     held_fmr = np.array([fmr], np.float64)
     positives, _, draws = resample_group(pairs, codes, weights, held_fmr)
     held = held_rates(pairs, held_fmr).iloc[0]
-    fnmr, fmr_at_threshold = pairs.rates(threshold)
-    rejected = np.searchsorted(pairs.positive, threshold)
-    matched = len(pairs.negative) - np.searchsorted(pairs.negative, threshold)
-    return _GroupRates(
-        fnmr_at_fmr=HeldRate(
-            estimate=held["fnmr"],
-            size=held_size(held["fnmr"], draws, positives)[0],
-            draws=draws[0],
-            identities=positives.identities,
-            n=len(pairs.positive),
-            reason=held["reason"],
-        ),
+    return HeldRate(
+        estimate=held["fnmr"],
+        size=held_size(held["fnmr"], draws, positives)[0],
+        draws=draws[0],
+        identities=positives.identities,
+        n=len(pairs.positive),
+        reason=held["reason"],
+    )
+
+
+def _rows_at_threshold(
+    groups: Mapping[str, GroupPairs],
+    codes: np.ndarray,
+    identities: int,
+    threshold: float,
+    reference: str,
+    tolerance: float,
+) -> list[dict[str, object]]:
+    """The rows of both measures at one threshold.
+
+    Args:
+        groups: label → pairs.
+        codes: of the identities of the pairs of all groups, (m, 2).
+        identities: number of identities of all groups.
+        threshold, reference, tolerance: as of `disparities`.
+    """
+    fnmr_at_threshold = {}
+    fmr_at_threshold = {}
+    for label, pairs in groups.items():
+        fnmr, fmr = pairs.rates(threshold)
+        rejected = np.searchsorted(pairs.positive, threshold)
+        matched = len(pairs.negative) - np.searchsorted(pairs.negative, threshold)
         # A positive errs the sooner, the less similar it is, and a negative the more similar it is.
-        fnmr_at_threshold=_rate_at_threshold(
+        fnmr_at_threshold[label] = _rate_at_threshold(
             rate=float(fnmr),
             errors=int(rejected),
             proneness=-pairs.positive,
             codes=codes[pairs.positive_rows],
-            identities=len(weights),
+            identities=identities,
             reason_without_pairs=NO_POSITIVES,
-        ),
-        fmr_at_threshold=_rate_at_threshold(
-            rate=float(fmr_at_threshold),
+        )
+        fmr_at_threshold[label] = _rate_at_threshold(
+            rate=float(fmr),
             errors=int(matched),
             proneness=pairs.negative,
             codes=codes[pairs.negative_rows],
-            identities=len(weights),
+            identities=identities,
             reason_without_pairs=NO_NEGATIVES,
-        ),
-    )
+        )
+    return [
+        *_rows_of_measure(FNMR_AT_THRESHOLD, fnmr_at_threshold, reference, tolerance),
+        *_rows_of_measure(FMR_AT_THRESHOLD, fmr_at_threshold, reference, tolerance),
+    ]
 
 
 def _rate_at_threshold(

@@ -145,3 +145,13 @@ def test_scores_means_and_deviations_are_those_of_the_answers(tidy):
         unit = (rows["level"] / (len(ATTRIBUTES[attribute]) - 1)).groupby(rows["image_id"])
         np.testing.assert_allclose(scores[attribute], unit.mean(), atol=1e-15)
         np.testing.assert_allclose(standard_deviation(count), unit.std(), atol=1e-12)
+
+
+def test_answers_about_many_images_are_counted_where_they_were_given():
+    """A code takes one byte where there are few images, and a place in the counts takes more."""
+    images = np.repeat([f"{number:03d}.png" for number in range(120)], 3)
+    levels = np.random.default_rng(3).integers(0, 4, len(images))
+    tidy = pd.DataFrame({"image_id": images, "attribute": "makeup", "level": levels})
+    _, counts = count_tensor(tidy)
+    expected = [np.bincount(three, minlength=4) for three in levels.reshape(120, 3)]
+    np.testing.assert_array_equal(counts["makeup"], expected)

@@ -5,18 +5,12 @@ import pretended_gpu
 import pytest
 import slow_style_networks as slow
 import torch
+from small_generators import style_network
 
-import faceworld
 from faceaudit import generators
 from faceaudit.generators import StyleGenerator, stylegan2
-from faceaudit.generators.stylegan2 import StyleGAN2, StyleGAN2Config
+from faceaudit.generators.stylegan2 import StyleGAN2
 from faceaudit.utils import seeding
-
-
-def network(seed=1, **options) -> StyleGAN2:
-    given = {"z_dim": 16, "c_dim": 0, "w_dim": 16, "resolution": 32}
-    given |= {"channel_base": 256, "channel_max": 24}
-    return stylegan2.draw_network_weights(StyleGAN2(StyleGAN2Config(**given | options)), seed)
 
 
 def normal(*shape, seed=3):
@@ -42,7 +36,7 @@ def assert_close(images, wanted, atol=1e-4):
     "options", [{}, {"conv_clamp": 0.8}, {"c_dim": 3, "mapping_layers": 2}, {"resolution": 64}]
 )
 def test_codes_become_the_images_of_the_formulae(options):
-    made = network(**options)
+    made = style_network(**options)
     z = normal(2, 16)
     c = normal(2, 3, seed=4) if made.c_dim else None
     ws = made.mapping(z, c, psi=0.7)
@@ -57,18 +51,18 @@ def test_codes_become_the_images_of_the_formulae(options):
     images = made.synthesis(ws)
     assert_close(images, expected(made, made.styles(ws)))
     if "conv_clamp" in options:
-        assert (images - network().synthesis(ws)).abs().max() > 0.1
+        assert (images - style_network().synthesis(ws)).abs().max() > 0.1
 
 
 # --- behind the protocol
 
 
 def test_the_protocol_is_kept(monkeypatch):
-    made = network()
+    made = style_network()
     generator = StyleGenerator(made, truncation=0.7)
     assert isinstance(generator, generators.Generator)
     codes = generator.sample(5, seed=4)
-    assert_close(codes[:3], generator.sample(3, seed=4), 1e-6)
+    assert_close(codes[:3], generator.sample(3, seed=4), 1e-5)
     images = generator.synthesize(codes)
     each = codes[:, None].repeat(1, generator.num_ws, 1)
     for same in (each, each.flatten(1)):
@@ -80,7 +74,7 @@ def test_the_protocol_is_kept(monkeypatch):
 
 
 def test_truncation_narrows_and_is_told():
-    made = network()
+    made = style_network()
     wide = StyleGenerator(made)
     narrow = StyleGenerator(made, truncation=0.5)
     z = wide.normal_codes(3, seed=2)
@@ -97,7 +91,7 @@ def test_truncation_narrows_and_is_told():
 
 def test_it_draws_on_a_pretended_gpu():
     with pretended_gpu.present():
-        here, there = (StyleGenerator(network(), one) for one in ("cpu", "cuda"))
+        here, there = (StyleGenerator(style_network(), one) for one in ("cpu", "cuda"))
         codes = there.sample(3, seed=1)
         styled = there.synthesize_styles(there.styles(codes))
         wanted = here.synthesize(here.sample(3, seed=1))
@@ -107,7 +101,7 @@ def test_it_draws_on_a_pretended_gpu():
 
 
 def test_the_operations_of_a_gpu_make_the_same_images(monkeypatch):
-    made = network(conv_clamp=0.8)
+    made = style_network(conv_clamp=0.8)
     ws = normal(3, 8, 16)
     wanted = made.synthesis(ws)
     monkeypatch.setattr(stylegan2, "_on_gpu", lambda x: True)
@@ -117,7 +111,9 @@ def test_the_operations_of_a_gpu_make_the_same_images(monkeypatch):
 
 
 def test_how_far_a_coarser_precision_goes():
-    fine, coarse = (StyleGenerator(network(), precision=one) for one in ("float32", "bfloat16"))
+    fine, coarse = (
+        StyleGenerator(style_network(), precision=one) for one in ("float32", "bfloat16")
+    )
     assert fine.rounding() == {"largest": 0.0, "mean": 0.0}
     away = coarse.rounding(3)
     codes = coarse.sample(3, seed=0)
@@ -126,7 +122,7 @@ def test_how_far_a_coarser_precision_goes():
 
 
 def give(w, **options):
-    return StyleGenerator(network(), **options).synthesize(torch.as_tensor(w))
+    return StyleGenerator(style_network(), **options).synthesize(torch.as_tensor(w))
 
 
 ONE = [[1.0] * 16]
@@ -135,14 +131,10 @@ REFUSED = {
     SHAPES: lambda: give(torch.zeros(2, 15)),
     "truncation is 1.5": lambda: give(ONE, truncation=1.5),
     "no precision of half among float32": lambda: give(ONE, precision="half"),
-    "a conditional network; .* kind: python": lambda: StyleGenerator(network(c_dim=3)),
-    r"stylegan2 has no scene parameters \['yaw'\]": lambda: StyleGenerator(network()).synthesize(
-        torch.ones(1, 16), yaw=0.0
-    ),
-    "stylegan2 is read from a file: weights=path is missing": lambda: faceworld.load_generator(
-        "stylegan2"
-    ),
-    "generator 'dcgan' is not one of": lambda: faceworld.load_generator("dcgan"),
+    "a conditional network; .* kind: python": lambda: StyleGenerator(style_network(c_dim=3)),
+    r"stylegan2 has no scene parameters \['yaw'\]": lambda: StyleGenerator(
+        style_network()
+    ).synthesize(torch.ones(1, 16), yaw=0.0),
 }
 
 

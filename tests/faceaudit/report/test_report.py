@@ -1,17 +1,23 @@
 """Reports: JSON as its schema says, a page that needs nothing else, a card with its sections."""
 
+import io
 import json
 import re
 
+import numpy as np
 import pytest
 import yaml
 from axe_playwright_python.sync_playwright import Axe
 from jsonschema import Draft202012Validator
+from PIL import Image
 
 from faceaudit import read_report, schema, schema_of_models, write_report
 from faceaudit.report.page import card, page, write_html
 from faceaudit.utils.errors import InputError
 from helpers.artifacts.lineage import ROOT
+
+LEAST_CONTRAST = 1.2
+"""Of the band of the tolerance in the figure and the page around it."""
 
 
 def test_a_report_obeys_the_published_schema_and_reads_back(report, tmp_path):
@@ -128,6 +134,24 @@ def test_the_page_fits_desk_and_phone_and_is_accessible(report, tmp_path, chromi
         assert tab.locator("#provenance").is_visible(), "paper has the details"
         tab.evaluate("dispatchEvent(new Event('afterprint'))")
         assert not tab.locator("#provenance").is_visible()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_band_of_the_tolerance_stands_out_from_the_page(report, tmp_path, chromium, scheme):
+    path = write_html(report, tmp_path / "report.html")
+    with chromium.new_page() as tab:
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto(path.as_uri())
+        picture = tab.locator("figure svg").screenshot()
+    pixels = np.asarray(Image.open(io.BytesIO(picture)).convert("RGB")) / 255
+    linear = np.where(pixels <= 0.04045, pixels / 12.92, ((pixels + 0.055) / 1.055) ** 2.4)
+    # A row of pixels above the first name has the page and the band, besides thin lines.
+    luminance = linear[9] @ np.array([0.2126, 0.7152, 0.0722])
+    values, counts = np.unique(luminance.round(4), return_counts=True)
+    page, band = values[np.argsort(counts)[:-3:-1]]
+    lighter, darker = max(page, band), min(page, band)
+    assert (lighter + 0.05) / (darker + 0.05) > LEAST_CONTRAST
 
 
 def test_the_card_has_the_sections_of_mitchell_and_an_index(report):

@@ -66,7 +66,7 @@ def test_only_single_against_double_precision_moves_pairs_and_all_of_them_one_wa
     assert (mean <= np.float64(t)).tolist() == match.tolist()
     expected = [Fraction(int(total), 20) <= Fraction(str(t)) for total in sums]
     assert match.tolist() == expected == (mean <= np.float32(t)).tolist()
-    mixed = mean.astype(np.float32) <= np.float64(t)
+    mixed = mean.astype(np.float32) <= np.full(len(mean), t)
     assert np.flatnonzero(match & ~mixed).tolist() == [round(20 * t)] and not (mixed & ~match).any()
 
 

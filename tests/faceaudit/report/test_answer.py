@@ -1,0 +1,139 @@
+"""The answer of a report with many averages, with names of any writing, and with undecided ones."""
+
+import re
+
+import pandas as pd
+import pytest
+
+import faceaudit
+from faceaudit.report.answer import MOST_SENTENCES, answer_of
+from faceaudit.report.page import answer_html, card, page
+from faceaudit.utils import seeding
+
+SIX = ["error", "fpr", "fnr", "selection", "score", "flip"]
+FIVE = ["I", "II", "III", "IV", "iPhone"]
+MOST_WORDS = 1500
+"""Before the part "Details"."""
+
+
+def audit_of(levels, outcomes, faces=60):
+    """An audit in which the last level of skin makes the model err, with long hair alone."""
+    random = seeding.rng(1, "answer with many averages")
+    rows = []
+    for face in range(faces):
+        label = face % 2
+        for place, skin in enumerate(levels):
+            for hair in ("short", "long"):
+                risk = 0.05 + 0.5 * (hair == "long" and place == len(levels) - 1)
+                wrong = random.random() < risk
+                score = 0.5 + (0.1 + 0.35 * random.random()) * (1 if label != wrong else -1)
+                rows.append((face, skin, hair, label, score))
+    frame = pd.DataFrame(rows, columns=["face", "skin", "hair", "label", "score"])
+    return faceaudit.table(
+        frame,
+        unit="face",
+        axes={"skin": levels, "hair": ["short", "long"]},
+        label="label",
+        score="score",
+        outcomes=outcomes,
+        tolerance=0.05,
+    )
+
+
+def answer(audit):
+    return answer_of(dict(audit.report), audit.report.tolerance)
+
+
+def words_before_details(text):
+    _, _, body = text.partition("<body>")
+    before, _, _ = body.partition('<details id="details">')
+    before = re.sub(r"<svg.*?</svg>", " ", before, flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", " ", before).split()
+
+
+@pytest.fixture(scope="module")
+def of_six_outcomes():
+    return audit_of(FIVE, SIX)
+
+
+def test_few_averages_are_sentences_behind_their_axis():
+    audit = audit_of(["light", "dark"], SIX[:MOST_SENTENCES])
+    assert [part.is_list for part in answer(audit).subjects] == [False, False]
+    assert "<ul><li>" not in page(audit.report)
+
+
+def test_many_averages_are_a_list_with_one_line_of_undecided_ones(of_six_outcomes):
+    report = of_six_outcomes.report
+    skin, hair = answer(of_six_outcomes).subjects
+    assert skin.is_list and hair.is_list
+    for part in (skin, hair):
+        rows = [row for row in report.averages if row.axis == part.name]
+        rows += [row for row in report.outcomes if row.axis == part.name]
+        undecided = [row for row in rows if row.verdict == "inconclusive"]
+        assert undecided
+        expected = f"{len(undecided)} of {len(rows)} averages undecided ("
+        assert [line.startswith(expected) for line in part.sentences].count(True) == 1
+        # A line for an outcome, one for undecided averages, and one for comparisons in cells.
+        assert len(part.sentences) <= len(SIX) + 2
+    assert "the flip rate on average: " in " ".join(skin.sentences).lower()
+    assert hair.sentences[0].startswith("the error rate changes by +")
+    lines = [sentence[0].upper() + sentence[1:] for sentence in skin.sentences]
+    listed = "".join(f"<li>{line}</li>" for line in lines)
+    assert f"<strong>Skin</strong>: <ul>{listed}</ul>" in page(report)
+    assert f"<strong>Skin</strong>: <ul>{listed}</ul>" in answer_html(report)
+    assert "- **Skin**:\n" + "".join(f"  - {line}\n" for line in lines) in card(report)
+    # In a console, each axis has a line.
+    assert [line.partition(":")[0] for line in report.answer.splitlines()[1:3]] == ["Skin", "Hair"]
+
+
+def test_many_averages_leave_the_page_short(of_six_outcomes):
+    assert len(words_before_details(page(of_six_outcomes.report))) <= MOST_WORDS
+
+
+def test_many_levels_have_a_line_each_and_the_largest_undecided_one():
+    skin, hair = answer(audit_of(FIVE, ["error"])).subjects
+    assert skin.is_list and not hair.is_list
+    assert any("with iPhone instead of I" in line for line in skin.sentences)
+    (undecided,) = [line for line in skin.sentences if "undecided (largest: " in line]
+    assert re.match(r"\d of 4 averages undecided \(largest: I+V? instead of I, ", undecided)
+
+
+def test_names_of_levels_stay_as_they_are_written(of_six_outcomes):
+    report = of_six_outcomes.report
+    assert "iPhone instead of I, " in report.answer
+    shown = " ".join([report.answer, page(report), card(report), answer_html(report)])
+    assert "IPhone" not in shown
+    two = audit_of(["light", "iPhone"], SIX[:2]).report
+    assert "with iPhone instead of light" in two.answer and "IPhone" not in two.answer + page(two)
+
+
+def undecided_by(report, low, high):
+    """The report whose first average is undecided with such an interval."""
+    changes = {"verdict": "inconclusive", "estimate": (low + high) / 2, "low": low, "high": high}
+    first, *others = report.averages
+    averages = [first.model_copy(update=changes), *others]
+    return report.model_copy(update={"averages": averages})
+
+
+def test_an_undecided_comparison_says_whether_it_is_for_want_of_data(report):
+    """“Too few data” stood beside an interval beyond the tolerance as well."""
+    undecided = [row for row in report.judged if row.verdict == "inconclusive"]
+    assert undecided and not any(row.low > report.tolerance for row in undecided)
+    (notes,) = answer_of(dict(report), report.tolerance).notes
+    assert notes.endswith("Undecided: too few data to rule out a change beyond the tolerance.")
+
+    changed = undecided_by(report, 0.06, 0.09)
+    told = answer_of(dict(changed), changed.tolerance)
+    n = len(changed.judged)
+    assert f"1 would lie beyond the tolerance alone, but not adjusted for all {n};" in told.notes[0]
+    assert f"for the other {len(undecided)}, there are too few data" in told.notes[0]
+    assert "undecided (alone it would lie beyond)" in told.subjects[0].sentences[0]
+    assert page(changed).count("undecided</span> (alone beyond)") == 1
+
+    alone = undecided_by(report, 0.06, 0.09)
+    kept = [row for row in alone.effects if row.verdict != "inconclusive"]
+    averages = [row for row in alone.averages if row.low == 0.06]
+    alone = alone.model_copy(update={"effects": kept, "averages": averages})
+    (notes,) = answer_of(dict(alone), alone.tolerance).notes
+    assert "Undecided: alone they would lie beyond the tolerance, but not adjusted" in notes
+    assert "too few data" not in notes
