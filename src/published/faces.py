@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from sklearn.linear_model import LinearRegression
 
 from faceaudit.generators.image_cache import synthesize_to_store
@@ -16,8 +16,9 @@ from faceaudit.latents.directions import Hyperplanes
 from faceaudit.latents.measured_axis import Steered, fit_measures, steer
 from faceaudit.latents.transects import project
 from faceaudit.utils import seeding
+from faceaudit.utils.errors import InputError
 from published.measures import MEASURES, SKIN, Landmarks, measure, skin_pixels
-from published.places import GENERATOR, LANDMARKS
+from published.places import FITTED_PLANES, GENERATOR, LANDMARKS
 
 TRUNCATION = 0.7
 PIXELS = 512
@@ -37,9 +38,11 @@ class Faces:
 
     Args:
         folder: of sets of images.
+        fits: whether the planes of measures are fitted anew, and not those of the record.
     """
 
     folder: Path
+    fits: bool = False
 
     @cached_property
     def generator(self) -> OpenVinoGenerator:
@@ -58,11 +61,15 @@ class Faces:
 
     @cached_property
     def fitted(self) -> "Fitted":
-        """The planes of all measures, from images of random codes."""
+        """The planes of all measures: of the record, or fitted to images of random codes."""
+        if not self.fits:
+            return Fitted.read(FITTED_PLANES)
         codes = self.generator.sample(FITTED, SEED_OF_FIT).numpy().astype(float)
         measures = self.measured(self.images(codes, "fitted"))
-        skin_by_lightness = LinearRegression().fit(measures[["L"]], measures[["a", "b"]])
-        return Fitted(fit_measures(codes, measures), measures.std(), skin_by_lightness)
+        by_lightness = LinearRegression().fit(measures[["L"]], measures[["a", "b"]])
+        lightness = monk_tones().loc[list(LEVELS.values()), ["L"]]
+        targets = np.column_stack([lightness, by_lightness.predict(lightness)])
+        return Fitted(fit_measures(codes, measures), measures.std(), targets)
 
     def steered(self, codes: np.ndarray, name: str) -> Steered:
         """Every face at every level of the measured axis, its images in a row.
@@ -76,7 +83,7 @@ class Faces:
         start = self.measured(self.images(codes, f"{name}-base"))
         targets = start.loc[start.index.repeat(len(LEVELS)), list(MEASURES)]
         targets = targets.reset_index(drop=True)
-        targets[list(SKIN)] = np.tile(self.fitted.skin_targets(), (len(codes), 1))
+        targets[list(SKIN)] = np.tile(self.fitted.skin_targets, (len(codes), 1))
         round_number = iter(range(ROUNDS))
 
         def measure_codes(moved: np.ndarray) -> pd.DataFrame:
@@ -119,22 +126,50 @@ class Fitted:
     Attributes:
         planes: of `MEASURES`.
         scale: standard deviation of each measure.
-        skin_by_lightness: a* and b* that skin of a lightness has in the generator's faces.
+        skin_targets: L*, a* and b* (levels, 3). The lightness is that of the Monk scale. With the
+            hue of the scale too, the whole picture turned yellow or the hair changed (tried), so
+            the hue is what the generator's faces of that lightness have on average.
     """
 
     planes: Hyperplanes
     scale: pd.Series
-    skin_by_lightness: LinearRegression
+    skin_targets: np.ndarray
 
-    def skin_targets(self) -> np.ndarray:
-        """L*, a* and b* (levels, 3).
+    def save(self, path: Path) -> None:
+        """Write an `.npz` of plain arrays, which `read` reads."""
+        np.savez(
+            path,
+            names=np.array(self.planes.names),
+            normals=self.planes.normals,
+            intercepts=self.planes.intercepts,
+            scores=np.array([self.planes.scores[name] for name in self.planes.names]),
+            scale=self.scale[list(self.planes.names)].to_numpy(),
+            skin_targets=self.skin_targets,
+        )
 
-        The lightness is that of the Monk scale. With the hue of the scale too, the whole picture
-        turned yellow or the hair changed (tried), so the hue is that of the generator's faces.
+    @classmethod
+    def read(cls, path: Path) -> "Fitted":
+        """Read what `save` wrote.
+
+        Raises:
+            InputError: there is no such file.
         """
-        lightness = monk_tones().loc[list(LEVELS.values()), ["L"]]
-        return np.column_stack([lightness, self.skin_by_lightness.predict(lightness)])
+        if not path.is_file():
+            raise InputError(
+                f"{path} is missing; python -m published --write makes it",
+                field=str(path),
+                expected="the planes of measures of the record",
+            )
+        with np.load(path) as arrays:
+            planes = Hyperplanes.from_arrays(arrays)
+            scale = pd.Series(arrays["scale"], planes.names)
+            return cls(planes, scale, arrays["skin_targets"])
 
-
-def as_codes(codes: np.ndarray) -> torch.Tensor:
-    return torch.from_numpy(codes.astype(np.float32))
+    def card(self) -> dict[str, Any]:
+        """For the manifest: cross-validated R² of the planes, and the targets."""
+        return {
+            "codes": FITTED,
+            "seed": SEED_OF_FIT,
+            "R²": {name: round(score, 3) for name, score in self.planes.scores.items()},
+            "targets": dict(zip(LEVELS, self.skin_targets.round(2).tolist(), strict=True)),
+        }

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from faceaudit.images.skin_colour import lab_of_srgb
+from published.places import make_importable
 
 FACE = (0.185, 0.287, 0.791, 0.893)
 """Left, top, right and bottom of the square around a face, in shares of the picture."""
@@ -56,6 +57,7 @@ class Landmarks:
     """
 
     def __init__(self, path: Path) -> None:
+        make_importable()
         import dlib
 
         self._predictor = dlib.shape_predictor(str(path))

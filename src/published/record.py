@@ -1,0 +1,116 @@
+"""The record of the study: answers of all models, and what they were made with."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import file_hash, write_text
+from published.places import RECORD
+from published.plan import PLAN
+from published.study import ANSWERED, COLUMNS
+
+ANSWERS = RECORD / "answers.csv"
+MANIFEST = RECORD / "manifest.json"
+KEY = ["image", "model", "outcome"]
+DECIDED_AT = 0.5
+NEAR_DECISION = 0.01
+"""Answers this near to the threshold may fall on its other side on another machine."""
+
+
+def read() -> pd.DataFrame:
+    """The recorded rows.
+
+    Raises:
+        InputError: there is no record.
+    """
+    if not ANSWERS.is_file():
+        raise InputError(
+            f"{ANSWERS} is missing; python -m published --write makes it",
+            field=str(ANSWERS),
+            expected="the recorded answers",
+        )
+    return pd.read_csv(ANSWERS, keep_default_na=False, na_values={"value": [""]})
+
+
+def write(rows: pd.DataFrame, made_with: Mapping[str, Any]) -> None:
+    """Write the record.
+
+    Args:
+        rows: with `COLUMNS`.
+        made_with: of the parts and the models, for the manifest.
+    """
+    text = rows[COLUMNS].to_csv(index=False, lineterminator="\n")
+    write_text(ANSWERS, text)
+    manifest = {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "plan": json.loads(PLAN.read_text(encoding="utf-8"))["sha256"],
+        "answers": file_hash(ANSWERS),
+        "rows": len(rows),
+        **made_with,
+    }
+    write_text(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+
+
+def manifest() -> dict[str, Any]:
+    """What the record was made with."""
+    return json.loads(MANIFEST.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a run agrees with the record.
+
+    Attributes:
+        compared: rows of the run that the record has.
+        unknown: rows of the run that it lacks.
+        differing: rows with another state or another decision, but for those near the threshold.
+        largest: difference of two values at most, by outcome.
+    """
+
+    compared: int
+    unknown: int
+    differing: pd.DataFrame
+    largest: Mapping[str, float]
+
+    def __str__(self) -> str:
+        largest = ", ".join(f"{name} {value:.3g}" for name, value in self.largest.items())
+        lines = [
+            f"{self.compared} answers compared with the record, {self.unknown} are not in it",
+            f"largest differences: {largest}",
+            f"{len(self.differing)} decisions differ",
+        ]
+        if len(self.differing):
+            lines.append(self.differing.head(10).to_string(index=False))
+        return "\n".join(lines)
+
+
+def compare(rows: pd.DataFrame, recorded: pd.DataFrame) -> Comparison:
+    """Hold the rows of a run against the recorded ones."""
+    both = rows.merge(recorded, how="left", on=KEY, suffixes=("", "_recorded"), indicator=True)
+    known = both[both["_merge"] == "both"]
+    another_state = known["state"] != known["state_recorded"]
+    is_age = known["outcome"] == "age"
+    decision = known["value"] > DECIDED_AT
+    decision_recorded = known["value_recorded"] > DECIDED_AT
+    near = (known["value_recorded"] - DECIDED_AT).abs() <= NEAR_DECISION
+    answered = known["state"] == ANSWERED
+    another_decision = answered & ~is_age & ~near & (decision != decision_recorded)
+    difference = (known["value"] - known["value_recorded"]).abs()
+    shown = [*KEY, "value", "value_recorded", "state", "state_recorded"]
+    return Comparison(
+        compared=len(known),
+        unknown=len(both) - len(known),
+        differing=known.loc[another_state | another_decision, shown],
+        largest=difference.groupby(known["outcome"]).max().to_dict(),
+    )
+
+
+def recorded_faces(part: str, count: int) -> Sequence[int]:
+    """Numbers of the first faces of a part of the record."""
+    return list(np.asarray(manifest()["parts"][part]["faces"])[:count])
