@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "facerender": (),
     "faceaudit": (),
     "helpers": ("faceaudit",),
+    "published": ("faceaudit",),
     "faceworld": ("faceaudit", "helpers", "facerender"),
     "course": ("faceaudit", "helpers", "faceworld", "facerender"),
 }

