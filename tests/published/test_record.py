@@ -1,0 +1,82 @@
+"""The record, and how a run is held against it."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from faceaudit.utils.errors import InputError
+from faceaudit.utils.files import file_hash, hash_of_content
+from published import plan, record
+from published.products import NETWORKS
+from published.study import COLUMNS
+
+
+def rows(values, outcome="P(male)", states=None):
+    table = pd.DataFrame(
+        {"image": [f"measured-{i:05d}-low" for i in range(len(values))], "value": values}
+    )
+    table["state"] = states or ["answered"] * len(values)
+    table = table.assign(study="measured", transect=range(len(values)), skin="low", hair="")
+    table = table.assign(gender="", exposure="", lightness=77.9, ita=60.0, model="one")
+    return table.assign(outcome=outcome)[COLUMNS]
+
+
+def test_other_decisions_differ_but_for_those_near_the_threshold():
+    recorded = rows([0.2, 0.495, 0.505, 0.8, 0.6])
+    compared = record.compare(rows([0.25, 0.51, 0.49, 0.3, 0.9]), recorded)
+    assert compared.differing["image"].tolist() == ["measured-00003-low"]
+    assert compared.largest == {"P(male)": pytest.approx(0.5)}
+    assert "5 answers compared with the record, 0 are not in it" in str(compared)
+    assert "1 decisions differ" in str(compared)
+
+
+def test_ages_have_no_decision_and_states_do():
+    recorded = rows([30.0, 40.0], "age")
+    run = rows([31.0, np.nan], "age", ["answered", "abstained"])
+    compared = record.compare(run, recorded)
+    assert compared.differing["state"].tolist() == ["abstained"]
+
+
+def test_rows_that_the_record_lacks_are_counted():
+    compared = record.compare(rows([0.2, 0.3]), rows([0.2]))
+    assert (compared.compared, compared.unknown) == (1, 1)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(record, "ANSWERS", tmp_path / "answers.csv")
+    monkeypatch.setattr(record, "MANIFEST", tmp_path / "manifest.json")
+    monkeypatch.setattr(record, "PLAN", tmp_path / "plan.json")
+    (tmp_path / "plan.json").write_text(json.dumps({"sha256": "planned"}))
+    return tmp_path
+
+
+def test_what_is_written_is_read_again(folder):
+    written = rows([0.2, np.nan], states=["answered", "no face"])
+    record.write(written, {"parts": {"measured": {"faces": [3, 8, 9]}}})
+    pd.testing.assert_frame_equal(record.read(), written, check_dtype=False)
+    manifest = record.manifest()
+    assert manifest["plan"] == "planned"
+    assert manifest["answers"] == file_hash(folder / "answers.csv")
+    assert record.recorded_faces("measured", 2) == [3, 8]
+
+
+def test_without_a_record_one_sentence_says_so(folder):
+    with pytest.raises(InputError, match="answers.csv is missing"):
+        record.read()
+
+
+def test_the_plan_names_every_outcome_of_every_model():
+    content = plan.plan()
+    told = {(one["model"], one["outcome"]) for one in content["outcomes"]}
+    assert told == {(model, name) for network in NETWORKS for name, model in network.told.items()}
+    assert content["primary"]["outcome"] == "P(male)"
+
+
+def test_the_plan_that_is_kept_is_that_of_the_code():
+    kept = json.loads(plan.PLAN.read_text(encoding="utf-8"))
+    assert kept["sha256"] == hash_of_content(kept)
+    now = plan.plan()
+    assert {**kept, "sha256": None, "made": None} == {**now, "sha256": None, "made": None}
