@@ -38,7 +38,7 @@ OPTIONS := --device $(DEVICE) $(JOBS:%=--jobs %) $(TRAIN:%=--train %) $(OWN)
 RUN := $(PYTHON) tools/run.py $(PROFILE) $(OPTIONS)
 NAMED = $(or $(STAGE),$(error which one? for example `make $@ STAGE=09_logistic_ate`))
 
-.PHONY: help env lab lock notebooks check test digest golden faults crowd-test smoke reproduce audit audit-plan train chapter why claims \
+.PHONY: help env lab lock notebooks check test digest golden published faults crowd-test smoke reproduce audit audit-plan train chapter why claims \
   course course-try course-tables league league-deliver league-grade league-reveal pdf serve clean
 
 help:  ## list the targets
