@@ -91,6 +91,13 @@ test: check smoke  ## everything: conventions, the book in the smoke profile, un
 digest: $(ENV)  ## compute a small part of every layer, and compare with the numbers of record
 	@$(PYTHON) tests/digest.py
 
+# The first faces of the record alone, such as LIVE=6; and hyperplanes of people's answers in the
+# generator's codes (an .npz, or the folder of the published pickles).
+LIVE ?=
+PLANES ?=
+published: $(ENV)  ## ask published models about photographic faces, compare with the record (LIVE=6: of six)
+	@$(PYTHON) -m published $(LIVE:%=--live %) $(if $(PLANES),--planes "$(PLANES)")
+
 # The audits take some minutes; their reports lie in build/audits afterwards.
 EXAMPLE_AUDITS := $(addprefix audits/,example example-smoke verification) \
   $(addprefix src/faceaudit/examples/,pairs portraits table)
