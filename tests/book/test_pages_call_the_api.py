@@ -25,6 +25,7 @@ API = {
     "generator",
     "plan",
     "compare",
+    "side_by_side",
     "verify",
     "gate",
     "read_report",
