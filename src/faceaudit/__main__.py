@@ -39,7 +39,7 @@ from faceaudit.example_files import copy_examples
 from faceaudit.models_side_by_side import NAME, side_by_side_from_files
 from faceaudit.people.tasks import PeopleNeeded
 from faceaudit.recomputation import verify
-from faceaudit.report.gate import BROKEN, PASSED, STATES, gate, warnings_of
+from faceaudit.report.gate import BROKEN, PASSED, STATES, coverage_warnings, gate, warnings_of
 from faceaudit.run import Folders, plan_audit, run_audit
 
 
@@ -144,7 +144,7 @@ def _run_command(
         plan_file=arguments.plan,
         model_version=arguments.model_version,
     )
-    return PASSED, [*warnings_of(report), report.answer]
+    return PASSED, [*warnings_of(report), *coverage_warnings(report), report.answer]
 
 
 def run_from_command_line() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -498,7 +498,7 @@ def specification_of_table(
     content: dict[str, Any] = {
         "name": settings.get("name", NAME),
         "question": settings.get("question")
-        or question_about_axes(list(axes), outcomes[0], number),
+        or question_about_axes(list(axes), outcomes[0], number, of_portraits=unit is None),
         "outcomes": list(outcomes),
         "axes": axes,
         "classes": _as_texts(settings.get("classes", (0, 1))),
@@ -659,6 +659,8 @@ def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
     """
     if not isinstance(names, Iterable):
         raise _unfit_type(field, names, "a list of names")
+    if isinstance(names, Set):
+        raise _unfit_type(field, names, "a list of names in their order")
     if isinstance(names, str):
         raise InputError(
             f"{field} is {names!r}, a list of names was expected",
@@ -692,14 +694,23 @@ def _as_texts(values: Sequence[Any]) -> list[str]:
     return comparable(pd.Series(list(values), dtype=object)).tolist()
 
 
-def question_about_axes(axes: Sequence[str], outcome: str, number: str | None = None) -> str:
+def question_about_axes(
+    axes: Sequence[str], outcome: str, number: str | None = None, *, of_portraits: bool = False
+) -> str:
     """The question of an audit whose caller asks none.
 
     Args:
         axes: of the audit.
         outcome: the first one.
         number: name of the number that is compared, if one is.
+        of_portraits: whether portraits were found; then differences are asked for, and no effects.
     """
+    if of_portraits:
+        compared = f"the {TITLES.get(outcome, outcome)}"
+        if number is not None:
+            compared = f"the mean of {number}"
+        (question,) = words.render_sentences("question_about_portraits", axes, compared)
+        return question
     changed = CHANGED_IN_WORDS.get(outcome) or f"the {TITLES.get(outcome, outcome)}"
     if number is not None:
         changed = f"the mean of {number}"

@@ -72,13 +72,14 @@ class VersionComparison:
 
         Returns:
             1: it errs more often by more than the tolerance, in a cell or on average; 2: this is
-            not so, but its change on average is undecided; 0: it passes.
+            not so, but on average it may be; 0: it passes, since on average it does not.
         """
         beyond = self.changes[self.changes["verdict"] == EXCEEDS]
         if (beyond["estimate"] > 0).any():
             return FAILED
         on_average = self.changes.iloc[0]
-        return PASSED if on_average["verdict"] in (WITHIN, EXCEEDS) else UNDECIDED
+        is_no_worse = on_average["high"] < self.tolerance
+        return PASSED if is_no_worse or on_average["verdict"] == WITHIN else UNDECIDED
 
 
 def compare(old: AuditResult, new: AuditResult) -> VersionComparison:

@@ -396,7 +396,7 @@ def naming_former(plan: Plan, former: Plan, after_report: bool) -> dict[str, Any
 
     Args:
         plan: of `make_plan`.
-        former: the plan before it, or of that its sha256 and made alone.
+        former: the plan before it.
         after_report: whether the audit had a report by the former plan.
 
     Returns:
@@ -410,12 +410,10 @@ def naming_former(plan: Plan, former: Plan, after_report: bool) -> dict[str, Any
         >>> plan["replaces"][0]["changes"]
         ['tolerance: 0.05 before, 0.1 now']
     """
-    changes = []
-    if "said" in former:
-        differences = _differences(_decisions(former), _decisions(plan))
-        differences += _differences(_said(former), _said(plan))
-        differences += _differences(former.get("accept"), plan.get("accept"), "accept")
-        changes = [f"{place}: {before} before, {after} now" for place, before, after in differences]
+    differences = _differences(_decisions(former), _decisions(plan))
+    differences += _differences(_said(former), _said(plan))
+    differences += _differences(former.get("accept"), plan.get("accept"), "accept")
+    changes = [f"{place}: {before} before, {after} now" for place, before, after in differences]
     entry = {
         "sha256": former["sha256"],
         "made": former["made"],

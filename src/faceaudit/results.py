@@ -15,7 +15,7 @@ from faceaudit.file.specification import Specification
 from faceaudit.frames import with_level_names
 from faceaudit.outcomes import NUMBER
 from faceaudit.report import facts
-from faceaudit.report.gate import gate, warnings_of
+from faceaudit.report.gate import coverage_warnings, gate, warnings_of
 from faceaudit.report.page import answer_html, figure_of, write_card, write_html
 from faceaudit.report.schema import (
     Disparity,
@@ -171,8 +171,8 @@ class AuditResult:
     def __repr__(self) -> str:
         report = self.report
         head = f"{report.name}: {report.verdict} (tolerance {report.tolerance:g})"
-        uncovered = [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
-        lines = [head, *warnings_of(report), *uncovered, *report.answer.splitlines()]
+        warnings = [*warnings_of(report), *coverage_warnings(report)]
+        lines = [head, *warnings, *report.answer.splitlines()]
         return "\n".join(lines[:MOST_LINES])
 
     def _repr_html_(self) -> str:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # an audit of a table does without
 PLAN_FILE = "plan.json"
 """Name of the plan in the folder of what is kept."""
 FINISHED = "reported"
-"""Name of the file in an audit's folder that marks that a run ended; it names the plan of it."""
+"""Name of the file in an audit's folder that marks that a run ended; it holds the plan of it."""
 NAME_LINE = r"""^name:\s*["']?(?P<name>[a-z0-9][a-z0-9-]*)"""
 """The line of an audit file that names the audit."""
 FULL_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -251,8 +251,8 @@ def plan_as_it_is(opened: OpenedAudit) -> dict[str, Any]:
     return make_plan(specification, opened.units, input_files(specification), rows)
 
 
-def _plan_of_report(artifacts: Path) -> dict[str, str] | None:
-    """Hash and date of the plan of the last report; None where there was none."""
+def _plan_of_report(artifacts: Path) -> dict[str, Any] | None:
+    """The plan of the last report; None where there was none."""
     path = artifacts / FINISHED
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return json.loads(text) if text else None
@@ -389,8 +389,8 @@ def _marking_the_end(artifacts: Path, plan: dict[str, Any], own_plan_file: bool)
         if not finished_once and not (artifacts / "answers").exists() and not own_plan_file:
             (artifacts / PLAN_FILE).unlink()
         raise
-    named_plan = {"sha256": plan["sha256"], "made": plan["made"]}
-    write_text(artifacts / FINISHED, json.dumps(named_plan) + "\n")
+    # The whole plan: where its file is deleted, the next plan can still say what changed.
+    write_text(artifacts / FINISHED, json.dumps(plan) + "\n")
 
 
 def read_to_run(

@@ -179,6 +179,23 @@ def test_stages_of_a_long_call_are_told_on_request(frame, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_questions_by_default_ask_for_effects_or_for_differences(frame):
+    settings = {"axes": AXES, "label": "label", "score": "score", "tolerance": 0.05}
+    matched = faceaudit.table(frame, unit="unit", **settings).report.question
+    portraits = faceaudit.table(frame, unit=None, **settings).report.question
+    assert matched == "Do skin and perceived gender change how often the model errs?"
+    asked = "Does the error rate differ between portraits by skin and perceived gender?"
+    assert portraits == asked
+
+
+def test_levels_in_a_set_have_no_order(frame):
+    axes = {**AXES, "skin": set(AXES["skin"])}
+    with pytest.raises(
+        InputError, match="axes.skin is of type set, a list of names in"
+    ):
+        faceaudit.table(frame, **ANSWERED, **SETTINGS | {"axes": axes})
+
+
 def test_errors_alone_give_the_effects_of_labels_and_answers(frame):
     wrong = (frame["score"] > 0.5).astype(int) != frame["label"]
     says = (frame["score"] > 0.5).map({False: "female", True: "male"})
@@ -357,6 +374,19 @@ def test_versions_are_compared_image_by_image(frame):
     skin = changed.effects.set_index("axis").loc["skin"]
     before, after = (a.averages.set_index("axis")["estimate"]["skin"] for a in (old, new))
     assert skin["estimate"] == pytest.approx(after - before)
+
+
+def test_a_version_that_errs_less_passes_however_much_less():
+    faces = pd.DataFrame({"face": np.repeat(range(400), 2), "skin": ["light", "dark"] * 400})
+    settings = {"unit": "face", "axes": {"skin": ["light", "dark"]}, "tolerance": 0.05}
+    new = faceaudit.table(faces.assign(wrong=0), error="wrong", **settings)
+    codes = []
+    for share in (0.0, 0.02, 0.045, 0.06, 0.2):
+        wrong = (faces["face"] < 400 * share).astype(int)
+        old = faceaudit.table(faces.assign(wrong=wrong), error="wrong", **settings)
+        codes.append((faceaudit.compare(old, new).gate(), faceaudit.compare(new, old).gate()))
+    assert [code for code, _ in codes] == [0, 0, 0, 0, 0]
+    assert [code for _, code in codes] == [0, 0, 2, 2, 1]
 
 
 def test_versions_of_other_images_are_not_compared(frame):

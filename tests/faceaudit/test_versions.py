@@ -127,6 +127,17 @@ def test_a_plan_that_was_deleted_after_a_report_leaves_a_trace(audit):
     audit.command("run")
     (entry,) = audit.report().plan.replaced
     assert entry["sha256"] == former.sha256 and entry["after_report"]
+    assert entry["changes"] == ["tolerance: 0.05 before, 0.2 now"]
+
+
+def test_deleting_a_plan_that_replaced_another_hides_no_change(audit):
+    audit(OLD)
+    audit.command("run")
+    audit(OLD, design={"tolerance": 0.2})
+    audit.command("plan", "--replace")
+    (audit.folder / "small" / "kept" / "plan.json").unlink()
+    _, lines = audit.command("run")
+    assert any(line.endswith("tolerance: 0.05 before, 0.2 now.") for line in lines)
 
 
 def test_portraits_and_pairs_bind_their_rows_without_the_answers(tmp_path):

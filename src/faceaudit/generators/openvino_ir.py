@@ -24,7 +24,7 @@ from torch import Tensor
 
 from faceaudit.utils import seeding
 from faceaudit.utils.arguments import check_range
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.files import file_hash
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class OpenVinoGenerator:
         card: hashes of the four files, the version of OpenVINO, and the arguments.
 
     Raises:
-        InputError: a file is missing, or is no such network; a size that is no divisor.
+        InputError: a file is missing, or is no such network; a size that is no divisor; OpenVINO is
+            not installed.
         ValueError: truncation outside 0 to 1.
-        ImportError: OpenVINO is not installed.
     """
 
     device = torch.device("cpu")
@@ -226,6 +226,7 @@ class OpenVinoGenerator:
 
 
 def _core() -> openvino.Core:
+    require_extra("openvino", "openvino")
     # It has tools that report their use to their makers; what is used here does not (tested).
     import openvino
 

@@ -8,7 +8,7 @@ from faceaudit.file.parts import Http, ModelSettings, NodePackage, TableOfScores
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import BlackBox, Reading, ask_and_keep, require_answers
 from faceaudit.models.local import ANSWER_TOLERANCE, CHECKED_IMAGES, LocalModel, local_model
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, require_extra
 
 
 def model_of(
@@ -28,6 +28,7 @@ def model_of(
         if specification.kind == "verification":
             gives = "embedding"
     if isinstance(part, Http):
+        require_extra("http", "requests")
         from faceaudit.models.http import RemoteModel  # with requests
 
         return RemoteModel(part, Reading(gives), specification.design.seed)

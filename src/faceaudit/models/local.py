@@ -28,7 +28,7 @@ from faceaudit.models.answers import (
     Reading,
 )
 from faceaudit.utils.arguments import check_images
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.names import paths_on_disk
 
@@ -64,6 +64,7 @@ def open_session(path: Path, device: str = "cpu") -> Any:
     Raises:
         InputError: there is no such file, onnxruntime cannot read it, or has no support of GPUs.
     """
+    require_extra("onnx", "onnxruntime")
     import onnxruntime  # an audit without an ONNX file does without
 
     if not path.is_file():
@@ -117,6 +118,7 @@ def weight_files(path: Path) -> dict[str, Path]:
     Raises:
         InputError: a file that the graph names is missing.
     """
+    require_extra("onnx", "onnx")
     import onnx  # an audit without an ONNX file does without
     from google.protobuf.message import DecodeError
     from onnx.external_data_helper import uses_external_data

