@@ -190,9 +190,7 @@ def test_questions_by_default_ask_for_effects_or_for_differences(frame):
 
 def test_levels_in_a_set_have_no_order(frame):
     axes = {**AXES, "skin": set(AXES["skin"])}
-    with pytest.raises(
-        InputError, match="axes.skin is of type set, a list of names in"
-    ):
+    with pytest.raises(InputError, match="axes.skin is of type set, a list of names in"):
         faceaudit.table(frame, **ANSWERED, **SETTINGS | {"axes": axes})
 
 

@@ -83,7 +83,7 @@ def test_the_report_never_takes_the_place_of_a_table(audit, capsys):
     assert table.read_bytes() == before
 
 
-def test_a_third_level_is_not_passed_over(audit):
+def test_a_third_level_is_not_passed_over(audit, capsys):
     """G2: skin light, middle and dark with axes [light, dark], middle errs on 30 %."""
     table = portraits(660, 676, 664)
     ran, passed, lines = audit(table, **PORTRAITS)
@@ -91,6 +91,8 @@ def test_a_third_level_is_not_passed_over(audit):
     assert lines == [
         "coverage: Rows left out for a value that was not expected: 33.8 %; 5.0 % are allowed."
     ]
+    main(["run", str(audit.folder / "small.yml")])
+    assert lines[0] in capsys.readouterr().out.splitlines()
     assert audit.again("--fail-on", "inconclusive")[1] == 2
     card = (audit.folder / "small" / "model_card.md").read_text(encoding="utf-8")
     page = (audit.folder / "small" / "report.html").read_text(encoding="utf-8")
