@@ -150,7 +150,9 @@ def wait_for_children(pid):
 
 
 def processes_of_node():
-    return [one for one in psutil.Process().children(recursive=True) if "node" in one.name()]
+    """Processes of packages that this one began and that did not end."""
+    children = psutil.Process().children(recursive=True)
+    return [one for one in children if str(node.HOST) in one.cmdline()]
 
 
 def test_what_cannot_be_used_is_named(folder, monkeypatch):
