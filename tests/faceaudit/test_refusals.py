@@ -25,7 +25,7 @@ FAULTS_OF_A_CLASSIFIER = """
 nmae: 1 | nmae is no key here (did you mean name?); allowed are name, kind
 design: {tolerance: 5} | design.tolerance is 5, less than 1 was expected
 design: {} | design.tolerance is missing
-model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'node', 'table' was expected
+model: {kind: onx} | model.kind is onx, one of 'onnx', 'python', 'http', 'node', 'table' was
 model: {path: x} | model.kind is missing
 model: {kind: onnx, path: x, input: {size: 8, sise: 1}} | model.input.sise is no key here (did you
 model: {kind: onnx, path: x, input: {size: [112, 96, 3]}} | model.input.size is [112, 96, 3], a numb
@@ -50,7 +50,7 @@ people: {kind: mturk} | people.address is missing, the address that your images 
 people: {kind: reader, models: {age: {kind: table}}} | people.models.age.kind is table, one of 'onnx
 generator: {kind: images, table: a.csv} | people.kind is missing with generator images, one of tabl
 generator: {kind: eg3d, weights: f, quantiles: [0.9, 0.1]} | generator.quantiles is [0.9, 0.1], 0 <
-calibration: {rounds: 4} | calibration is given with generator known-truth, stylegan2, eg3d, openvino_ir or py
+calibration: {rounds: 4} | calibration is given with generator known-truth, stylegan2, eg3d, open
 axes: fair | axes is 'fair', attributes with their levels, such as {skin: [light, dark]}, was
 axes: [{skin: [light, dark]}] | axes is [{'skin': ['light', 'dark']}], attributes with their levels
 axes: {skin: fair} | axes.skin is 'fair', two names in brackets, such as [light, dark], was expected
