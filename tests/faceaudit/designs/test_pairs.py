@@ -288,7 +288,7 @@ def test_a_table_of_distances_is_that_of_similarities_the_other_way_round(of_sim
         assert row.model_copy(update={"threshold": other.threshold}) == other
     assert similar.disparities == apart.disparities
     assert "a distance of" in page(apart) and "a distance of" not in page(similar)
-    assert any("The distances were in the table" in limit for limit in apart.limits)
+    assert any("The distances stand in a table" in limit for limit in apart.limits)
     with pytest.raises(ValueError, match=r"is this a distance\? .* columns\.distance"):
         faceaudit.Pairs.from_table(distances.rename(columns={"apart": "similarity"}), file())
     with pytest.raises(ValueError, match=r"is this a similarity\? .* columns\.similarity"):
