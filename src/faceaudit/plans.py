@@ -410,10 +410,12 @@ def naming_former(plan: Plan, former: Plan, after_report: bool) -> dict[str, Any
         >>> plan["replaces"][0]["changes"]
         ['tolerance: 0.05 before, 0.1 now']
     """
-    differences = _differences(_decisions(former), _decisions(plan))
-    differences += _differences(_said(former), _said(plan))
-    differences += _differences(former.get("accept"), plan.get("accept"), "accept")
-    changes = [f"{place}: {before} before, {after} now" for place, before, after in differences]
+    changes = ["what changed is not known"]
+    if "said" in former:  # earlier versions kept its sha256 and made alone
+        differences = _differences(_decisions(former), _decisions(plan))
+        differences += _differences(_said(former), _said(plan))
+        differences += _differences(former.get("accept"), plan.get("accept"), "accept")
+        changes = [f"{place}: {before} before, {after} now" for place, before, after in differences]
     entry = {
         "sha256": former["sha256"],
         "made": former["made"],

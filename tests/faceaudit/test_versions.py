@@ -130,6 +130,17 @@ def test_a_plan_that_was_deleted_after_a_report_leaves_a_trace(audit):
     assert entry["changes"] == ["tolerance: 0.05 before, 0.2 now"]
 
 
+def test_of_an_earlier_version_it_is_said_that_changes_are_not_known(audit):
+    audit(OLD)
+    audit.command("run")
+    kept = audit.folder / "small" / "kept"
+    (kept / "plan.json").unlink()
+    former = audit.report().plan
+    (kept / "reported").write_text(json.dumps({"sha256": former.sha256, "made": former.made}))
+    _, lines = audit.command("run")
+    assert any(line.endswith("made by: what changed is not known.") for line in lines)
+
+
 def test_deleting_a_plan_that_replaced_another_hides_no_change(audit):
     audit(OLD)
     audit.command("run")
