@@ -90,8 +90,8 @@ class Faces:
             return self.measured(self.images(moved, f"{name}-round-{next(round_number)}"))
 
         repeated = codes.repeat(len(LEVELS), axis=0).astype(float)
-        planes, scale = self.fitted.planes, self.fitted.scale
-        return steer(measure_codes, repeated, targets, planes, scale, ROUNDS)
+        fitted = self.fitted
+        return steer(measure_codes, repeated, targets, fitted.planes, fitted.scale, ROUNDS)
 
     def along_random_axes(self, low: np.ndarray, high: np.ndarray, seed: int) -> np.ndarray:
         """Codes as far from the low level as the high one is, along axes that move no measure.
@@ -110,7 +110,8 @@ class Faces:
     def darkened(self, images: np.ndarray, twins: np.ndarray) -> np.ndarray:
         """Images whose light is dimmed until their skin reflects as much as that of their twins."""
         dimmed = np.empty_like(images)
-        points, points_of_twins = self.landmarks(images), self.landmarks(twins)
+        points = self.landmarks(images)
+        points_of_twins = self.landmarks(twins)
         for row, (image, twin) in enumerate(zip(images, twins, strict=True)):
             light = linear_light(skin_pixels(image, points[row]) / 255).mean()
             light_of_twin = linear_light(skin_pixels(twin, points_of_twins[row]) / 255).mean()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from pathlib import Path
 
 from faceaudit.models import node
 from faceaudit.utils.errors import InputError
@@ -40,7 +41,7 @@ def fetch() -> None:
         stamp.write_text(locked, encoding="utf-8")
 
 
-def _download(folder) -> None:
+def _download(folder: Path) -> None:
     options = ["--no-deps", "--require-hashes", "--requirement", str(LOCK), "--dest", str(folder)]
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-build-isolation", *options]
     done = subprocess.run(pip, capture_output=True, text=True)

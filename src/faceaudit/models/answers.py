@@ -57,6 +57,15 @@ class ModelAnswers(NamedTuple):
     values: np.ndarray
     reasons: np.ndarray
 
+    def by_name(self, names: Sequence[str]) -> dict[str, np.ndarray]:
+        """Values (n,) of a model that tells several things of an image, by their names.
+
+        Where no image has an answer, there is but one column, of NaN.
+        """
+        columns = self.values.reshape(len(self.values), -1)
+        table = np.broadcast_to(columns, (len(columns), len(names)))
+        return dict(zip(names, table.T, strict=True))
+
     @property
     def reasons_in_tables(self) -> np.ndarray:
         """(n,) the reasons as tables of an audit have them, see `faceaudit.outcomes.REASONS`."""

