@@ -2,7 +2,7 @@
 
     python -m published              make all images, ask all models, and compare with the record
     python -m published --live 6     the same of the first six faces of the record
-    python -m published --write      make the record
+    python -m published --write      make the record; with --part measured, that part of it alone
 
 `--planes` names an `.npz` of hyperplanes in the generator's codes, or the folder of the published
 pickles; without it the part that takes people's planes is left out. What is finished is kept, so
@@ -26,8 +26,6 @@ from published.plan import SEEDS, TRANSECTS
 from published.planes import read_planes
 from published.products import NETWORKS, opened
 
-MEASURED_PARTS = ("measured", "repeated")
-
 
 def main(arguments: Sequence[str]) -> int:
     """Make the study, or a part of it.
@@ -35,24 +33,23 @@ def main(arguments: Sequence[str]) -> int:
     Returns:
         0: it agrees with the record, or made it; 1: it differs, or could not be made.
     """
-    given = parser().parse_args(arguments)
+    command = parser()
+    given = command.parse_args(arguments)
+    if study.PLANES in (given.part or []) and given.planes is None:
+        command.error("--part planes needs --planes")
     try:
         fetch()
-        faces = Faces(BUILD / ("live" if given.live else "images"), fits=given.write)
-        parts = {
-            name: study.measured_part(faces, _chosen(faces, name, given), SEEDS[name], name)
-            for name in MEASURED_PARTS[: 1 if given.live else None]
-        }
-        if given.planes is not None:
-            planes = read_planes(given.planes)
-            chosen = _chosen(faces, "planes", given)
-            parts["planes"] = study.part_by_planes(faces, planes, chosen, SEEDS["planes"])
+        wanted = _parts(given)
+        fits = given.write and study.MEASURED in wanted
+        faces = Faces(BUILD / ("live" if given.live else "images"), fits)
+        parts = {name: _part(faces, name, given) for name in wanted}
         rows = pd.concat(
             [table for part in parts.values() for table in study.record_of(part.images, faces)],
             ignore_index=True,
         )
         if given.write:
-            faces.fitted.save(FITTED_PLANES)
+            if fits:
+                faces.fitted.save(FITTED_PLANES)
             record.write(rows, _made_with(faces, parts))
             return 0
         comparison = record.compare(rows, record.read())
@@ -71,15 +68,31 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--live", type=int, metavar="N", help="faces, in place of all")
     command.add_argument("--planes", type=Path, metavar="FILE", help="of people's answers")
+    command.add_argument(
+        "--part", action="append", choices=list(study.STUDIES), help="of the study, in place of all"
+    )
     command.add_argument("--write", action="store_true", help="make the record")
     return command
 
 
-def _chosen(faces: Faces, part: str, given: argparse.Namespace) -> Sequence[int]:
-    """Numbers of the faces of a part: of the record, or of those who may take part."""
+def _parts(given: argparse.Namespace) -> Sequence[str]:
+    """The parts that are made: those that are named, or all that can be."""
     if given.live is not None:
-        return record.recorded_faces(part, given.live)
-    return list(study.adults(faces, TRANSECTS[part], SEEDS[part], part).index)
+        return [study.MEASURED]
+    if given.part:
+        return given.part
+    return [name for name in study.STUDIES if name != study.PLANES or given.planes is not None]
+
+
+def _part(faces: Faces, name: str, given: argparse.Namespace) -> study.Part:
+    seed = SEEDS[name]
+    if given.live is not None:
+        chosen = record.recorded_faces(name, given.live)
+    else:
+        chosen = study.adults(faces, TRANSECTS[name], seed, name)
+    if name == study.PLANES:
+        return study.part_by_planes(faces, read_planes(given.planes), chosen, seed)
+    return study.measured_part(faces, chosen, seed, name)
 
 
 def _made_with(faces: Faces, parts: dict[str, study.Part]) -> dict[str, Any]:

@@ -28,7 +28,7 @@ SEED_OF_FIT = 1
 LEVELS = {"low": 5, "middle": 6, "high": 7}
 """Level of the measured axis → the tone of the Monk scale whose lightness it has."""
 ROUNDS = 5
-NEAR = 3.0
+NEAR = 2.0
 """L* at most beside its target in every image of a transect; others are left out."""
 
 

@@ -14,11 +14,12 @@ from published.places import RECORD
 from published.products import NETWORKS
 
 PLAN = RECORD / "plan.json"
-TRANSECTS = {"measured": 400, "planes": 200, "repeated": 200}
-"""Faces of each part; the repeated one is the measured axis on other faces."""
+TRANSECTS = {"measured": 440, "planes": 200, "repeated": 220}
+"""Faces of each part before exclusions; the repeated one is the measured axis on other faces."""
 SEEDS = {"measured": 11, "planes": 12, "repeated": 13}
 TOLERANCES = {"P(male)": 0.05, "age": 3.0, "happy": 0.05, "angry": 0.05, "real": 0.05, "live": 0.05}
 """Outcome → the largest effect that does not matter: shares, and years."""
+TOLERANCE_OF_SILENCE = 0.05
 
 
 def plan() -> dict[str, Any]:
@@ -39,6 +40,11 @@ def plan() -> dict[str, Any]:
         "family": "all models, outcomes and axes of a part of the study are judged together",
         "level": 0.05,
         "units": "base faces",
+        "estimator": "mean over base faces of the difference between two levels; of the planes, "
+        "over the levels of the other two axes; a face counts where the model answers at both",
+        "silence": "the share of images without an answer (no face, abstained, failed) is an "
+        f"outcome of its own, tolerance {TOLERANCE_OF_SILENCE}",
+        "shown": "changes, intervals, flips and silence; no error rate before people have labelled",
         "parts": {name: {"transects": TRANSECTS[name], "seed": SEEDS[name]} for name in TRANSECTS},
         "levels": {
             "skin": {

@@ -13,7 +13,7 @@ from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import file_hash, write_text
 from published.places import RECORD
 from published.plan import PLAN
-from published.study import ANSWERED, COLUMNS
+from published.study import ANSWERED, COLUMNS, STUDIES
 
 ANSWERS = RECORD / "answers.csv"
 MANIFEST = RECORD / "manifest.json"
@@ -39,22 +39,53 @@ def read() -> pd.DataFrame:
 
 
 def write(rows: pd.DataFrame, made_with: Mapping[str, Any]) -> None:
-    """Write the record.
+    """Write parts of the study into the record; what it has of other parts stays.
 
     Args:
-        rows: with `COLUMNS`.
-        made_with: of the parts and the models, for the manifest.
+        rows: with `COLUMNS`, of all studies of the parts.
+        made_with: generator, models, fitted planes, and a card for each part.
+
+    Raises:
+        InputError: the parts that stay were made with other models or another generator.
     """
-    text = rows[COLUMNS].to_csv(index=False, lineterminator="\n")
-    write_text(ANSWERS, text)
-    manifest = {
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+    parts = {
+        name: {"made": datetime.now(UTC).isoformat(timespec="seconds"), **card}
+        for name, card in made_with["parts"].items()
+    }
+    if MANIFEST.is_file():
+        before = manifest()
+        staying = {name: card for name, card in before["parts"].items() if name not in parts}
+        if staying:
+            _require_same(before, made_with, staying)
+            studies = [study for name in staying for study in STUDIES[name]]
+            recorded = read()
+            rows = pd.concat([recorded[recorded["study"].isin(studies)], rows])
+            parts = {**staying, **parts}
+    write_text(ANSWERS, rows[COLUMNS].to_csv(index=False, lineterminator="\n"))
+    content = {
         "plan": json.loads(PLAN.read_text(encoding="utf-8"))["sha256"],
         "answers": file_hash(ANSWERS),
         "rows": len(rows),
         **made_with,
+        "parts": parts,
     }
-    write_text(MANIFEST, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
+    write_text(MANIFEST, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def _require_same(
+    before: Mapping[str, Any], made_with: Mapping[str, Any], staying: Mapping[str, Any]
+) -> None:
+    """Raise InputError unless two runs had the same generator, models and fitted planes."""
+    for name in ("generator", "models", "fitted"):
+        now = json.loads(json.dumps(made_with[name]))
+        if now != before[name]:
+            raise InputError(
+                f"{MANIFEST}: {name} differs from what the parts {', '.join(staying)} were made "
+                "with; write all parts anew",
+                field=name,
+                found=now,
+                expected=before[name],
+            )
 
 
 def manifest() -> dict[str, Any]:

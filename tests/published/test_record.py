@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from faceaudit.utils.errors import InputError
-from faceaudit.utils.files import file_hash
+from faceaudit.utils.files import file_hash, hash_of_content
 from published import plan, record
 from published.products import NETWORKS
 from published.study import COLUMNS
@@ -53,14 +53,37 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+MADE_WITH = {"generator": {"psi": 0.7}, "models": [{"name": "one"}], "fitted": {"codes": 1500}}
+
+
 def test_what_is_written_is_read_again(folder):
     written = rows([0.2, np.nan], states=["answered", "no face"])
-    record.write(written, {"parts": {"measured": {"faces": [3, 8, 9]}}})
+    record.write(written, {**MADE_WITH, "parts": {"measured": {"faces": [3, 8, 9]}}})
     pd.testing.assert_frame_equal(record.read(), written, check_dtype=False)
     manifest = record.manifest()
     assert manifest["plan"] == "planned"
     assert manifest["answers"] == file_hash(folder / "answers.csv")
     assert record.recorded_faces("measured", 2) == [3, 8]
+
+
+def test_other_parts_stay_in_the_record(folder):
+    first = rows([0.2, 0.3])
+    record.write(first, {**MADE_WITH, "parts": {"measured": {"faces": [3, 8]}}})
+    of_planes = rows([0.4]).assign(study="planes", image="planes-00001-low")
+    record.write(of_planes, {**MADE_WITH, "parts": {"planes": {"faces": [1]}}})
+    again = rows([0.5, 0.6])
+    record.write(again, {**MADE_WITH, "parts": {"measured": {"faces": [4, 5]}}})
+    assert record.read()["value"].tolist() == [0.4, 0.5, 0.6]
+    assert record.recorded_faces("measured", 2) == [4, 5]
+    assert record.recorded_faces("planes", 1) == [1]
+
+
+def test_parts_that_other_models_made_are_not_mixed(folder):
+    record.write(rows([0.2]), {**MADE_WITH, "parts": {"measured": {"faces": [3]}}})
+    others = {**MADE_WITH, "models": [{"name": "two"}], "parts": {"planes": {"faces": [1]}}}
+    with pytest.raises(InputError, match="models differs from what the parts measured were made"):
+        record.write(rows([0.4]).assign(study="planes"), others)
+    assert record.read()["value"].tolist() == [0.2]
 
 
 def test_without_a_record_one_sentence_says_so(folder):
@@ -73,3 +96,13 @@ def test_the_plan_names_every_outcome_of_every_model():
     told = {(one["model"], one["outcome"]) for one in content["outcomes"]}
     assert told == {(model, name) for network in NETWORKS for name, model in network.told.items()}
     assert content["primary"]["outcome"] == "P(male)"
+
+
+def test_the_kept_plan_is_what_the_code_says():
+    kept = json.loads(plan.PLAN.read_text(encoding="utf-8"))
+    sha256 = kept.pop("sha256")
+    assert sha256 == hash_of_content(kept)
+    del kept["made"]
+    now = plan.plan()
+    del now["made"]
+    assert kept == json.loads(json.dumps(now))

@@ -155,12 +155,17 @@ def test_the_record_has_a_row_an_image_a_model_and_an_outcome(faces, networks):
 
 
 def test_whoever_a_network_calls_young_takes_no_part(faces, networks, monkeypatch):
+    """Of every 50 candidates the first has no face, and those up to the 7th are too young."""
     monkeypatch.setattr(study, "AGES_ASKED", ("two",))
-    chosen = study.adults(faces, n=10, seed=5, name="measured")
-    assert len(chosen) == 10
-    assert (chosen["two"] >= study.ADULT).all()
-    assert 0 not in chosen.index  # its face was not found
-    assert chosen.index.is_monotonic_increasing
+    monkeypatch.setattr(study, "CANDIDATES_AT_A_TIME", 50)
+    chosen = study.adults(faces, n=60, seed=5, name="measured")
+    assert chosen == [*range(7, 50), *range(57, 74)]
+
+
+def test_the_repeated_study_has_no_controls(faces):
+    part = study.measured_part(faces, [3, 8], seed=5, name="repeated")
+    assert part.images.table["study"].tolist() == 6 * ["repeated"]
+    assert part.images.table["image"].iloc[0] == "repeated-00003-low"
 
 
 def test_light_is_dimmed_to_that_of_the_twin(tmp_path, monkeypatch):
