@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ SEED_OF_FIT = 1
 LEVELS = {"low": 5, "middle": 6, "high": 7}
 """Level of the measured axis → the tone of the Monk scale whose lightness it has."""
 ROUNDS = 5
+"""Of measuring; the first one is that of the face itself."""
 NEAR = 2.0
 """L* at most beside its target in every image of a transect; others are left out."""
 
@@ -84,10 +86,13 @@ class Faces:
         targets = start.loc[start.index.repeat(len(LEVELS)), list(MEASURES)]
         targets = targets.reset_index(drop=True)
         targets[list(SKIN)] = np.tile(self.fitted.skin_targets, (len(codes), 1))
-        round_number = iter(range(ROUNDS))
+        rounds = count()
 
         def measure_codes(moved: np.ndarray) -> pd.DataFrame:
-            return self.measured(self.images(moved, f"{name}-round-{next(round_number)}"))
+            number = next(rounds)
+            if number == 0:  # no face has moved
+                return start.loc[start.index.repeat(len(LEVELS))].reset_index(drop=True)
+            return self.measured(self.images(moved, f"{name}-round-{number}"))
 
         repeated = codes.repeat(len(LEVELS), axis=0).astype(float)
         fitted = self.fitted
