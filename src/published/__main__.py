@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from faceaudit.utils.errors import InputError
-from published import record, study
+from published import checks, record, sheet, study
 from published.faces import Faces
 from published.fetch import fetch
 from published.places import BUILD, FITTED_PLANES
@@ -50,6 +50,10 @@ def main(arguments: Sequence[str]) -> int:
         if given.write:
             if fits:
                 faces.fitted.save(FITTED_PLANES)
+            if study.MEASURED in parts:
+                measured = parts[study.MEASURED]
+                measured.card.update(_checked(faces, measured, given))
+                measured.card["sheet"] = sheet.write(measured.images)
             record.write(rows, _made_with(faces, parts))
             return 0
         comparison = record.compare(rows, record.read())
@@ -93,6 +97,16 @@ def _part(faces: Faces, name: str, given: argparse.Namespace) -> study.Part:
     if name == study.PLANES:
         return study.part_by_planes(faces, read_planes(given.planes), chosen, seed)
     return study.measured_part(faces, chosen, seed, name)
+
+
+def _checked(faces: Faces, part: study.Part, given: argparse.Namespace) -> dict[str, Any]:
+    """What the manifest says of the measured axis besides its own measures."""
+    card = {"landmarks beside the mesh": checks.landmarks_beside_mesh(part.images, faces)}
+    if given.planes is not None:
+        low, high = part.codes[:, 0], part.codes[:, -1]
+        planes = read_planes(given.planes)
+        card["beside given planes"] = checks.beside_given_planes(low, high, planes, faces)
+    return card
 
 
 def _made_with(faces: Faces, parts: dict[str, study.Part]) -> dict[str, Any]:

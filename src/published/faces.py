@@ -73,16 +73,16 @@ class Faces:
         targets = np.column_stack([lightness, by_lightness.predict(lightness)])
         return Fitted(fit_measures(codes, measures), measures.std(), targets)
 
-    def steered(self, codes: np.ndarray, name: str) -> Steered:
+    def steered(self, codes: np.ndarray, start: pd.DataFrame, name: str) -> Steered:
         """Every face at every level of the measured axis, its images in a row.
 
         What is no skin keeps the value that it has in the image of the code itself.
 
         Args:
             codes: (n, D) of the base faces.
+            start: (n, measures) of their images.
             name: of the sets of images.
         """
-        start = self.measured(self.images(codes, f"{name}-base"))
         targets = start.loc[start.index.repeat(len(LEVELS)), list(MEASURES)]
         targets = targets.reset_index(drop=True)
         targets[list(SKIN)] = np.tile(self.fitted.skin_targets, (len(codes), 1))
@@ -140,6 +140,12 @@ class Fitted:
     planes: Hyperplanes
     scale: pd.Series
     skin_targets: np.ndarray
+
+    def correlations(self, codes: np.ndarray, measured: pd.DataFrame) -> pd.Series:
+        """Of the planes' decision values of codes (n, D) with what is measured (n, measures)."""
+        values = self.planes.decision_values(codes)
+        expected = pd.DataFrame(values, measured.index, self.planes.names)
+        return expected.corrwith(measured)
 
     def save(self, path: Path) -> None:
         """Write an `.npz` of plain arrays, which `read` reads."""

@@ -111,10 +111,12 @@ class Part:
 
     Attributes:
         images: that the models are asked about.
+        codes: (faces, images of a face, D), without those that were made of other images.
         card: for the manifest: the numbers of the faces, and what was measured on them.
     """
 
     images: Images
+    codes: np.ndarray
     card: dict[str, Any]
 
 
@@ -154,7 +156,8 @@ def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> 
     """
     numbers = np.asarray(chosen)
     codes = faces.generator.sample(int(numbers.max()) + 1, seed).numpy()[numbers]
-    steered = faces.steered(codes, name)
+    start = faces.measured(faces.images(codes, f"{name}-base"))
+    steered = faces.steered(codes, start, name)
     count = len(LEVELS)
     by_face = steered.codes.reshape(len(numbers), count, -1)
     reached = _reached(steered.measured["L"].to_numpy().reshape(-1, count), faces)
@@ -178,8 +181,11 @@ def measured_part(faces: Faces, chosen: Sequence[int], seed: int, name: str) -> 
         "asked to take part": len(chosen),
         "faces": numbers.tolist(),
         "by level": _by_level(measures, faces),
+        "correlation of measures with their planes": faces.fitted.correlations(codes, start)
+        .round(3)
+        .to_dict(),
     }
-    return Part(images, card)
+    return Part(images, by_face, card)
 
 
 def _together(*parts: Images) -> Images:
@@ -234,7 +240,8 @@ def part_by_planes(faces: Faces, planes: Hyperplanes, chosen: Sequence[int], see
         for level in np.indices((2, 2, 2))
     )
     table = _rows(PLANES, numbers.repeat(8), skin=skin, hair=hair, gender=gender)
-    return Part(Images(table, pixels), {"seed": seed, "faces": numbers.tolist()})
+    by_face = cells.reshape(len(numbers), 8, -1)
+    return Part(Images(table, pixels), by_face, {"seed": seed, "faces": numbers.tolist()})
 
 
 def _rows(study: str, transect: np.ndarray, **levels: Any) -> pd.DataFrame:

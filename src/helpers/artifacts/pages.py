@@ -16,7 +16,7 @@ PAGE_RECORD = "page.json"
 EXECUTOR = [lineage.ROOT / "tools" / name for name in ("execute.py", "kernels.py")]
 _OF_PAGE = {"code", "parameters", "shows", "sha256", "state", "study"}
 _NAMED = re.compile(
-    r'"(audits|src/faceaudit/examples|book|benchmarks/results)(?:/|" / ")([\w.-]+)"'
+    r'"(audits|src/faceaudit/examples|book|benchmarks/results)(?:/|" / ")([\w./-]+)"'
 )
 
 
