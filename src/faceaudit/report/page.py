@@ -287,13 +287,12 @@ def _groups(report: Report) -> list[ComparedGroup]:
 
     first_outcome = facts.first_outcome_of(dict(report))
 
-    def rank(row: Comparison) -> tuple[bool, bool, bool, int, float]:
+    def rank(row: Comparison) -> tuple[bool, int, int, float]:
         """Averages before cells: the first outcome, further ones, what is missing; then urgency."""
         in_a_cell = not isinstance(row, Disparity) and bool(row.held)
-        is_further = bool(facts.of_further_outcomes([row], first_outcome))
         urgency = facts.VERDICT_ORDER.index(row.verdict)
         size = -abs(row.estimate or 0)
-        return in_a_cell, facts.is_of_missing(row), is_further, urgency, size
+        return in_a_cell, facts.rank_of_outcome(row, first_outcome), urgency, size
 
     return [ComparedGroup(sorted(rows, key=rank)) for rows in groups.values()]
 
@@ -332,7 +331,7 @@ def _worst(report: Report) -> Comparison | None:
     if report.kind == "verification":
         worse = [row for row in beyond if row.estimate is not None and row.estimate > 0]
         return facts.largest(worse or beyond)
-    return facts.largest(beyond)
+    return facts.foremost(beyond, facts.first_outcome_of(dict(report)))
 
 
 def _largest_leaks(report: Report) -> list[Moved]:
