@@ -139,6 +139,8 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
             beyond_alone=len(beyond_alone),
             too_few_data=len(undecided) - len(beyond_alone),
             of_portraits=bool(parts.get("gaps")),
+            limit=limit,
+            missing_limit=facts.tolerance_of_missing(judged, first_outcome),
         ),
     )
 

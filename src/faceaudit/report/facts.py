@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 from faceaudit import families
 from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from faceaudit.outcomes import ERROR, MISSING, REASONS, TITLES, is_of_number, tolerance_of
+from faceaudit.outcomes import (
+    ERROR,
+    MISSING,
+    NUMBER,
+    REASONS,
+    TITLES,
+    TOLERANCE_OF_MISSING,
+    is_of_number,
+    tolerance_of,
+)
 from faceaudit.report.schema import (
     Comparison,
     Disparity,
@@ -25,6 +34,7 @@ from faceaudit.report.schema import (
     Report,
     Verdict,
 )
+from faceaudit.utils.formatting import tolerated
 
 VERDICT_ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""
@@ -269,7 +279,7 @@ def foremost(rows: Sequence[Comparison], first_outcome: str) -> Comparison | Non
     return largest(row for row, rank in zip(rows, ranks, strict=True) if rank == first)
 
 
-def in_one_unit(rows: Sequence[Comparison]) -> list[Comparison]:
+def in_one_unit(rows: Sequence[Estimated]) -> list[Estimated]:
     """The comparisons of numbers, if there are any, or else all, which are of rates."""
     return [row for row in rows if is_of_number(row)] or list(rows)
 
@@ -409,6 +419,21 @@ def tolerance_of_row(row: Comparison, first_outcome: str, tolerance: float) -> f
     if isinstance(row, Disparity):
         return tolerance
     return tolerance_of(row.outcome, first_outcome, tolerance)
+
+
+def tolerance_of_missing(rows: Iterable[Comparison], first_outcome: str) -> str | None:
+    """The tolerance of what is missing in words, where it is not that of the audit.
+
+    Args:
+        rows: all comparisons that are judged.
+        first_outcome: of the audit; a number has a unit of its own.
+
+    Returns:
+        The tolerance; None if it is that of the audit, or no comparison is of what is missing.
+    """
+    if first_outcome != NUMBER or not any(is_of_missing(row) for row in rows):
+        return None
+    return tolerated(TOLERANCE_OF_MISSING)
 
 
 def first_outcome_of(parts: Mapping[str, Any]) -> str:

@@ -106,6 +106,7 @@ def limits_of_portraits(
         unanswered=_unanswered(counts),
         judged_twice=_judged_twice(parts["gaps"]),
         some_undecided=bool(facts.with_verdict(parts["gaps"], INCONCLUSIVE)),
+        is_number=first_outcome(plan) == NUMBER,
     )
 
 

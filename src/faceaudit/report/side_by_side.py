@@ -259,22 +259,17 @@ def figure_of_models(several: ModelsReport) -> Figure:
 
 def _figure_of(panels: Sequence[ModelPanel]) -> Figure:
     """The forest of some panels, one below the other."""
-    from faceaudit.report.figure import Panel, forest_of_models  # with matplotlib
+    from faceaudit.report.figure import MODEL_ROW_HEIGHT, Panel, forest  # with matplotlib
 
-    return forest_of_models(
-        [
-            Panel(
-                groups={
-                    group.heading: {row.model: row for row in group.rows}
-                    for group in panel.averages
-                },
-                tolerance=panel.tolerance,
-                xlabel=_label(panel),
-                scale=1 if panel.is_number else 100,
-            )
-            for panel in panels
-        ]
-    )
+    drawn = []
+    for panel in panels:
+        entries: list[tuple[str, ModelEffect | None]] = []
+        for group in panel.averages:
+            entries.append((group.heading, None))
+            entries += [(row.model, row) for row in group.rows]
+        scale = 1 if panel.is_number else 100
+        drawn.append(Panel(entries, panel.tolerance, _label(panel), scale))
+    return forest(drawn, MODEL_ROW_HEIGHT)
 
 
 def _label(panel: ModelPanel) -> str:
