@@ -36,6 +36,7 @@ from faceaudit.outcomes import (
 )
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
+from faceaudit.report.coverage import coverage_sentences
 from faceaudit.report.gate import warnings_of
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
@@ -92,6 +93,7 @@ def card(report: Report) -> str:
         answer=answer_of(dict(report), report.tolerance),
         measured=_measured(report),
         tolerance=tolerated(report.tolerance, _is_of_number(report)),
+        uncovered=coverage_sentences(report, met=False),
         is_number=_is_of_number(report),
         missing_limit=_missing_limit(report),
         metrics=[
@@ -198,8 +200,8 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "audited_on": facts.day(report.made),
         "planned_on": facts.day(report.plan.made),
         "is_in_doubt": any(not doubt.accepted for doubt in report.doubts),
-        "uncovered": [row for row in report.coverage if not row.met],
-        "covered": [row for row in report.coverage if row.met],
+        "uncovered": coverage_sentences(report, met=False),
+        "covered": coverage_sentences(report, met=True),
         "tolerance": tolerated(report.tolerance, _is_of_number(report)),
         "unit": "" if _is_of_number(report) else ", in points",
         "is_number": _is_of_number(report),
@@ -510,5 +512,5 @@ def answer_html(report: Report) -> str:
         answer=answer_of(dict(report), report.tolerance),
         figure=_figure(report),
         warnings=warnings_of(report),
-        uncovered=[row for row in report.coverage if not row.met],
+        uncovered=coverage_sentences(report, met=False),
     )

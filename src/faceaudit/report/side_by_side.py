@@ -18,6 +18,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.outcomes import MISSING, NUMBER, TITLES, tolerance_of
 from faceaudit.report import facts
+from faceaudit.report.coverage import coverage_sentences
 from faceaudit.report.gate import (
     BROKEN,
     FAILED,
@@ -103,7 +104,7 @@ class AverageAnswer:
 
 def _answer_of(model: AuditedModel, several: ModelsReport, report: Report) -> ModelAnswer:
     rows = [row for row in several.judged if row.model == model.name]
-    uncovered = [row.sentence for row in report.coverage if not row.met]
+    uncovered = coverage_sentences(report, met=False)
     code, _ = gate(report)
     return ModelAnswer(
         name=model.name,

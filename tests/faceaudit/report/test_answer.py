@@ -9,6 +9,7 @@ from pretended_audits import pretended_table
 import faceaudit
 from faceaudit.report import facts
 from faceaudit.report.answer import MOST_SENTENCES, answer_of
+from faceaudit.report.gate import gate
 from faceaudit.report.page import answer_html, card, page
 from faceaudit.utils import seeding
 
@@ -151,6 +152,24 @@ def test_what_is_missing_for_one_reason_is_said_to_be_judged_twice():
     rows.missing[0].estimate += 0.01
     assert facts.outcomes_like_missing(report.judged) == ["no_face"]
     assert facts.outcomes_like_missing(rows.judged) == []
+
+
+def test_the_largest_reason_for_leaving_out_rows_is_named():
+    """The first box said how many rows are left out, and not which."""
+    random = seeding.rng(1, "portraits that are left out")
+    skin = ["light"] * 300 + ["dark"] * 300 + ["unclear"] * 90 + [""] * 20 + ["painted"] * 150
+    frame = pd.DataFrame({"skin": skin, "hair": random.choice(["short", "long"], len(skin))})
+    frame["wrong"] = random.integers(0, 2, len(skin))
+    settings = {"unit": None, "axes": {"skin": ["light", "dark"], "hair": ["short", "long"]}}
+    settings |= {"error": "wrong", "tolerance": 0.1, "ignore": {"skin": ["painted"]}}
+    audit = faceaudit.table(frame, **settings)
+    said = "5.0 % are allowed. The largest part of them: skin is “unclear” (90)."
+    report = audit.report
+    first_box = page(report).partition("<nav")[0]
+    for shown in (first_box, card(report), answer_html(report), "\n".join(gate(report)[1])):
+        assert said in shown
+    enough = faceaudit.table(frame, policy={"left_out": 0.5}, **settings).report
+    assert "skin is “unclear” (90)." in page(enough).partition("<nav")[0]
 
 
 def undecided_by(report, low, high):
