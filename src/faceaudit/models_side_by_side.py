@@ -201,8 +201,8 @@ def side_by_side(
         What was found.
 
     Raises:
-        InputError: one audit alone, audits of portraits or pairs, of other images, or with other
-            axes, placebos or contrasts.
+        InputError: no mapping, one audit alone, audits of portraits or pairs, of other images, or
+            with other axes, placebos or contrasts.
 
     Example:
         >>> import faceaudit
@@ -219,6 +219,14 @@ def side_by_side(
         >>> both.differences["estimate"].round(3).tolist()
         [0.167, 0.333]
     """
+    if not isinstance(audits, Mapping):
+        expected = "a mapping from names of models to their audits, such as {'first': audit}"
+        raise InputError(
+            f"audits is of type {type(audits).__name__}, {expected} was expected",
+            field="audits",
+            found=audits,
+            expected=expected,
+        )
     if len(audits) < 2:
         raise InputError(
             f"audits has {len(audits)} model, two or more were expected",
@@ -263,7 +271,7 @@ def side_by_side_from_files(
 
     Args:
         files: of each audit its `report.json`, with `images.csv` beside it. The name of a model is
-            that of the folder.
+            that of the folder, with the folders above it where several have this name.
         folder: of the report, as of `ModelsSideBySide.save`.
         name: of the report.
 
@@ -271,21 +279,22 @@ def side_by_side_from_files(
         The path of `report.html`, and what was found.
 
     Raises:
-        InputError: as of `side_by_side`; or a file is missing or damaged, two folders have one
-            name, or the folder is that of a single report.
+        InputError: as of `side_by_side`; or a file is missing or damaged, a folder is given twice,
+            or the folder is that of a single report.
     """
     places = [Path(file) for file in files]
-    names = [place.resolve().parent.name for place in places]
-    twice = [model for model in names if names.count(model) > 1]
+    folders = [place.resolve().parent for place in places]
+    twice = [str(one) for one in folders if folders.count(one) > 1]
     if twice:
         raise InputError(
-            f"{twice[0]}: two reports are in folders of this name, which names a model; different "
-            "names were expected",
+            f"{twice[0]}: the report of this folder is given twice; different folders were "
+            "expected",
             field="files",
             found=twice[0],
-            expected="folders with different names",
+            expected="different folders",
         )
-    if Path(folder).resolve() in [place.resolve().parent for place in places]:
+    names = _names_by_folder(folders)
+    if Path(folder).resolve() in folders:
         raise InputError(
             f"{folder}: this folder has the report of a single model, which would be replaced; "
             "another folder was expected",
@@ -303,6 +312,26 @@ def side_by_side_from_files(
         if text is not None:
             write_text(page.parent / model.folder / page.name, text)
     return page, found
+
+
+def _names_by_folder(folders: Sequence[Path]) -> list[str]:
+    """A name for each model: that of its folder, with as much of the way to it as tells it apart.
+
+    Example:
+        >>> _names_by_folder([Path("/old/skin"), Path("/new/skin"), Path("/new/age")])
+        ['old/skin', 'new/skin', 'age']
+    """
+
+    def ends(folder: Path, count: int) -> tuple[str, ...]:
+        return folder.parts[-count:]
+
+    names = []
+    for folder in folders:
+        count = 1
+        while [ends(other, count) for other in folders].count(ends(folder, count)) > 1:
+            count += 1
+        names.append("/".join(ends(folder, count)))
+    return names
 
 
 # --- what is judged together

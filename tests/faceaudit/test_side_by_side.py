@@ -17,6 +17,7 @@ from faceaudit import families
 from faceaudit.__main__ import main
 from faceaudit.effects import paired_interval
 from faceaudit.effects.paired_proportions import score_p
+from faceaudit.models_side_by_side import side_by_side_from_files
 from faceaudit.report.schema import ADJUSTED_COLUMNS
 from faceaudit.results import MOST_LINES
 from faceaudit.utils.errors import InputError
@@ -281,6 +282,15 @@ def test_one_model_is_not_several():
         faceaudit.side_by_side({"a": pretended_audit(0.0, 1)})
 
 
+@pytest.mark.parametrize("given", [list, tuple], ids=["list", "tuple"])
+def test_models_without_names_are_refused_in_plain_words(given):
+    audit = one_axis_audit(3)
+    words = f"audits is of type {given.__name__}, a mapping from names of models to their audits, "
+    with pytest.raises(InputError, match=words) as refused:
+        faceaudit.side_by_side(given([audit, audit]))
+    assert refused.value.field == "audits"
+
+
 # --- the gate
 
 
@@ -317,16 +327,18 @@ def test_doubts_departures_and_coverage_of_each_model_count(tmp_path):
     plan = faceaudit.plan(UNITS, **{**settings, "tolerance": 0.2})
     departed = faceaudit.table(table, plan=plan, **settings)
     strict = pretended_audit(0.0, 2, tolerance=0.3, policy={"faces": 500})
-    for other, code, said in (
-        (doubted, 1, "doubt, reversed: "),
-        (departed, 1, "departure: tolerance: 0.2 was planned, 0.3 was used"),
-        (strict, 2, "The smallest cell has 80 faces"),
+    for other, code, title, said in (
+        (doubted, 1, "Before you believe this:", "The model errs on"),
+        (departed, 1, "The analysis departed from the plan:", "tolerance: 0.2 was planned, 0.3 "),
+        (strict, 2, "Too little is there to let the model pass:", "The smallest cell has 80 faces"),
     ):
         found = faceaudit.side_by_side({"passing": passing, "other": other})
         assert found.gate() == code
         page = found.save(tmp_path).read_text(encoding="utf-8")
-        first_box = page.partition("<nav")[0]
-        assert f"<strong>other</strong>: {said}" in first_box
+        first_box = page.partition("<nav")[0].partition('id="answer"')[2]
+        assert first_box.count('class="doubts"') == 1
+        warned = first_box.partition(f"<strong>{title}</strong>")[2]
+        assert warned.partition("</ul>")[0].count(f"<li><strong>other</strong>: {said}") == 1
         assert faceaudit.verify(tmp_path / "report.json")[0] == 0
 
 
@@ -407,6 +419,17 @@ def test_the_command_makes_the_same_report_of_what_was_saved(found, audits, tmp_
     assert main(["side-by-side", *reports]) == 3, "without a folder"
 
 
+def test_models_in_folders_of_one_name_are_told_apart(tmp_path):
+    """The second one was refused, though the folders around them have other names."""
+    files = []
+    for name, worse in (("old/skin", 3), ("new/skin", 17), ("new/other", 8)):
+        one_axis_audit(worse).save(tmp_path / name)
+        files.append(tmp_path / name / "report.json")
+    _, found = side_by_side_from_files(files, tmp_path / "all")
+    assert [model.name for model in found.report.models] == ["old/skin", "new/skin", "other"]
+    assert faceaudit.verify(tmp_path / "all" / "report.json")[0] == 0
+
+
 def same_row(row, other):
     """Whether two rows agree up to rounding."""
     return all(
@@ -459,3 +482,65 @@ def test_a_question_is_that_of_the_caller(audits):
         "How much does each of 2 models change with skin and perceived gender?"
     )
     assert faceaudit.side_by_side(models, question="Why?").report.question == "Why?"
+
+
+# --- the page of many models, and of several levels
+
+
+def words_before_details(page):
+    """The words of a page before its details, without those of figures."""
+    before = page.partition("<body>")[2].partition('<details id="details">')[0]
+    before = re.sub(r"<svg.*?</svg>", " ", before, flags=re.DOTALL)
+    return re.sub(r"<[^>]+>", " ", before).split()
+
+
+def test_nine_models_leave_the_page_short(tmp_path):
+    """All 108 differences of nine models stood before the details."""
+    effects = [0.05 * number for number in range(9)]
+    models = {
+        f"model {number}": pretended_audit(effect, number, outcomes=["error", "selection"])
+        for number, effect in enumerate(effects, start=1)
+    }
+    found = faceaudit.side_by_side(models)
+    page = found.save(tmp_path).read_text(encoding="utf-8")
+    assert len(words_before_details(page)) <= 1500
+    before, _, details = page.partition('<details id="details">')
+    rows = r'<th scope="row">(model \d − model \d)</th>'
+    # Fewer than eight are not zero, or else those with the smallest p-values are shown.
+    surest = found.differences["p_holm"].sort_values().head(8)
+    assert len(re.findall(rows, before)) == (surest < 0.05).sum() > 0
+    assert len(re.findall(rows, details)) == len(found.differences) == 108
+    assert "Short black lines: zero." in before
+
+
+def test_the_first_box_has_what_is_missing_the_levels_and_the_edge_of_coverage(tmp_path):
+    """What is missing beyond its tolerance stood under Details alone."""
+    random = np.random.default_rng(3)
+    levels = ["I", "II", "III"]
+    audits = {}
+    for name, lost in (("whole", 0.0), ("refusing", 0.4)):
+        rows = [
+            (f"{face}-{skin}-{hair}", face, skin, hair, float(random.random() < 0.05))
+            for face in range(UNITS)
+            for skin in levels
+            for hair in ("short", "long")
+        ]
+        table = pd.DataFrame(rows, columns=["image_id", "unit", "skin", "hair", "wrong"])
+        # The model errs on the third level with short hair, and has no answer to some of it.
+        third = table["skin"] == "III"
+        table.loc[third & (table["hair"] == "short"), "wrong"] = 1.0
+        table["wrong"] = table["wrong"].mask(third & (random.random(len(table)) < lost))
+        axes = {"skin": levels, "hair": ["short", "long"]}
+        settings = {**SETTINGS, "axes": axes, "policy": {"unanswered": 0.6}}
+        audits[name] = faceaudit.table(table, error="wrong", **settings)
+    found = faceaudit.side_by_side(audits)
+    row = found.missing.set_index("contrast").loc["III instead of I"]
+    assert row["verdict"] == "exceeds"
+    page = found.save(tmp_path).read_text(encoding="utf-8")
+    first_box = page.partition("<nav")[0]
+    change = f"{100 * row['estimate']:+.1f} points for III instead of I (beyond)"
+    assert f"Share of missing images, on average (tolerance: 5 points): skin, {change}" in first_box
+    assert "(largest: skin, III instead of I, short, +" in first_box
+    covered = {name: audit.report.coverage for name, audit in audits.items()}
+    faces, unanswered, _ = [line.sentence for line in covered["refusing"]]
+    assert f"The least covered, refusing: {faces} {unanswered}" in first_box

@@ -83,12 +83,18 @@ class Beyond:
         side: the level whose rate is higher or lower; None of a group, which has the name.
         place: in which cell or rate.
         row: the comparison.
+        limit: its tolerance, where it is not that of the audit.
+        asked: the first outcome in words, where the comparison is of another one.
+        asked_verdict: of all comparisons of the first outcome there.
     """
 
     name: str
     side: str | None
     place: str
     row: Comparison
+    limit: str | None
+    asked: str | None
+    asked_verdict: Verdict | None
 
 
 def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
@@ -102,6 +108,7 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
         The answer.
     """
     judged = [row for name in JUDGED_PARTS for row in parts.get(name, ())]
+    first_outcome = facts.first_outcome_of(parts)
     rows_of: dict[str, list[Comparison]] = {}
     for row in judged:
         rows_of.setdefault(facts.subject_of(row), []).append(row)
@@ -111,13 +118,12 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
     for subject, rows in rows_of.items():
         part = _part_of(subject, rows, parts, tolerance)
         subjects.append(part)
-        largest = facts.largest(facts.with_verdict(rows, EXCEEDS))
-        if largest is None:
+        foremost = facts.foremost(facts.with_verdict(rows, EXCEEDS), first_outcome)
+        if foremost is None:
             names_by_verdict[part.verdict].append(part.name)
         else:
-            beyond.append(_beyond(part.name, largest, parts))
+            beyond.append(_beyond(part.name, foremost, rows, first_outcome, tolerance))
     counts = facts.verdict_counts(judged)
-    first_outcome = facts.first_outcome_of(parts)
     limit = tolerated(tolerance, first_outcome == NUMBER)
     beyond_alone = facts.with_ending(judged, facts.Ending.BEYOND_ALONE, first_outcome, tolerance)
     undecided = facts.with_verdict(judged, INCONCLUSIVE)
@@ -133,6 +139,8 @@ def answer_of(parts: Mapping[str, Any], tolerance: float) -> Answer:
             beyond_alone=len(beyond_alone),
             too_few_data=len(undecided) - len(beyond_alone),
             of_portraits=bool(parts.get("gaps")),
+            limit=limit,
+            missing_limit=facts.tolerance_of_missing(judged, first_outcome),
         ),
     )
 
@@ -157,7 +165,7 @@ def _part_of(
     # By identity: an equal row can stand in another family.
     effects_or_gaps = [row for row in rows if not isinstance(row, Disparity)]
     others = [row for row in effects_or_gaps if not any(row is one for one in averages)]
-    sentences += _others_in_words(others, parts)
+    sentences += _others_in_words(others, first_outcome)
     predicted = [row for row in parts.get("carried", ()) if row.axis == subject]
     sentences += [_predicted_sentence(row) for row in predicted]
     name = spaced(subject)
@@ -215,21 +223,46 @@ def _averages_counted(rows: Sequence[Effect | Gap], title: str) -> list[str]:
     return words.render_sentences("averages_counted", title, counts, largest, place)
 
 
-def _beyond(name: str, row: Comparison, parts: Mapping[str, Any]) -> Beyond:
-    """A comparison beyond the tolerance in the headline."""
+def _beyond(
+    name: str,
+    row: Comparison,
+    rows: Sequence[Comparison],
+    first_outcome: str,
+    tolerance: float,
+) -> Beyond:
+    """A comparison beyond the tolerance in the headline.
+
+    Args:
+        name: of its axis or group.
+        row: the comparison.
+        rows: all comparisons of the axis or group.
+        first_outcome: of the audit.
+        tolerance: of the audit.
+    """
     side = None
     if isinstance(row, Effect):
         side = facts.levels_of(row.contrast).high
     elif isinstance(row, Gap):
         side = row.group
-    return Beyond(name, side, _place(row, parts), row)
+    of_first = [one for one in rows if facts.rank_of_outcome(one, first_outcome) == 0]
+    is_asked = any(row is one for one in of_first)
+    own_tolerance = facts.tolerance_of_row(row, first_outcome, tolerance)
+    return Beyond(
+        name,
+        side,
+        _place(row, first_outcome),
+        row,
+        limit=None if own_tolerance == tolerance else tolerated(own_tolerance),
+        asked=None if is_asked or isinstance(row, Disparity) else TITLES[first_outcome],
+        asked_verdict=None if is_asked else facts.overall_verdict(of_first),
+    )
 
 
-def _place(row: Comparison, parts: Mapping[str, Any]) -> str:
+def _place(row: Comparison, first_outcome: str) -> str:
     """In which cell a comparison is; of a verification, which rate it is of."""
     if isinstance(row, Disparity):
         return facts.measure_abbreviation(row.measure)
-    return facts.place_of(row, facts.first_outcome_of(parts))
+    return facts.place_of(row, first_outcome)
 
 
 def _average_sentence(row: Effect | Gap, tolerance: float) -> str:
@@ -246,14 +279,14 @@ def _measure_sentence(row: Disparity, tolerance: float) -> str:
     return sentence
 
 
-def _others_in_words(rows: Sequence[Effect | Gap], parts: Mapping[str, Any]) -> list[str]:
+def _others_in_words(rows: Sequence[Effect | Gap], first_outcome: str) -> list[str]:
     """How many of an axis' comparisons in cells have which verdict; nothing without one."""
     if not rows:
         return []
-    largest = facts.largest(facts.with_verdict(rows, EXCEEDS))
+    largest = facts.largest(facts.in_one_unit(facts.with_verdict(rows, EXCEEDS)))
     place = None
     if largest is not None:
-        place = _place(largest, parts)
+        place = _place(largest, first_outcome)
         if len({facts.contrast_of(row) for row in rows}) > 1:
             place = f"{facts.contrast_of(largest)}, {place}"
     return words.render_sentences("others", facts.verdict_counts(rows), largest, place)

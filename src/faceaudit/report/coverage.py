@@ -6,10 +6,11 @@ says little. The audit file has the demands (`policy`), and the plan keeps them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from faceaudit import words
-from faceaudit.report.schema import Coverage, Demand
+from faceaudit.report.schema import Coverage, Demand, Report
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,32 @@ def coverage_rows(covered: Covered, policy: Mapping[str, Any]) -> list[Coverage]
         row = Coverage(demand=demand, found=found, limit=limit, met=met, sentence=sentence)
         rows.append(row)
     return rows
+
+
+def coverage_sentences(report: Report, *, met: bool) -> list[str]:
+    """The demands that are met, or those that are not, in words.
+
+    Where rows are left out, the column and the value that most of them have are named.
+
+    Args:
+        report: with its coverage, and of portraits what is left out.
+        met: whether those are wanted that are met.
+    """
+    sentences = []
+    for row in report.coverage:
+        if row.met == met:
+            more = _largest_reason(report) if row.demand == "left_out" else []
+            sentences.append(" ".join([row.sentence, *more]))
+    return sentences
+
+
+def _largest_reason(report: Report) -> list[str]:
+    """For which value most rows are left out that should not be: a sentence, or none."""
+    unexpected = [row for row in report.left_out if not row.on_purpose]
+    if not unexpected:
+        return []
+    largest = max(unexpected, key=attrgetter("count"))
+    return words.render_sentences("largest_reason_left_out", largest)
 
 
 def is_met(demand: Demand, found: float, limit: float) -> bool:

@@ -13,7 +13,16 @@ from typing import Any, TypeVar
 from faceaudit import families
 from faceaudit.comparisons import combinations_of_levels
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN
-from faceaudit.outcomes import ERROR, MISSING, TITLES, tolerance_of
+from faceaudit.outcomes import (
+    ERROR,
+    MISSING,
+    NUMBER,
+    REASONS,
+    TITLES,
+    TOLERANCE_OF_MISSING,
+    is_of_number,
+    tolerance_of,
+)
 from faceaudit.report.schema import (
     Comparison,
     Disparity,
@@ -25,6 +34,7 @@ from faceaudit.report.schema import (
     Report,
     Verdict,
 )
+from faceaudit.utils.formatting import tolerated
 
 VERDICT_ORDER = (EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE, WITHIN)
 """Verdicts from what asks for action to what does not."""
@@ -248,6 +258,48 @@ def largest(rows: Iterable[Estimated]) -> Estimated | None:
     return row
 
 
+def rank_of_outcome(row: Comparison, first_outcome: str) -> int:
+    """How soon an audit asks about a comparison: 0 for its first outcome, 2 for what is missing."""
+    if is_of_missing(row):
+        return 2
+    return len(of_further_outcomes([row], first_outcome))
+
+
+def foremost(rows: Sequence[Comparison], first_outcome: str) -> Comparison | None:
+    """The largest comparison of the outcome that an audit asks about first; None without any.
+
+    Rates of different outcomes say different things, and a number has a unit of its own.
+
+    Args:
+        rows: the comparisons.
+        first_outcome: of the audit.
+    """
+    ranks = [rank_of_outcome(row, first_outcome) for row in rows]
+    first = min(ranks, default=0)
+    return largest(row for row, rank in zip(rows, ranks, strict=True) if rank == first)
+
+
+def in_one_unit(rows: Sequence[Estimated]) -> list[Estimated]:
+    """The comparisons of numbers, if there are any, or else all, which are of rates."""
+    return [row for row in rows if is_of_number(row)] or list(rows)
+
+
+def outcomes_like_missing(rows: Iterable[Comparison]) -> list[str]:
+    """Outcomes whose comparisons are those of what is missing: all that is missing is of that kind.
+
+    Args:
+        rows: all comparisons of a report.
+    """
+    comparisons: dict[str, set[tuple[object, ...]]] = {}
+    for row in rows:
+        rates = rates_of(row)
+        if not isinstance(row, Disparity) and rates is not None and not row.held:
+            place = (row.axis, contrast_of(row), round(rates.first, 9), round(rates.second, 9))
+            comparisons.setdefault(row.outcome, set()).add(place)
+    missing = comparisons.get(MISSING)
+    return [name for name in REASONS if missing and comparisons.get(name) == missing]
+
+
 def with_verdict(rows: Iterable[Comparison], verdict: str) -> list[Any]:
     """The comparisons with one verdict."""
     return [row for row in rows if row.verdict == verdict]
@@ -367,6 +419,21 @@ def tolerance_of_row(row: Comparison, first_outcome: str, tolerance: float) -> f
     if isinstance(row, Disparity):
         return tolerance
     return tolerance_of(row.outcome, first_outcome, tolerance)
+
+
+def tolerance_of_missing(rows: Iterable[Comparison], first_outcome: str) -> str | None:
+    """The tolerance of what is missing in words, where it is not that of the audit.
+
+    Args:
+        rows: all comparisons that are judged.
+        first_outcome: of the audit; a number has a unit of its own.
+
+    Returns:
+        The tolerance; None if it is that of the audit, or no comparison is of what is missing.
+    """
+    if first_outcome != NUMBER or not any(is_of_missing(row) for row in rows):
+        return None
+    return tolerated(TOLERANCE_OF_MISSING)
 
 
 def first_outcome_of(parts: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 import io
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,88 +51,43 @@ LOOK: dict["RcKeyType", Any] = {
 """Settings of matplotlib."""
 
 
-def forest(
-    rows: Sequence[Comparison],
-    names: Sequence[str],
-    tolerance: float,
-    xlabel: str,
-    scale: float = 100,
-) -> Figure:
-    """Estimates with their intervals, one below the other, around the band of the tolerance.
+@dataclass(frozen=True)
+class Panel:
+    """Comparisons that have one unit and one tolerance.
 
-    The thick interval is that of the comparison, the thin one that of its family, and the upright
-    black line the truth. Upright ticks are the ends of the 90 % interval, where it alone is within
-    the tolerance.
-
-    Args:
-        rows: the comparisons, from top to bottom.
-        names: of the rows.
+    Attributes:
+        entries: names and their comparisons, from top to bottom; a heading has no comparison.
         tolerance: largest difference that does not matter.
         xlabel: label of the axis.
         scale: of the axis: differences of rates are shown in points, numbers as they are.
-
-    Returns:
-        The figure.
-    """
-    lines = [_lines_of_name(row, name) for row, name in zip(rows, names, strict=True)]
-    top, *heights = _heights(lines)
-    with mpl.rc_context(LOOK):
-        figure = Figure((WIDTH, ROW_HEIGHT * top + AXIS_HEIGHT), layout="constrained")
-        ax = figure.subplots()
-        _draw_axis(ax, tolerance, scale, xlabel, top)
-        for height, row, name in zip(heights, rows, lines, strict=True):
-            _draw_comparison(ax, height, row, tolerance, scale)
-            _write_name(ax, height, name)
-    return figure
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Comparisons of several models that have one unit and one tolerance.
-
-    Attributes:
-        groups: heading → the comparisons under it, by the names of their models.
-        tolerance: largest difference that does not matter.
-        xlabel: label of the axis.
-        scale: of the axis, as of `forest`.
     """
 
-    groups: Mapping[str, Mapping[str, Comparison]]
+    entries: Sequence[tuple[str, Comparison | None]]
     tolerance: float
     xlabel: str
-    scale: float
+    scale: float = 100
 
     @property
     def names(self) -> list[list[str]]:
-        """Lines of every heading, and of every model below it, from top to bottom."""
-        names = []
-        for heading, rows in self.groups.items():
-            names.append(textwrap.wrap(heading, LETTERS_A_LINE))
-            names.extend(_lines_of_name(row, model) for model, row in rows.items())
-        return names
-
-    @property
-    def rows(self) -> list[Comparison | None]:
-        """What is drawn below each of the names; None below a heading."""
-        rows: list[Comparison | None] = []
-        for compared in self.groups.values():
-            rows.append(None)
-            rows.extend(compared.values())
-        return rows
+        """Lines of every name."""
+        return [_lines_of_name(row, name) for name, row in self.entries]
 
 
-def forest_of_models(panels: Sequence[Panel]) -> Figure:
-    """Estimates of several models with their intervals, by what is compared.
+def forest(panels: Sequence[Panel], row_height: float = ROW_HEIGHT) -> Figure:
+    """Estimates with their intervals, one below the other, around the band of the tolerance.
 
-    Marks, bars and the band are as of `forest`.
+    The thick interval is that of the comparison, the thin one that of its family, and the upright
+    black line the truth. A short black line is at zero. Upright ticks are the ends of the 90 %
+    interval, where it alone is within the tolerance.
 
     Args:
         panels: from top to bottom.
+        row_height: of a comparison with a name of one line, in inches.
 
     Returns:
         The figure.
     """
-    inches = [MODEL_ROW_HEIGHT * _heights(panel.names)[0] + AXIS_HEIGHT for panel in panels]
+    inches = [row_height * _heights(panel.names)[0] + AXIS_HEIGHT for panel in panels]
     with mpl.rc_context(LOOK):
         figure = Figure((WIDTH, sum(inches)), layout="constrained")
         column = figure.subplots(len(panels), squeeze=False, height_ratios=inches)[:, 0]
@@ -142,10 +97,10 @@ def forest_of_models(panels: Sequence[Panel]) -> Figure:
 
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
-    """Draw headings with the comparisons of all models below each."""
+    """Draw comparisons below their names."""
     top, *heights = _heights(panel.names)
     _draw_axis(ax, panel.tolerance, panel.scale, panel.xlabel, top)
-    for height, name, row in zip(heights, panel.names, panel.rows, strict=True):
+    for height, name, (_, row) in zip(heights, panel.names, panel.entries, strict=True):
         if row is None:
             _write_name(ax, height, name, weight="bold")
         else:
@@ -160,9 +115,9 @@ def _draw_axis(ax: Axes, tolerance: float, scale: float, xlabel: str, top: float
     ax.grid(axis="x", color=GRID, lw=0.6)
 
 
-def _lines_of_name(row: Comparison, name: str) -> list[str]:
+def _lines_of_name(row: Comparison | None, name: str) -> list[str]:
     """The name of a comparison as the figure has it, in lines that are not too long."""
-    text = name if facts.is_comparable(row) else f"{name}: not estimable"
+    text = name if row is None or facts.is_comparable(row) else f"{name}: not estimable"
     return textwrap.wrap(text, LETTERS_A_LINE)
 
 

@@ -8,6 +8,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE, NOT_ESTIMABLE
 from faceaudit.report import facts
 from faceaudit.report.consistency import contradictions, contradictions_of_models
+from faceaudit.report.coverage import coverage_sentences
 from faceaudit.report.schema import (
     Comparison,
     ModelsReport,
@@ -123,7 +124,7 @@ def _too_little_known(report: Report, every_comparison: bool) -> list[str]:
         report: that is judged.
         every_comparison: whether all comparisons must be decided; else all averages must.
     """
-    lines = [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
+    lines = coverage_warnings(report)
     if every_comparison:
         undecided = [row for row in report.judged if row.verdict in UNDECIDED_VERDICTS]
     else:
@@ -155,7 +156,7 @@ def _passed(report: Report) -> str:
 
 def coverage_warnings(report: Report) -> list[str]:
     """A line for each demand of the coverage policy that is not met."""
-    return [f"coverage: {row.sentence}" for row in report.coverage if not row.met]
+    return [f"coverage: {sentence}" for sentence in coverage_sentences(report, met=False)]
 
 
 def warnings_of(report: Report, allow_departures: bool = False) -> list[str]:

@@ -25,9 +25,18 @@ from markupsafe import Markup
 from faceaudit import words
 from faceaudit.comparisons import cell_name
 from faceaudit.effects.verdicts import EXCEEDS, INCONCLUSIVE
-from faceaudit.outcomes import ERROR, MISSING, NUMBER, TITLES, outcomes_of
+from faceaudit.outcomes import (
+    ERROR,
+    MISSING,
+    NUMBER,
+    TITLES,
+    TOLERANCE_OF_MISSING,
+    is_of_number,
+    outcomes_of,
+)
 from faceaudit.report import facts
 from faceaudit.report.answer import answer_of
+from faceaudit.report.coverage import coverage_sentences
 from faceaudit.report.gate import warnings_of
 from faceaudit.report.schema import Comparison, Disparity, Effect, Moved, Report
 from faceaudit.utils import formatting
@@ -84,6 +93,9 @@ def card(report: Report) -> str:
         answer=answer_of(dict(report), report.tolerance),
         measured=_measured(report),
         tolerance=tolerated(report.tolerance, _is_of_number(report)),
+        uncovered=coverage_sentences(report, met=False),
+        is_number=_is_of_number(report),
+        missing_limit=_missing_limit(report),
         metrics=[
             CardMetric(
                 row,
@@ -188,11 +200,12 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "audited_on": facts.day(report.made),
         "planned_on": facts.day(report.plan.made),
         "is_in_doubt": any(not doubt.accepted for doubt in report.doubts),
-        "uncovered": [row for row in report.coverage if not row.met],
-        "covered": [row for row in report.coverage if row.met],
+        "uncovered": coverage_sentences(report, met=False),
+        "covered": coverage_sentences(report, met=True),
         "tolerance": tolerated(report.tolerance, _is_of_number(report)),
         "unit": "" if _is_of_number(report) else ", in points",
         "is_number": _is_of_number(report),
+        "missing_limit": _missing_limit(report),
         "tolerance_was_planned": report.tolerance == report.plan.content["tolerance"],
         "replaced_plans": words.render_sentences("replaced_plans", report.plan.replaced),
         "first_departures": departures[:DEPARTURES_AT_TOP],
@@ -204,7 +217,7 @@ def _answer_values(report: Report) -> dict[str, Any]:
         "first_limits": limits[:LIMITS_AT_TOP],
         "further_limits": limits[LIMITS_AT_TOP:],
         "measured": _measured(report),
-        "shown": "each outcome" if len(outcomes_of(report.plan.content)) > 1 else _measured(report),
+        "shown": _shown(report),
         "title": TITLES[facts.first_outcome_of(dict(report))],
         "counts_errors": facts.first_outcome_of(dict(report)) == ERROR,
         "worst": worst,
@@ -287,13 +300,12 @@ def _groups(report: Report) -> list[ComparedGroup]:
 
     first_outcome = facts.first_outcome_of(dict(report))
 
-    def rank(row: Comparison) -> tuple[bool, bool, bool, int, float]:
+    def rank(row: Comparison) -> tuple[bool, int, int, float]:
         """Averages before cells: the first outcome, further ones, what is missing; then urgency."""
         in_a_cell = not isinstance(row, Disparity) and bool(row.held)
-        is_further = bool(facts.of_further_outcomes([row], first_outcome))
         urgency = facts.VERDICT_ORDER.index(row.verdict)
         size = -abs(row.estimate or 0)
-        return in_a_cell, facts.is_of_missing(row), is_further, urgency, size
+        return in_a_cell, facts.rank_of_outcome(row, first_outcome), urgency, size
 
     return [ComparedGroup(sorted(rows, key=rank)) for rows in groups.values()]
 
@@ -319,8 +331,10 @@ def _groups_of(rows: Sequence[Comparison], groups: Sequence[ComparedGroup]) -> l
 
 
 def _place(report: Report, row: Comparison) -> str:
-    """What a comparison of an axis or a measure is about."""
-    return facts.place_of(row, facts.first_outcome_of(dict(report)))
+    """What a comparison of an axis or a measure is about; beside numbers with its unit."""
+    place = facts.place_of(row, facts.first_outcome_of(dict(report)))
+    in_points = _is_of_number(report) and not is_of_number(row)
+    return f"{place}, in points" if in_points else place
 
 
 def _worst(report: Report) -> Comparison | None:
@@ -332,7 +346,7 @@ def _worst(report: Report) -> Comparison | None:
     if report.kind == "verification":
         worse = [row for row in beyond if row.estimate is not None and row.estimate > 0]
         return facts.largest(worse or beyond)
-    return facts.largest(beyond)
+    return facts.foremost(beyond, facts.first_outcome_of(dict(report)))
 
 
 def _largest_leaks(report: Report) -> list[Moved]:
@@ -425,30 +439,58 @@ def _name(row: Comparison, several: Collection[str]) -> str:
 def figure_of(report: Report) -> "Figure":
     """The forest of a report, in the order of the page's table.
 
-    Of images and portraits it has the comparisons of outcomes. Of pairs it has those of missing
-    pairs or failures to enrol as well: all are differences of rates, in points.
+    Numbers have a unit of their own, so that what is missing has a panel below them, in points.
     """
-    from faceaudit.report.figure import forest  # with matplotlib, for what is drawn alone
+    from faceaudit.report.figure import Panel, forest  # with matplotlib, for what is drawn alone
 
-    rows = [row for row in _rows(_groups(report)) if _is_drawn(row)]
-    several = facts.axes_with_several_contrasts(report)
-    names = [f"{_name(row, several)}: {_place(report, row)}" for row in rows]
+    rows = _rows(_groups(report))
     quantity = "change" if report.effects else "difference"
-    kinds = {row.measure if isinstance(row, Disparity) else row.outcome for row in rows}
-    # Names of rows say what they are of, where there are several outcomes or measures.
-    label = quantity if len(kinds) > 1 else f"{quantity} of {_measured(report)}"
-    if _is_of_number(report):
-        return forest(rows, names, report.tolerance, label, scale=1)
-    return forest(rows, names, report.tolerance, f"{label} (points)")
+    if not _is_of_number(report):
+        entries = _entries(report, rows)
+        return forest([Panel(entries, report.tolerance, _label_of_rates(report, rows, quantity))])
+    numbers, shares = ([row for row in rows if is_of_number(row) is own] for own in (True, False))
+    label = f"{quantity} of {_measured(report)}"
+    panels = [Panel(_entries(report, numbers), report.tolerance, label, scale=1)]
+    if shares:
+        label = f"{quantity} of the share of what is missing (points)"
+        panels.append(Panel(_entries(report, shares), TOLERANCE_OF_MISSING, label))
+    return forest(panels)
 
 
-def _is_drawn(row: Comparison) -> bool:
-    """Whether the forest has a row for a comparison."""
-    return isinstance(row, Disparity) or not facts.is_of_missing(row)
+def _entries(report: Report, rows: Sequence[Comparison]) -> list[tuple[str, Comparison]]:
+    """Comparisons behind their names in the forest."""
+    several = facts.axes_with_several_contrasts(report)
+    return [(f"{_name(row, several)}: {_place(report, row)}", row) for row in rows]
+
+
+def _label_of_rates(report: Report, rows: Sequence[Comparison], quantity: str) -> str:
+    """The label of a scale in points.
+
+    Names of rows say what they are of, where there are several outcomes or measures.
+    """
+    answers = [row for row in rows if not facts.is_of_missing(row)]
+    kinds = {row.measure if isinstance(row, Disparity) else row.outcome for row in answers}
+    if len(kinds) > 1:
+        return f"{quantity} (points)"
+    also_missing = ", or of what is missing" if len(answers) < len(rows) else ""
+    return f"{quantity} of {_measured(report)}{also_missing} (points)"
+
+
+def _shown(report: Report) -> str:
+    """What the forest shows, in words."""
+    several = len(outcomes_of(report.plan.content)) > 1
+    shown = "each outcome" if several else _measured(report)
+    if any(facts.is_of_missing(row) for row in report.judged):
+        return f"{shown} and of what is missing"
+    return shown
 
 
 def _is_of_number(report: Report) -> bool:
     return facts.first_outcome_of(dict(report)) == NUMBER
+
+
+def _missing_limit(report: Report) -> str | None:
+    return facts.tolerance_of_missing(report.judged, facts.first_outcome_of(dict(report)))
 
 
 def _measured(report: Report) -> str:
@@ -470,5 +512,5 @@ def answer_html(report: Report) -> str:
         answer=answer_of(dict(report), report.tolerance),
         figure=_figure(report),
         warnings=warnings_of(report),
-        uncovered=[row for row in report.coverage if not row.met],
+        uncovered=coverage_sentences(report, met=False),
     )

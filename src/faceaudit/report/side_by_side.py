@@ -18,6 +18,7 @@ from faceaudit import words
 from faceaudit.effects.verdicts import EXCEEDS
 from faceaudit.outcomes import MISSING, NUMBER, TITLES, tolerance_of
 from faceaudit.report import facts
+from faceaudit.report.coverage import coverage_sentences
 from faceaudit.report.gate import (
     BROKEN,
     FAILED,
@@ -27,7 +28,7 @@ from faceaudit.report.gate import (
     gate,
     warnings_of,
 )
-from faceaudit.report.page import LIMITS_AT_TOP
+from faceaudit.report.page import DEPARTURES_AT_TOP, LIMITS_AT_TOP
 from faceaudit.report.schema import (
     AuditedModel,
     ModelDifference,
@@ -46,6 +47,8 @@ Reports = Mapping[str, Report]
 """Name of a model → its own report."""
 GATES = {PASSED: "passes", UNDECIDED: "undecided", FAILED: "fails", BROKEN: "contradicts itself"}
 """Exit code of a model's gate → what the page says."""
+DIFFERENCES_AT_TOP = 8
+"""Differences between models that the page lists before its details."""
 
 
 # --- the answer
@@ -58,8 +61,9 @@ class ModelAnswer:
     Attributes:
         name: of the model.
         verdict: of all its comparisons, adjusted over all models.
-        sentences: its averages; how many of its other comparisons have which verdict; and what is
-            beyond the tolerance in its own report alone.
+        sentences: its averages; what is missing beyond the tolerance; how many of its other
+            comparisons have which verdict; and what is beyond the tolerance in its own report
+            alone.
         gate: what the gate of its own report says, of `GATES`.
         warnings: its doubts, departures from its plan, and coverage that is too small.
         is_in_doubt: whether there is a doubt that its authors do not accept.
@@ -88,7 +92,7 @@ def answers_of_models(several: ModelsReport, reports: Reports) -> list[ModelAnsw
 
 @dataclass(frozen=True)
 class AverageAnswer:
-    """An average effect in the answer for a model.
+    """An effect over all faces in the answer for a model.
 
     Attributes:
         row: the comparison.
@@ -103,7 +107,7 @@ class AverageAnswer:
 
 def _answer_of(model: AuditedModel, several: ModelsReport, report: Report) -> ModelAnswer:
     rows = [row for row in several.judged if row.model == model.name]
-    uncovered = [row.sentence for row in report.coverage if not row.met]
+    uncovered = coverage_sentences(report, met=False)
     code, _ = gate(report)
     return ModelAnswer(
         name=model.name,
@@ -119,22 +123,34 @@ def _sentences_of(
     model: AuditedModel, several: ModelsReport, report: Report, rows: Sequence[ModelEffect]
 ) -> list[str]:
     """The averages of a model, its other comparisons, and what is beyond in its own report."""
-    averages = [row for row in several.over_all_faces if row.model == model.name]
     several_contrasts = facts.axes_with_several_contrasts(report)
-    items = [
-        AverageAnswer(row, facts.levels_of(row.contrast), row.axis in several_contrasts)
-        for row in averages
-    ]
+
+    def item(row: ModelEffect) -> AverageAnswer:
+        return AverageAnswer(row, facts.levels_of(row.contrast), row.axis in several_contrasts)
+
+    def place(row: ModelEffect) -> str:
+        """Where a comparison is, with its levels where its axis has more than two."""
+        named = f"{row.contrast}, " if row.axis in several_contrasts else ""
+        return named + _place(row, model)
+
+    averages = [row for row in several.over_all_faces if row.model == model.name]
     limit = tolerated(model.tolerance, model.outcome == NUMBER)
-    sentences = words.render_sentences("answer_of_model", TITLES[model.outcome], limit, items)
-    others = [row for row in rows if not any(row is average for average in averages)]
+    title = TITLES[model.outcome]
+    sentences = words.render_sentences("answer_of_model", title, limit, list(map(item, averages)))
+    missing = [row for row in rows if row.outcome == MISSING and row.verdict == EXCEEDS]
+    if missing:
+        limit = tolerated(tolerance_of(MISSING, model.outcome, model.tolerance))
+        items = list(map(item, missing))
+        sentences += words.render_sentences("answer_of_model", TITLES[MISSING], limit, items)
+    said = [*averages, *missing]
+    others = [row for row in rows if not any(row is one for one in said)]
     if others:
-        largest = facts.largest(facts.with_verdict(others, EXCEEDS))
-        place = None if largest is None else f"{spaced(largest.axis)}, {_place(largest, model)}"
+        largest = facts.largest(facts.in_one_unit(facts.with_verdict(others, EXCEEDS)))
+        where = None if largest is None else f"{spaced(largest.axis)}, {place(largest)}"
         counts = facts.verdict_counts(others)
-        sentences += words.render_sentences("others", counts, largest, place)
+        sentences += words.render_sentences("others", counts, largest, where)
     alone = [
-        f"{spaced(row.axis)} ({_place(row, model)})"
+        f"{spaced(row.axis)} ({place(row)})"
         for row in rows
         if row.verdict_alone == EXCEEDS and row.verdict != EXCEEDS
     ]
@@ -153,6 +169,106 @@ def _gates_in_words(answers: Sequence[ModelAnswer]) -> dict[str, list[str]]:
         if models:
             names[GATES[code]] = models
     return names
+
+
+@dataclass(frozen=True)
+class SharedSentence:
+    """What the page says of some models alike.
+
+    Attributes:
+        models: their names.
+        sentence: the same of all of them.
+        of_all: whether they are all models of the report.
+        accepted: of a doubt, whether the authors of the audits accept it.
+    """
+
+    models: list[str]
+    sentence: str
+    of_all: bool
+    accepted: bool = False
+
+
+def _shared(
+    sentences: Iterable[tuple[str, str]], reports: Reports, accepted: bool = False
+) -> list[SharedSentence]:
+    """Sentences by the models that they are about.
+
+    Args:
+        sentences: name of a model and a sentence about it.
+        reports: of all models.
+        accepted: whether the sentences are doubts that are accepted.
+    """
+    models: dict[str, list[str]] = {}
+    for model, sentence in sentences:
+        models.setdefault(sentence, []).append(model)
+    return [
+        SharedSentence(names, sentence, len(names) == len(reports), accepted)
+        for sentence, names in models.items()
+    ]
+
+
+def _doubts(reports: Reports) -> list[SharedSentence]:
+    """The doubts about models, first those that are not accepted."""
+    shared = []
+    for accepted in (False, True):
+        sentences = [
+            (model, doubt.sentence)
+            for model, report in reports.items()
+            for doubt in report.doubts
+            if doubt.accepted == accepted
+        ]
+        shared += _shared(sentences, reports, accepted)
+    return shared
+
+
+def _least_covered(reports: Reports) -> list[SharedSentence]:
+    """The smallest cell and the largest share without an answer, of models that have enough."""
+    sentences: dict[str, list[str]] = {}
+    for demand, least in (("faces", min), ("unanswered", max)):
+        rows = {
+            model: row
+            for model, report in reports.items()
+            for row in report.coverage
+            if row.demand == demand and row.met
+        }
+        edge = least((row.found for row in rows.values()), default=None)
+        for model, row in rows.items():
+            if row.found == edge:
+                sentences.setdefault(model, []).append(row.sentence)
+    return _shared(((model, " ".join(told)) for model, told in sentences.items()), reports)
+
+
+def _warned_values(reports: Reports) -> dict[str, list[SharedSentence]]:
+    """What the first box says besides the answers, by the names in the template."""
+    plans = {model: report.plan for model, report in reports.items()}
+    return {
+        "doubts": _doubts(reports),
+        "uncovered": _shared(
+            (
+                (model, sentence)
+                for model, report in reports.items()
+                for sentence in coverage_sentences(report, met=False)
+            ),
+            reports,
+        ),
+        "departures": _shared(
+            (
+                (model, departure)
+                for model, plan in plans.items()
+                for departure in plan.departures[:DEPARTURES_AT_TOP]
+            ),
+            reports,
+        ),
+        "replaced_plans": _shared(
+            (
+                (model, sentence)
+                for model, plan in plans.items()
+                for sentence in words.render_sentences("replaced_plans", plan.replaced)
+            ),
+            reports,
+        ),
+        "least_covered": _least_covered(reports),
+    }
 
 
 # --- comparisons that have one unit and one tolerance
@@ -259,22 +375,17 @@ def figure_of_models(several: ModelsReport) -> Figure:
 
 def _figure_of(panels: Sequence[ModelPanel]) -> Figure:
     """The forest of some panels, one below the other."""
-    from faceaudit.report.figure import Panel, forest_of_models  # with matplotlib
+    from faceaudit.report.figure import MODEL_ROW_HEIGHT, Panel, forest  # with matplotlib
 
-    return forest_of_models(
-        [
-            Panel(
-                groups={
-                    group.heading: {row.model: row for row in group.rows}
-                    for group in panel.averages
-                },
-                tolerance=panel.tolerance,
-                xlabel=_label(panel),
-                scale=1 if panel.is_number else 100,
-            )
-            for panel in panels
-        ]
-    )
+    drawn = []
+    for panel in panels:
+        entries: list[tuple[str, ModelEffect | None]] = []
+        for group in panel.averages:
+            entries.append((group.heading, None))
+            entries += [(row.model, row) for row in group.rows]
+        scale = 1 if panel.is_number else 100
+        drawn.append(Panel(entries, panel.tolerance, _label(panel), scale))
+    return forest(drawn, MODEL_ROW_HEIGHT)
 
 
 def _label(panel: ModelPanel) -> str:
@@ -340,18 +451,30 @@ def models_page(several: ModelsReport, reports: Reports) -> str:
     answers = answers_of_models(several, reports)
     panels = _panels(several)
     sure = [row for row in several.differences if _is_sure(row, several.level)]
+    first_differences = _first_differences(several.differences, sure)
     return words.render_template(
         "models.html.j2",
         report=several,
         answers=answers,
         made_on=facts.day(several.made),
         tone="inconclusive" if any(answer.is_in_doubt for answer in answers) else _worst(several),
-        warned=[answer for answer in answers if answer.warnings],
+        **_warned_values(reports),
+        more_departures={
+            model: len(report.plan.departures[DEPARTURES_AT_TOP:])
+            for model, report in reports.items()
+            if report.plan.departures[DEPARTURES_AT_TOP:]
+        },
         panels=panels,
         # One for each, so that a printer can put them on several sheets.
         figures=[_svg([panel]) for panel in panels],
         missing=_panels_of_missing(several),
-        differences=_difference_groups(several),
+        first_differences=_difference_groups(first_differences),
+        shown_differences=len(first_differences),
+        all_differences=(
+            []
+            if len(first_differences) == len(several.differences)
+            else _difference_groups(several.differences)
+        ),
         sure_differences=len(sure),
         is_sure=lambda row: _is_sure(row, several.level),
         models=[_facts_of(model, reports[model.name]) for model in several.models],
@@ -401,10 +524,26 @@ def _facts_of(model: AuditedModel, report: Report) -> ModelFacts:
     )
 
 
-def _difference_groups(several: ModelsReport) -> list[DifferenceGroup]:
+def _first_differences(
+    rows: Sequence[ModelDifference], sure: Sequence[ModelDifference]
+) -> Sequence[ModelDifference]:
+    """The differences before the details: all if they are few, else the surest ones.
+
+    Args:
+        rows: all differences.
+        sure: those that are not zero.
+    """
+    if len(rows) <= DIFFERENCES_AT_TOP:
+        return rows
+    surest = sorted(sure, key=lambda row: (row.p_holm or 0.0, -abs(row.estimate or 0.0)))
+    shown = surest[:DIFFERENCES_AT_TOP]
+    return [row for row in rows if any(row is one for one in shown)]
+
+
+def _difference_groups(rows: Iterable[ModelDifference]) -> list[DifferenceGroup]:
     """The differences by quantity: means of an outcome, and effects of each contrast on it."""
     groups: dict[str, list[ModelDifference]] = {}
-    for row in several.differences:
+    for row in rows:
         heading = capital(TITLES[row.outcome])
         if row.axis:
             heading = f"Effect on the {TITLES[row.outcome]} of {spaced(row.axis)}: {row.contrast}"

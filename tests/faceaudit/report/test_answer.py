@@ -4,9 +4,12 @@ import re
 
 import pandas as pd
 import pytest
+from pretended_audits import pretended_table
 
 import faceaudit
+from faceaudit.report import facts
 from faceaudit.report.answer import MOST_SENTENCES, answer_of
+from faceaudit.report.gate import gate
 from faceaudit.report.page import answer_html, card, page
 from faceaudit.utils import seeding
 
@@ -105,6 +108,68 @@ def test_names_of_levels_stay_as_they_are_written(of_six_outcomes):
     assert "IPhone" not in shown
     two = audit_of(["light", "iPhone"], SIX[:2]).report
     assert "with iPhone instead of light" in two.answer and "IPhone" not in two.answer + page(two)
+
+
+def with_refusals(outcomes):
+    """An audit whose model finds fewer faces with dark skin, and errs on some of them with it."""
+    table = pretended_table(120, 0.3, seed=1)
+    random = seeding.rng(1, "faces that are not found")
+    gone = random.random(len(table)) < 0.02 + 0.5 * (table["skin"] == "dark")
+    table = table.assign(score=table["score"].mask(gone), reason=gone.map({True: "no face"}))
+    return faceaudit.table(
+        table,
+        unit="unit",
+        image="image_id",
+        axes={"skin": ["light", "dark"], "gender": ["female", "male"]},
+        label="gender",
+        classes=["female", "male"],
+        score="score",
+        outcomes=outcomes,
+        reason="reason",
+        tolerance=0.05,
+    )
+
+
+def test_the_headline_is_about_the_outcome_that_the_audit_asks_about_first():
+    """The largest change of any outcome stood there, such as that of a rate of selections."""
+    audit = with_refusals(["error", "selection", "no_face"])
+    skin = [row for row in audit.report.judged if row.axis == "skin" and row.verdict == "exceeds"]
+    errors = [row for row in skin if row.outcome == "error"]
+    assert max(row.estimate for row in skin) > max(row.estimate for row in errors)
+    headline = answer(audit).headline
+    largest = max(row.estimate for row in errors)
+    assert f": skin, {100 * largest:+.1f} points for dark (female); perceived gender, +" in headline
+    assert headline.endswith(" points for male (selection rate; error rate undecided).")
+    assert "Ask them first about images listed as female, dark:" in page(audit.report)
+
+
+def test_what_is_missing_for_one_reason_is_said_to_be_judged_twice():
+    report = with_refusals(["error", "no_face"]).report
+    said = "All that is missing belongs to one outcome: the rate of faces that were not found."
+    assert any(limit.startswith(said) for limit in report.limits)
+    assert not any("one outcome" in limit for limit in with_refusals(["error"]).report.limits)
+    rows = report.model_copy(deep=True)
+    rows.missing[0].estimate += 0.01
+    assert facts.outcomes_like_missing(report.judged) == ["no_face"]
+    assert facts.outcomes_like_missing(rows.judged) == []
+
+
+def test_the_largest_reason_for_leaving_out_rows_is_named():
+    """The first box said how many rows are left out, and not which."""
+    random = seeding.rng(1, "portraits that are left out")
+    skin = ["light"] * 300 + ["dark"] * 300 + ["unclear"] * 90 + [""] * 20 + ["painted"] * 150
+    frame = pd.DataFrame({"skin": skin, "hair": random.choice(["short", "long"], len(skin))})
+    frame["wrong"] = random.integers(0, 2, len(skin))
+    settings = {"unit": None, "axes": {"skin": ["light", "dark"], "hair": ["short", "long"]}}
+    settings |= {"error": "wrong", "tolerance": 0.1, "ignore": {"skin": ["painted"]}}
+    audit = faceaudit.table(frame, **settings)
+    said = "5.0 % are allowed. The largest part of them: skin is “unclear” (90)."
+    report = audit.report
+    first_box = page(report).partition("<nav")[0]
+    for shown in (first_box, card(report), answer_html(report), "\n".join(gate(report)[1])):
+        assert said in shown
+    enough = faceaudit.table(frame, policy={"left_out": 0.5}, **settings).report
+    assert "skin is “unclear” (90)." in page(enough).partition("<nav")[0]
 
 
 def undecided_by(report, low, high):

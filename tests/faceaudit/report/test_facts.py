@@ -48,6 +48,7 @@ def effect(**changes):
 
 def limits(effects=(), placebos=(), leakage=(), **counts):
     parts = {"effects": effects, "placebos": placebos, "leakage": leakage}
+    parts |= {"outcomes": [], "missing": []}
     return "\n".join(limits_of_images(parts, COUNTS | counts, PLAN, one_class=False))
 
 

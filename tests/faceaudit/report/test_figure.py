@@ -4,9 +4,10 @@ import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.text import Annotation
+from pretended_audits import pretended_table
 
 import faceaudit
-from faceaudit.report.page import figure_of
+from faceaudit.report.page import figure_of, page
 from faceaudit.utils import seeding
 
 
@@ -39,6 +40,41 @@ def test_the_figure_of_pairs_has_a_row_for_every_comparison():
     assert len(drawn) == len(audit.report.judged) == 4
     assert {"missing positives: b", "missing negatives: b"} < drawn
     assert figure.axes[0].get_xlabel() == "difference (points)"
+
+
+def test_the_figure_of_images_and_of_portraits_has_what_is_missing():
+    table = pretended_table(60, 0.3, seed=1)
+    table.loc[table.index % 9 == 0, "score"] = None
+    settings = {"axes": {"skin": ["light", "dark"], "gender": ["female", "male"]}}
+    settings |= {"label": "gender", "classes": ["female", "male"], "score": "score"}
+    settings |= {"image": "image_id", "tolerance": 0.05}
+    for unit, quantity in (("unit", "change"), (None, "difference")):
+        audit = faceaudit.table(table, unit=unit, **settings)
+        figure = audit.plot()
+        drawn = [text.get_text() for text in names_of(figure)]
+        assert len(drawn) == len(audit.report.judged)
+        assert {"skin: missing", "perceived gender: missing"} < set(drawn)
+        expected = f"{quantity} of the error rate, or of what is missing (points)"
+        assert figure.axes[0].get_xlabel() == expected
+        assert "of the error rate and of what is missing" in page(audit.report)
+
+
+def test_what_is_missing_has_a_scale_of_its_own_beside_numbers():
+    table = pretended_table(60, 0.0, seed=1)
+    table = table.assign(off=3.0 * table["score"]).set_index("image_id", drop=False)
+    table.loc[table.index[::9], "off"] = None
+    axes = {"skin": ["light", "dark"]}
+    settings = {"axes": axes, "placebos": {"gender": ["female", "male"]}, "image": "image_id"}
+    numbers, shares = (
+        faceaudit.table(table, unit="unit", outcome="off", tolerance=1.0, **settings).plot().axes
+    )
+    assert [text.get_text() for text in numbers.texts] == ["skin: on average"]
+    assert [text.get_text() for text in shares.texts] == ["skin: missing, in points"]
+    assert numbers.get_xlabel() == "change of the mean"
+    assert shares.get_xlabel() == "change of the share of what is missing (points)"
+    for panel, tolerance in ((numbers, 1.0), (shares, 5.0)):
+        (band,) = panel.patches
+        assert (band.get_x(), band.get_width()) == (-tolerance, 2 * tolerance)
 
 
 def crowded(report):

@@ -10,7 +10,9 @@ import yaml
 from axe_playwright_python.sync_playwright import Axe
 from jsonschema import Draft202012Validator
 from PIL import Image
+from pretended_audits import pretended_table
 
+import faceaudit
 from faceaudit import read_report, schema, schema_of_models, write_report
 from faceaudit.report.page import card, page, write_html
 from faceaudit.utils.errors import InputError
@@ -105,6 +107,46 @@ def test_names_of_the_user_s_cannot_become_code(report):
     _, _, body = card(changed).split("---\n", 2)
     assert "<" not in body and body.count("&lt;img src=x onerror=alert(1)&gt;") >= 5
     assert "errs &amp; more" in body and "<img" not in page(changed)
+
+
+@pytest.mark.parametrize("unit", ["unit", None], ids=["images", "portraits"])
+def test_a_report_of_numbers_names_its_units(unit):
+    """Points stood where years are meant, and the tolerance of what is missing was not said."""
+    table = pretended_table(80, 0.0, seed=1)
+    table["off"] = 3 * table["score"] + 2.0 * (table["skin"] == "dark")
+    table.loc[table.index % 10 == 0, "off"] = None
+    settings = {"axes": {"skin": ["light", "dark"]}, "image": "image_id", "tolerance": 1.0}
+    placebos = {"gender": ["female", "male"]} if unit else {}
+    audit = faceaudit.table(table, unit=unit, outcome="off", placebos=placebos, **settings)
+    said = "The tolerance of 1 is in the unit of the number. What is missing is judged in points"
+    text = page(audit.report)
+    first_box = text.partition("<nav")[0]
+    for shown in (audit.report.answer, first_box, audit._repr_html_(), card(audit.report)):
+        assert f"{said}: its tolerance is 5 points." in shown
+    assert "Tolerance: 1, in the unit of the number" in first_box
+    assert "what is missing in points, with a tolerance of 5 points</caption>" in text
+    assert '<th scope="row">missing, in points</th>' in text
+    details = text.partition('<details id="details">')[2]
+    assert "in the unit of the number (of what is missing in points)" in " ".join(details.split())
+    for word in (
+        "Threshold</dt>",
+        "by the errors",
+        "an error on the one side",
+        "Wilson",
+        "Newcombe",
+    ):
+        assert word not in details
+    assert "threshold" not in text.partition('id="next"')[2].partition("<details")[0]
+    head, body = card(audit.report).split("---\n", 2)[1:]
+    intervals = [line for line in head.splitlines() if "interval: " in line]
+    assert ["points" in line for line in intervals] == [
+        row.outcome == "missing" for row in audit.report.judged
+    ]
+    assert "at the threshold" not in body and "of what is missing, of 5 points" in body
+
+    no_gaps = table.assign(off=table["off"].fillna(0.0))
+    complete = faceaudit.table(no_gaps, unit=unit, outcome="off", placebos=placebos, **settings)
+    assert "points" not in complete.report.answer + page(complete.report).partition("<details")[0]
 
 
 @pytest.mark.browser
