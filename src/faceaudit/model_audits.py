@@ -87,9 +87,11 @@ def classifier(
     Matched images (`unit` names what several images share) give effects, found portraits
     (`unit=None`) differences, as in `table`. Needs the extra `onnx` for a file.
 
-    The model is tried first: it has to give different answers to different images, and the same
-    answer to an image in every batch. Unless it takes pixels as they are, it is also asked about
-    other preparations of some images; one that suits it better is a doubt of the report.
+    The model is tried first, in every call: it has to give the same answer to an image in every
+    batch. For this it is asked twice about 64 pictures. Unless it takes pixels as they are, it is
+    also asked about up to 200 pictures, prepared as `input` says and in other ways; a preparation
+    that suits it better is a doubt of the report. The answers of these trials are not kept, since
+    they show whether the model still answers alike.
 
     Args:
         model: a function, or the path of an ONNX file. A function takes a batch of images as
@@ -126,8 +128,8 @@ def classifier(
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
-        folder: keeps the plan, the pictures and the answers: no picture is asked about again.
-            None: they are kept until the call ends.
+        folder: keeps the plan, the pictures and the answers. The next call takes the answers from
+            there, and asks the model for its trials alone. None: they are kept until the call ends.
         device: "cpu" or "cuda", where the network of a file computes.
         say: takes a sentence after every stage.
 

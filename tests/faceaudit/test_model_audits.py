@@ -171,6 +171,7 @@ def test_answers_and_the_plan_are_kept_in_a_folder(home, models, pictures):
     checks = sum(models.SEEN) - asked
     different = len({Path(home / file).read_bytes() for file in pictures["file"]})
     assert asked - checks == different, "a picture was asked about again"
+    assert checks == 2 * 64, "the docstring says how many are asked in every call"
     assert said(again.report) == said(first.report)
     assert again.report.plan.sha256 == first.report.plan.sha256 and again.report.plan.kept
     moved = faceaudit.classifier(models.paler, home, pictures, **settings | {"tolerance": 0.5})
