@@ -244,7 +244,8 @@ def _asking(of_table: Specification, model: Block, attribute: str | None) -> Spe
     if of_table.kind == "classification":
         content["generator"] = {"kind": "images", "table": content.pop("images")}
         content["people"] = {"kind": "table"}
-        content["attribute"] = attribute or columns.label
+        if attribute is not None:
+            content["attribute"] = attribute
     return Specification(**content)
 
 

@@ -126,6 +126,22 @@ def test_a_function_gives_what_the_audit_file_gives(home, models, pictures, cont
     pd.testing.assert_frame_equal(by_images, audit.effects)
 
 
+@pytest.mark.parametrize(
+    ("of_file", "of_call", "told"),
+    [({}, {}, "says"), ({"attribute": "gender"}, {"attribute": "gender"}, "gender")],
+)
+def test_what_the_model_tells_is_called_as_the_labels_are_unless_it_is_named(
+    home, models, pictures, of_file, of_call, told
+):
+    block = {"kind": "python", "function": "models_of_test:paler", **PYTHON}
+    unnamed = {key: value for key, value in SET.items() if key != "attribute"}
+    report = by_file(home, unnamed | of_file | {"model": block})
+    settings = SETTINGS | PYTHON | {"unit": "unit"} | of_call
+    audit = faceaudit.classifier(models.paler, home, pictures, **settings)
+    assert report.data["tells"] == audit.report.data["tells"] == told
+    assert said(audit.report) == said(report)
+
+
 @pytest.mark.parametrize("content", [SET, FOUND])
 def test_columns_of_raters_are_labels_of_pictures(home, models, pictures, content):
     raters = {"first": pictures["says"], "second": pictures["says"].where(pictures.index > 5)}

@@ -190,7 +190,9 @@ class Specification(parts.FilePart):
             of the book takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are
             made by.
         covariates: of portraits, columns that differences are adjusted for besides the axes.
-        attribute: what the model classifies faces by, which people are asked about too.
+        attribute: what the model classifies faces by, which people are asked about too; by default
+            "gender", or where labels stand in the table of a folder of images, the name of their
+            column.
         classes: names of the answers, 0 and 1 by default.
         outcomes: what is counted of each image, of `faceaudit.outcomes`; the first one in every
             cell of the axes. Without "error", no image needs a label.
@@ -265,6 +267,15 @@ class Specification(parts.FilePart):
             plain_names = (f"low {attribute}", f"high {attribute}")
             levels[attribute] = LEVEL_NAMES.get(attribute, plain_names)
         return levels
+
+    @model_validator(mode="after")
+    def _name_what_labels_say(self) -> Specification:
+        """Call what the model tells by the name of the labels, where the file does not name it."""
+        labels_in_table = self.generator.kind == "images" and self.people.kind == "table"
+        if labels_in_table and "attribute" not in self.model_fields_set:
+            # The fields are frozen for who reads the file; this is still its reading.
+            object.__setattr__(self, "attribute", self.columns.label)
+        return self
 
     @model_validator(mode="after")
     def _check_keys_together(self) -> Specification:
