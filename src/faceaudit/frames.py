@@ -16,6 +16,7 @@ import pandas as pd
 
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
+from faceaudit.models.asking import is_constant
 from faceaudit.outcomes import REASONS, WITHOUT_REASON
 from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.names import (
@@ -366,7 +367,9 @@ def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     rows.refuse(score.isna() & filled, columns.score, expected)
     outside = ~score.between(0, 1) & filled
     rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
-    require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
+    # One score for all images is judged, as one decision is: the report names a constant decider.
+    if not is_constant(score.to_numpy(float)):
+        require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
     return score.astype(float)
 
 

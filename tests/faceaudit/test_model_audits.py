@@ -224,6 +224,34 @@ def test_a_call_without_a_folder_leaves_no_file(home, models, pictures, monkeypa
     ]
 
 
+@pytest.mark.parametrize("unit", ["unit", None])
+@pytest.mark.parametrize("outcomes", [["error", "fnr", "selection"], ["score"]])
+def test_a_constant_decider_has_the_report_of_a_table_with_its_answers(pictures, unit, outcomes):
+    shades = enumerate(pictures["file"])
+    arrays = {file: np.full((16, 16, 3), shade, np.uint8) for shade, file in shades}
+    settings = SETTINGS | {"unit": unit, "outcomes": outcomes}
+    settings |= {"label": "says" if "error" in outcomes else None}
+    asked = faceaudit.classifier(
+        lambda batch: np.full(len(batch), 0.3), arrays, pictures, **settings | PYTHON
+    )
+    told = pictures.assign(score=0.3)
+    of_table = faceaudit.table(told, image="file", score="score", **settings)
+    for audit in (asked, of_table):
+        doubts = {doubt.name: doubt.sentence for doubt in audit.report.doubts}
+        assert doubts["constant"].startswith("The model says “female” of all 120 images"), doubts
+        assert ("though their labels differ" in doubts["constant"]) == ("error" in outcomes)
+        assert audit.gate() == 1
+    pd.testing.assert_frame_equal(asked.effects, of_table.effects)
+    # Of one class, too: without a score between 0 and 1 the decisions could all be right.
+    if unit is not None and "error" in outcomes:
+        of_one_class = told.assign(says="female")
+        audit = faceaudit.table(of_one_class, image="file", score="score", **settings)
+        assert [doubt.name for doubt in audit.report.doubts] == ["constant"]
+        of_one_class["score"] = 0.0
+        audit = faceaudit.table(of_one_class, image="file", score="score", **settings)
+        assert not audit.report.doubts
+
+
 class Answers:
     """A model that is an object, as networks are."""
 
@@ -259,7 +287,6 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
         ({"model": "gone.onnx"}, "gone.onnx: no such file; model.path must name an ONNX file"),
         ({"model": "index.csv"}, "index.csv: no ONNX model that onnxruntime"),
         ({"model": lambda batch: batch.nothing}, "failed on images of the shape [64, 3, 16, 16]"),
-        ({"model": lambda batch: np.full(len(batch), 0.5)}, "a constant answer shows"),
         ({"plan": "gone.json"}, "gone.json: no such plan"),
     ],
 )

@@ -176,7 +176,6 @@ def written(path, content):
     ("refused", "told"),
     [
         (lambda _: read(TABLE.assign(unit=TABLE["image_id"])), "every unit has one"),
-        (lambda _: read(TABLE.assign(score=0.5)), "is 0.5 for every image; a constant"),
         (lambda _: read(TABLE.assign(score=np.nan)), "'score' has no answer at all"),
         (lambda at: read_specification(written(at, "a: [1")), "line 1: this is no YAML"),
         (lambda at: read_report(at), "no such report"),

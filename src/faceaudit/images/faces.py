@@ -12,6 +12,7 @@ import pandas as pd
 
 from faceaudit.file.parts import (
     KINDS_WITH_DIRECTIONS,
+    AnnotationTool,
     ImageFolder,
     KnownTruth,
     SimulatedCrowd,
@@ -130,7 +131,8 @@ def make_labelled_images(
             expected=one_of(["images", *KINDS_WITH_DIRECTIONS]),
         )
     say(f"faces: {len(faces.index):,} images of {faces.description}")
-    check_model(model, faces.images)
+    people_follow = isinstance(specification.people, AnnotationTool)
+    check_model(model, faces.images, people_follow)
     if faces.labelled is not None:
         people = specification.people
         assert isinstance(people, SimulatedCrowd)  # whose answers alone come with the faces

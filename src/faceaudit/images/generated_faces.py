@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from faceaudit.file.parts import AnnotationTool
 from faceaudit.file.specification import Specification
 from faceaudit.images.directions import (
     SAMPLES_DRAW,
@@ -74,7 +75,8 @@ def images_of_generator(
         fitted = read_directions(codes, specification)
         doubts: list[tuple[str, str]] = []
         generator.card["hyperplanes_sha256"] = file_hash(specification.beside(source.hyperplanes))
-        check_model(model, views.synthesize(codes[:CHECKED_IMAGES], "samples"))
+        checked = views.synthesize(codes[:CHECKED_IMAGES], "samples")
+        check_model(model, checked, isinstance(specification.people, AnnotationTool))
     else:
         fitted, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
     fitted.planes.save(folder / DIRECTIONS_FILE)
@@ -184,7 +186,7 @@ def _directions_from_answers(
             found="the model under audit",
             expected="another model",
         )
-    check_model(model, samples)
+    check_model(model, samples, isinstance(specification.people, AnnotationTool))
     measures = views.measure(samples)  # before people answer: a reader may fail
     _, labels = views.rate(samples, "samples", specification.rated_attributes_of_samples)
     reader_hashes = {reader.name: reader.hash for reader in views.readers}
