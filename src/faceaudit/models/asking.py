@@ -1,5 +1,7 @@
 """Which model an audit file names, and asking it."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,23 @@ def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     return scores
 
 
+def has_rows(folder: Path) -> bool:
+    """Whether a folder of answers has a row of any model, be it of an answer or of a failed call.
+
+    The folder itself says little: it is made before a model is asked, which can fail as long as an
+    extra is not installed.
+    """
+    path = folder / "answers.sqlite"
+    if not path.is_file():
+        return False
+    with closing(sqlite3.connect(path, timeout=60)) as connection:
+        try:
+            (found,) = connection.execute("SELECT EXISTS (SELECT 1 FROM calls)").fetchone()
+        except sqlite3.DatabaseError:  # what is damaged may have held answers
+            return True
+    return bool(found)
+
+
 def is_constant(scores: np.ndarray) -> bool:
     """Whether two scores or more of (n,) are there, and all of them are equal."""
     answered = scores[~np.isnan(scores)]
@@ -65,7 +84,7 @@ def require_judged_answers(model: BlackBox, answers: np.ndarray) -> None:
         model: under audit.
         answers: (n,) probabilities or (n, d) vectors.
     """
-    if model.reading.gives != "probability" or not is_constant(answers):
+    if model.reading.gives == "embedding" or not is_constant(answers):
         require_answers(answers, model.name)
 
 
