@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from narwhals.typing import IntoDataFrame
 
-from faceaudit.api import NAME, AuditPlan, Axes, as_pandas, content_of, power_of
+from faceaudit.api import (
+    NAME,
+    AuditPlan,
+    Axes,
+    as_pandas,
+    content_of,
+    names_of_arguments,
+    power_of,
+)
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, read_matched_images
 from faceaudit.models.answers import Notify
 from faceaudit.outcomes import ERROR
 from faceaudit.planned_audits import (
+    ARGUMENTS_OF_CLASSIFIER,
+    ARGUMENTS_OF_GENERATOR,
     Block,
     ClassifierSettings,
     GeneratorSettings,
@@ -200,8 +210,9 @@ def classifier(
     else:
         specification = specification.in_folder(Path(images))
     tables = InputTables(specification, {Path(rows.source): rows}, pictures)
-    opened = open_audit(specification, tables, _bound_by_plan(rows, specification))
-    return _audited(opened, folder, plan, say, device)
+    with names_of_arguments(ARGUMENTS_OF_CLASSIFIER):
+        opened = open_audit(specification, tables, _bound_by_plan(rows, specification))
+        return _audited(opened, folder, plan, say, device)
 
 
 def generator(
@@ -292,8 +303,9 @@ def generator(
         question=question,
         seed=seed,
     )
-    opened = open_audit(specification_of_generator(settings))
-    return _audited(opened, folder, plan, say, device, pictures)
+    specification = specification_of_generator(settings)
+    with names_of_arguments(ARGUMENTS_OF_GENERATOR):
+        return _audited(open_audit(specification), folder, plan, say, device, pictures)
 
 
 def _plan_in(folder: str | Path | None) -> Path | None:

@@ -366,7 +366,7 @@ def _require_answers(specification: Specification) -> None:
     """Raise InputError where there is neither a table of answers nor a model to ask."""
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
         raise InputError(
-            f"{specification.path}: model.kind is table, but no table is given; name one under "
+            f"{specification.place}model.kind is table, but no table is given; name one under "
             "images, or a model of kind onnx, python or http",
             field="images",
             expected="a table, or a model of kind onnx, python or http",

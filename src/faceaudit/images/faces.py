@@ -124,7 +124,7 @@ def make_labelled_images(
         faces = pictures(specification, units, folder)
     else:
         raise InputError(
-            f"{specification.path}: generator.kind is known-truth, whose faces are no part of this "
+            f"{specification.place}generator.kind is known-truth, whose faces are no part of this "
             "package; in a checkout of the book `python -m faceworld.audit run FILE` has them",
             field="generator.kind",
             found="known-truth",
