@@ -2,4 +2,13 @@
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_exported, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def __getattr__(name: str) -> object:
+    """What the package exports, and its version, each at its first use."""
+    if name == "__version__":
+        from importlib import metadata  # which takes longer than the rest of this file
+
+        return metadata.version(__name__)
+    return _exported(name)

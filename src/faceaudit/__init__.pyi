@@ -1,3 +1,5 @@
+__version__: str
+
 from .api import AuditPlan as AuditPlan
 from .api import pairs as pairs
 from .api import table as table

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypedDict
 
@@ -27,6 +27,7 @@ from faceaudit.report.build import build_report
 from faceaudit.results import AuditResult, chances_of, table_of_images
 from faceaudit.utils.errors import InputError
 from faceaudit.utils.files import write_text
+from faceaudit.utils.formatting import listed
 from faceaudit.utils.names import comparable
 
 if TYPE_CHECKING:  # each audit imports its own design alone
@@ -46,59 +47,69 @@ NAME = "audit"
 """Of an audit where the caller gives none."""
 EXPECTED_POLICY = "a mapping of demands to their limits, as {'faces': 30},"
 EXPECTED_IGNORE = "a mapping of columns to the values that are left out"
-ARGUMENTS_OF_KEYS = {
-    "columns.decision": "pred",
-    "columns.number": "outcome",
-    "design.transects": "n",
-} | {
-    f"{part}.{name}": name
-    for part, names in {
-        "columns": "image unit identity label score error reason group first second same "
-        "similarity distance",
-        "design": "tolerance seed power incomplete contrasts",
-        "model": "threshold fmr",
-    }.items()
-    for name in names.split()
+ARGUMENTS_OF_DESIGN = {
+    f"design.{name}": name for name in ("tolerance", "seed", "power", "incomplete", "contrasts")
 }
-"""Key of an audit file → the argument that has its place here."""
-_KEY = re.compile(rf"(?<![\w'.])({'|'.join(map(re.escape, ARGUMENTS_OF_KEYS))})(?![\w'])")
-WORDS_OF_FILES = {
-    "audit.yml: ": "",
-    "transects is ": "n is ",
-    "; the names are set under columns and axes": "",
-    " (put quotes around it: YAML takes no, off or 0 for something else)": "",
-    "two names in brackets, such as [light, dark],": "a list of two names or more",
-    "attributes with their levels, such as {skin: [light, dark]},": "axes with their levels",
-    "keys with values": "a mapping",
-    "set incomplete to pairs": "set incomplete to 'pairs'",
-    "into the table and the audit file": "into the table and the axes",
-    "Name its column under": "Give its column as",
-}
-"""What messages say to writers of audit files → what they say to who calls a function."""
+"""Key of an audit file → the argument that has its place, in every function."""
+ARGUMENTS_OF_TABLE = (
+    ARGUMENTS_OF_DESIGN
+    | {
+        "columns.decision": "pred",
+        "columns.number": "outcome",
+        "columns.answers": "label",
+        "design.transects": "n",
+        "model.threshold": "threshold",
+        "model.fmr": "fmr",
+    }
+    | {
+        f"columns.{name}": name
+        for name in (
+            "image",
+            "unit",
+            "identity",
+            "label",
+            "score",
+            "error",
+            "reason",
+            "group",
+            "first",
+            "second",
+            "same",
+            "similarity",
+            "distance",
+        )
+    }
+)
+"""The same of `table` and `pairs`."""
 
 
 @contextmanager
-def names_of_arguments() -> Iterator[None]:
-    """Name arguments in place of keys of an audit file in the errors that are raised within."""
+def names_of_arguments(arguments: Mapping[str, str] = ARGUMENTS_OF_TABLE) -> Iterator[None]:
+    """Name arguments in place of keys of an audit file in the errors that are raised within.
+
+    The parts of a file check themselves, and name their keys within sentences, without knowing who
+    gave them. So their names are exchanged here, and no other word.
+
+    Args:
+        arguments: key of an audit file → the argument that has its place.
+    """
+    keys = "|".join(sorted(map(re.escape, arguments), key=len, reverse=True))
+    key_in_text = re.compile(rf"(?<![\w'.])({keys})(?![\w'])")
+
+    def of_call(text: str) -> str:
+        return key_in_text.sub(lambda key: arguments[key[0]], text)
+
     try:
         yield
     except InputError as error:
         # The columns of a table may have any names.
         before, columns, after = str(error).partition(f"it has {error.found}")
         raise InputError(
-            _of_call(before) + columns + _of_call(after),
-            field=_of_call(error.field),
+            of_call(before) + columns + of_call(after),
+            field=of_call(error.field),
             found=error.found,
-            expected=error.expected and _of_call(error.expected),
+            expected=error.expected and of_call(error.expected),
         ) from None
-
-
-def _of_call(text: str) -> str:
-    """A text about an audit file as one about the call of a function."""
-    text = _KEY.sub(lambda key: ARGUMENTS_OF_KEYS[key[0]], text)
-    for of_file, of_call in WORDS_OF_FILES.items():
-        text = text.replace(of_file, of_call)
-    return text
 
 
 class ImageSettings(TypedDict, total=False):
@@ -247,7 +258,8 @@ def table(
             "abstention", "no_face" and "failed_call"; None: errors, or the number. The first is
             judged in every cell. It is "error", or "selection", "score" or "flip", which need no
             label.
-        image: column of the names of images; None: the rows are numbered from 0.
+        image: column of the names of images; None: the column `image_id`, or where there is none,
+            the numbers of the rows, from 0 on.
         identity: of portraits, column of the people; None: each portrait is of another one. Where
             some have several portraits, intervals are too short without it.
         threshold: score above which the model says the second class.
@@ -292,7 +304,7 @@ def table(
         >>> audit.verdict, round(audit.averages["estimate"].item(), 3), audit.gate()
         ('exceeds', 0.333, 1)
     """
-    frame = _with_names(as_pandas(data), image)
+    frame = as_pandas(data)
     settings = TableSettings(
         unit=unit,
         axes=axes,
@@ -323,7 +335,7 @@ def table(
     planned = content_of(plan)
     specification = specification_of_table(settings, frame, power_of(planned))
     with names_of_arguments():
-        rows = Rows.read(frame, first_row=0)
+        rows = _with_names(Rows.read(frame, first_row=0), image)
         say(f"table: {len(rows.frame):,} rows")
         if specification.kind == "portraits":
             from faceaudit.designs.portraits import Portraits
@@ -442,7 +454,7 @@ def content_of(plan: AuditPlan | str | Path | None) -> dict[str, Any] | None:
         return dict(plan.content)
     if isinstance(plan, str | Path):
         return plans.read_plan(Path(plan))
-    raise _unfit_type("plan", plan, "what faceaudit.plan gives, or its path,")
+    raise unfit_type("plan", plan, "what faceaudit.plan gives, or its path,")
 
 
 def power_of(planned: Plan | None) -> float | None:
@@ -540,7 +552,7 @@ def _require_one_of(**given: object) -> None:
         )
 
 
-def _unfit_type(field: str, found: object, expected: str) -> InputError:
+def unfit_type(field: str, found: object, expected: str) -> InputError:
     """The error of an argument of another type than what was expected."""
     kind = "None" if found is None else f"of type {type(found).__name__}"
     return InputError(
@@ -555,7 +567,7 @@ def _mapping(given: object, field: str, expected: str) -> dict[str, Any]:
         InputError: it is none.
     """
     if not isinstance(given, Mapping):
-        raise _unfit_type(field, given, expected)
+        raise unfit_type(field, given, expected)
     return dict(given)
 
 
@@ -589,9 +601,10 @@ def _require_answers_and_labels(settings: TableSettings) -> None:
     names = ("pred", "score", "error", "outcome")
     answers = [name for name in names if settings.get(name) is not None]
     if len(answers) != 1:
-        found = " and ".join(answers) or "none of them"
+        found = listed(answers) if answers else "none of them"
+        verb = "are" if len(answers) > 1 else "is"
         raise InputError(
-            f"pred, score, error or outcome: {found} is given, one of them was expected",
+            f"pred, score, error or outcome: {found} {verb} given, one of them was expected",
             field="pred, score, error or outcome",
             found=found,
             expected="one of them",
@@ -642,10 +655,10 @@ def _levels(axes: Axes, field: str, frame: pd.DataFrame | None) -> dict[str, lis
             expected="axis → levels",
         )
     if not isinstance(axes, Iterable):
-        raise _unfit_type(field, axes, "a mapping of each axis to its levels")
+        raise unfit_type(field, axes, "a mapping of each axis to its levels")
     for axis in axes:
         if not isinstance(axis, str):
-            raise _unfit_type(f"the axis {axis!r}", axis, "the name of a column as text")
+            raise unfit_type(f"the axis {axis!r}", axis, "the name of a column as text")
     if not isinstance(axes, Mapping):
         return {axis: _ordered_categories(axis, field, frame) for axis in axes}
     return {axis: _as_texts(_listed(names, f"{field}.{axis}")) for axis, names in axes.items()}
@@ -658,9 +671,9 @@ def _listed(names: Sequence[Any], field: str) -> Sequence[Any]:
         InputError: a text, whose letters would be taken for names, or what holds no names.
     """
     if not isinstance(names, Iterable):
-        raise _unfit_type(field, names, "a list of names")
+        raise unfit_type(field, names, "a list of names")
     if isinstance(names, Set):
-        raise _unfit_type(field, names, "a list of names in their order")
+        raise unfit_type(field, names, "a list of names in their order")
     if isinstance(names, str):
         raise InputError(
             f"{field} is {names!r}, a list of names was expected",
@@ -748,8 +761,9 @@ def as_pandas(data: IntoDataFrame) -> pd.DataFrame:
         ) from error
 
 
-def _with_names(frame: pd.DataFrame, image: str | None) -> pd.DataFrame:
-    """The frame with a column of names of images; without one, rows are numbered from 0."""
-    if image is not None or IMAGE_COLUMN in frame:
-        return frame
-    return frame.assign(**{IMAGE_COLUMN: [str(row) for row in range(len(frame))]})
+def _with_names(rows: Rows, image: str | None) -> Rows:
+    """The rows with a column of names of images; without one, these are the rows' numbers."""
+    if image is not None or IMAGE_COLUMN in rows.frame:
+        return rows
+    names = rows.frame.index.astype(str)
+    return replace(rows, frame=rows.frame.assign(**{IMAGE_COLUMN: names}))

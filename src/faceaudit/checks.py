@@ -22,8 +22,8 @@ from faceaudit.models.answers import (
     ModelAnswers,
     Notify,
     ask_and_keep,
-    require_answers,
 )
+from faceaudit.models.asking import require_judged_answers
 from faceaudit.models.local import LocalModel
 from faceaudit.utils import seeding
 from faceaudit.utils.formatting import capital
@@ -83,7 +83,7 @@ def examine(
         The answers, and arguments of `build_report`: the model's card and doubts.
     """
     answers = ask_and_keep(model, images, folder / "answers")
-    require_answers(answers.values, model.name)
+    require_judged_answers(model, answers.values)
     n_missing = int((answers.reasons != "").sum())
     say(f"model: {len(images) - n_missing:,} answers, {n_missing:,} images without one")
     if images_at_a_time := model.description.get("asked"):
@@ -214,7 +214,10 @@ def find_label_doubts(
 
 
 def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | None:
-    """The answer of a model that decides alike about all images, though their labels differ.
+    """The answer of a model that decides alike about all images.
+
+    Where their labels are alike too, the model need not be at fault, unless it gives them all the
+    same score.
 
     Args:
         frame: a row per image: score, NaN where there is none, and the label where errors are
@@ -233,7 +236,10 @@ def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | 
     highest = known["score"].max()
     if known.empty or lowest <= threshold < highest:
         return None
-    if has_labels and known["label"].nunique() < 2:
+    labels_differ = has_labels and bool(known["label"].min() < known["label"].max())
+    # Of images of one class, the right decisions are alike, but no scores between 0 and 1.
+    one_score = len(known) > 1 and 0 < lowest == highest < 1
+    if has_labels and not labels_differ and not one_score:
         return None
     negative, positive = plan["classes"]
     # Probabilities of the class that a model chose are never below one half; decisions are all 1.
@@ -244,7 +250,7 @@ def _decision_about_all(frame: pd.DataFrame, plan: Mapping) -> dict[str, Any] | 
         "images": len(known),
         "threshold": threshold,
         "positive": positive,
-        "labels_differ": has_labels,
+        "labels_differ": labels_differ,
         "of_chosen_class": of_chosen_class,
     }
 
@@ -297,8 +303,9 @@ def find_preparation_doubts(
     rows = np.sort(rows[:PREPARATION_IMAGES])
     table = check_preparation(model, images[rows], groups.iloc[rows], compares_distances)
     better = better_preparation(table)
-    # A model that separates the classes the wrong way round has another doubt.
-    if better and table["separation"].iloc[0] > 0.5:
+    # A model that separates the classes the wrong way round has another doubt. One that says the
+    # same of all images separates one half of the pairs.
+    if better and table["separation"].iloc[0] >= 0.5:
         yield "preparation", f"{capital(better)}."
 
 

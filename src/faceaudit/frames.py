@@ -16,6 +16,7 @@ import pandas as pd
 
 from faceaudit.file.specification import Specification
 from faceaudit.models.answers import require_answers
+from faceaudit.models.asking import is_constant
 from faceaudit.outcomes import REASONS, WITHOUT_REASON
 from faceaudit.utils.errors import InputError, missing_in_table
 from faceaudit.utils.names import (
@@ -54,11 +55,13 @@ class Rows:
         frame: the rows by their numbers.
         source: of the table, for messages.
         as_written: the same with the cells as they came, for messages; None if they are those.
+        is_file: whether the table is a file, which an audit file names.
     """
 
     frame: pd.DataFrame
     source: str
     as_written: pd.DataFrame | None = None
+    is_file: bool = False
 
     @classmethod
     def read(cls, table: str | Path | pd.DataFrame | Rows, first_row: int = 2) -> Rows:
@@ -70,7 +73,8 @@ class Rows:
         """
         if isinstance(table, Rows):
             return table
-        if isinstance(table, (str, Path)):
+        is_file = isinstance(table, (str, Path))
+        if is_file:
             source = str(table)
             frame = _read_file(source)
         else:
@@ -81,14 +85,18 @@ class Rows:
         tidy = frame.apply(tidy_cells).dropna(how="all")
         if tidy.empty:
             raise InputError(f"{source}: the table has no rows", field=source, expected="rows")
-        return cls(tidy, source, frame)
+        return cls(tidy, source, frame, is_file)
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise InputError where the table lacks a column that is named, or has it twice."""
         columns = list(dict.fromkeys(columns))
         missing_columns = [name for name in columns if name not in self.frame]
         if missing_columns:
-            raise missing_in_table(self.source, missing_columns, listed_on_one_line(self.frame))
+            # Without a column of names that was added.
+            written = self.frame if self.as_written is None else self.as_written
+            columns_of_table = listed_on_one_line(written)
+            advice = "the names are set under columns and axes" if self.is_file else ""
+            raise missing_in_table(self.source, missing_columns, columns_of_table, advice)
         for name in columns:
             if (self.frame.columns == name).sum() > 1:
                 raise InputError(
@@ -142,7 +150,18 @@ class Rows:
         self.refuse(cells.isna(), column, "the name of an image")
         # A text is the name of a file as it is, also "1.0".
         names = comparable(cells) if pd.api.types.is_float_dtype(cells) else cells.astype(str)
-        self.refuse(names.duplicated(), column, "an image once; remove one row")
+        again = names.duplicated()
+        if again.any():
+            row = again.idxmax()
+            name = names[row]
+            first = (names == name).idxmax()
+            raise InputError(
+                f"{self.source}: column {column!r}, row {row} is {name!r}, as row {first} is; name "
+                "an image once, and remove or rename the other row",
+                field=f"column {column!r}, row {row}",
+                found=name,
+                expected="an image once",
+            )
         return names
 
     def numbers(self, column: str) -> pd.Series:
@@ -313,7 +332,7 @@ def _names_in_table(names: Sequence[str], column: str, source: str) -> list[str]
         if name.strip() in MISSING_TEXTS:
             raise InputError(
                 f"{source}: column {column!r}: {name!r} is given as a name, but in a table it "
-                "stands for a missing value; write another name into the table and the audit file",
+                "stands for a missing value; write another name into the table, and give that one",
                 field=f"column {column!r}",
                 found=name,
                 expected="another name",
@@ -366,7 +385,9 @@ def read_scores(rows: Rows, specification: Specification) -> pd.Series:
     rows.refuse(score.isna() & filled, columns.score, expected)
     outside = ~score.between(0, 1) & filled
     rows.refuse(outside, columns.score, "a score from 0 to 1 (are these logits?)")
-    require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
+    # One score for all images is judged, as one decision is: the report names a constant decider.
+    if not is_constant(score.to_numpy(float)):
+        require_answers(score.to_numpy(float), f"{rows.source}: column {columns.score!r}")
     return score.astype(float)
 
 
@@ -460,7 +481,7 @@ def require_complete(
         raise InputError(
             f"{source}: unit {unit!r} lacks the image at {place} ({incomplete_units} such units); "
             "add the images (with an empty score if the model gave no answer), remove the units, "
-            "or set design.incomplete to pairs, so that only complete pairs count",
+            "or set design.incomplete to 'pairs', so that only complete pairs count",
             field=f"unit {unit!r}",
             found=f"no image at {place}",
             expected="an image at every combination of levels",

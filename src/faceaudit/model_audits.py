@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from narwhals.typing import IntoDataFrame
 
-from faceaudit.api import NAME, AuditPlan, Axes, as_pandas, content_of, power_of
+from faceaudit.api import (
+    NAME,
+    AuditPlan,
+    Axes,
+    as_pandas,
+    content_of,
+    names_of_arguments,
+    power_of,
+)
 from faceaudit.designs.portraits import Portraits
 from faceaudit.file.specification import Specification
 from faceaudit.frames import InputTables, Rows, read_matched_images
 from faceaudit.models.answers import Notify
 from faceaudit.outcomes import ERROR
 from faceaudit.planned_audits import (
+    ARGUMENTS_OF_CLASSIFIER,
+    ARGUMENTS_OF_GENERATOR,
     Block,
     ClassifierSettings,
     GeneratorSettings,
@@ -87,9 +97,11 @@ def classifier(
     Matched images (`unit` names what several images share) give effects, found portraits
     (`unit=None`) differences, as in `table`. Needs the extra `onnx` for a file.
 
-    The model is tried first: it has to give different answers to different images, and the same
-    answer to an image in every batch. Unless it takes pixels as they are, it is also asked about
-    other preparations of some images; one that suits it better is a doubt of the report.
+    The model is tried first, in every call: it has to give the same answer to an image in every
+    batch. For this it is asked twice about 64 pictures. Unless it takes pixels as they are, it is
+    also asked about up to 200 pictures, prepared as `input` says and in other ways; a preparation
+    that suits it better is a doubt of the report. The answers of these trials are not kept, since
+    they show whether the model still answers alike.
 
     Args:
         model: a function, or the path of an ONNX file. A function takes a batch of images as
@@ -126,8 +138,8 @@ def classifier(
         name: of the audit.
         question: what the audit asks, in words.
         seed: of the audit.
-        folder: keeps the plan, the pictures and the answers: no picture is asked about again.
-            None: they are kept until the call ends.
+        folder: keeps the plan, the pictures and the answers. The next call takes the answers from
+            there, and asks the model for its trials alone. None: they are kept until the call ends.
         device: "cpu" or "cuda", where the network of a file computes.
         say: takes a sentence after every stage.
 
@@ -198,8 +210,9 @@ def classifier(
     else:
         specification = specification.in_folder(Path(images))
     tables = InputTables(specification, {Path(rows.source): rows}, pictures)
-    opened = open_audit(specification, tables, _bound_by_plan(rows, specification))
-    return _audited(opened, folder, plan, say, device)
+    with names_of_arguments(ARGUMENTS_OF_CLASSIFIER):
+        opened = open_audit(specification, tables, _bound_by_plan(rows, specification))
+        return _audited(opened, folder, plan, say, device)
 
 
 def generator(
@@ -290,8 +303,9 @@ def generator(
         question=question,
         seed=seed,
     )
-    opened = open_audit(specification_of_generator(settings))
-    return _audited(opened, folder, plan, say, device, pictures)
+    specification = specification_of_generator(settings)
+    with names_of_arguments(ARGUMENTS_OF_GENERATOR):
+        return _audited(open_audit(specification), folder, plan, say, device, pictures)
 
 
 def _plan_in(folder: str | Path | None) -> Path | None:

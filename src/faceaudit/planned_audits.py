@@ -16,6 +16,8 @@ import numpy as np
 
 from faceaudit import plans
 from faceaudit.api import (
+    ARGUMENTS_OF_DESIGN,
+    ARGUMENTS_OF_TABLE,
     NAME,
     AuditPlan,
     ImageSettings,
@@ -23,11 +25,13 @@ from faceaudit.api import (
     names_of_arguments,
     question_about_axes,
     specification_of_table,
+    unfit_type,
 )
 from faceaudit.file.parts import name_of_object
 from faceaudit.file.specification import Specification
 from faceaudit.frames import Rows
 from faceaudit.outcomes import ERROR
+from faceaudit.utils.arguments import check_whole
 from faceaudit.utils.errors import InputError
 
 Model = Callable[[np.ndarray], Any] | str | Path
@@ -44,6 +48,18 @@ IMAGE_COLUMN = "file"
 """Column of the names of pictures where the caller names none."""
 SCORE_COLUMN = "score"
 """Column that a table of pictures would have if it had the answers of the model."""
+
+
+ARGUMENTS_OF_CLASSIFIER = ARGUMENTS_OF_TABLE | {
+    "model.function": "model",
+    "model.path": "model",
+    "model.version": "version",
+    "model.input": "input",
+    "model.output": "output",
+}
+"""Key of an audit file → the argument of `faceaudit.classifier` that has its place."""
+ARGUMENTS_OF_GENERATOR = ARGUMENTS_OF_DESIGN | {"design.transects": "transects"}
+"""The same of `faceaudit.generator`, whose blocks keep the keys of the file."""
 
 
 class ClassifierSettings(ImageSettings, total=False):
@@ -136,7 +152,10 @@ def plan(
             found=transects,
             expected="one number of faces",
         )
-    with names_of_arguments():
+    if n is not None:
+        check_whole("n", n, 2)
+    of_generator = "generator" in settings
+    with names_of_arguments(ARGUMENTS_OF_GENERATOR if of_generator else ARGUMENTS_OF_TABLE):
         return AuditPlan(plans.make_plan(specification, n))
 
 
@@ -217,6 +236,8 @@ def _model_block(model: Model, version: str | None, kept: bool) -> dict[str, Any
     if isinstance(model, str | Path):
         block: dict[str, Any] = {"kind": "onnx", "path": Path(model).absolute()}
         return block if version is None else {**block, "version": version}
+    if not callable(model):
+        raise unfit_type("model", model, "a function, or the path of an ONNX file,")
     if version is None and kept:
         raise InputError(
             f"version is missing: folder keeps the answers of {name_of_object(model)} under its "
@@ -244,8 +265,10 @@ def _asking(of_table: Specification, model: Block, attribute: str | None) -> Spe
     if of_table.kind == "classification":
         content["generator"] = {"kind": "images", "table": content.pop("images")}
         content["people"] = {"kind": "table"}
-        content["attribute"] = attribute or columns.label
-    return Specification(**content)
+        if attribute is not None:
+            content["attribute"] = attribute
+    with names_of_arguments(ARGUMENTS_OF_CLASSIFIER):
+        return Specification(**content)
 
 
 def specification_of_generator(settings: GeneratorSettings) -> Specification:
@@ -280,7 +303,8 @@ def specification_of_generator(settings: GeneratorSettings) -> Specification:
     calibration = settings.get("calibration")
     if calibration is not None:
         content["calibration"] = dict(calibration)
-    return Specification(**content)
+    with names_of_arguments(ARGUMENTS_OF_GENERATOR):
+        return Specification(**content)
 
 
 def _mapping_or_list(axes: NamedAxes) -> Any:

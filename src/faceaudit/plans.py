@@ -592,7 +592,7 @@ def _expected_verdicts(specification: Specification, units: int | None) -> dict[
     largest = LARGEST_RATE - EXPECTED_ERROR
     if tolerance >= largest:
         raise InputError(
-            f"{specification.path}: design.tolerance is {tolerance}, a number below {largest:g} "
+            f"{specification.place}design.tolerance is {tolerance}, a number below {largest:g} "
             f"was expected: the plan takes a model that errs on {EXPECTED_ERROR:.0%} of the "
             "images, and no effect on it is larger",
             field="design.tolerance",

@@ -31,6 +31,7 @@ from faceaudit.file.specification import (
 )
 from faceaudit.frames import InputTables
 from faceaudit.models.answers import Notify
+from faceaudit.models.asking import has_rows
 from faceaudit.plans import bound_rows, keep_plan, make_plan, naming_former, replace_plan
 from faceaudit.report.build import build_report
 from faceaudit.report.schema import Report
@@ -365,7 +366,7 @@ def _require_answers(specification: Specification) -> None:
     """Raise InputError where there is neither a table of answers nor a model to ask."""
     if specification.model.kind == "table" and not (specification.images or specification.pairs):
         raise InputError(
-            f"{specification.path}: model.kind is table, but no table is given; name one under "
+            f"{specification.place}model.kind is table, but no table is given; name one under "
             "images, or a model of kind onnx, python or http",
             field="images",
             expected="a table, or a model of kind onnx, python or http",
@@ -383,10 +384,10 @@ def _marking_the_end(artifacts: Path, plan: dict[str, Any], own_plan_file: bool)
     """
     try:
         yield
-    except ValueError:
+    except (ValueError, ImportError):
         # To mend a fault before anything was asked is no departure: the next plan is the first.
         finished_once = (artifacts / FINISHED).exists()
-        if not finished_once and not (artifacts / "answers").exists() and not own_plan_file:
+        if not finished_once and not has_rows(artifacts / "answers") and not own_plan_file:
             (artifacts / PLAN_FILE).unlink()
         raise
     # The whole plan: where its file is deleted, the next plan can still say what changed.

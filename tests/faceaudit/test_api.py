@@ -271,7 +271,11 @@ def test_an_argument_that_cannot_be_used_is_one_sentence(frame, changes, message
         ("score", "high", "column 'score', row 3 is 'high', a number"),
         ("score", 1.5, "column 'score', row 3 is 1.5, a score from 0 to 1"),
         ("skin", "middle", "column 'skin', row 3 is 'middle', 'light' or 'dark' was expected"),
-        ("image_id", "0-light-female", "row 3 is '0-light-female', an image once"),
+        (
+            "image_id",
+            "0-light-female",
+            "row 3 is '0-light-female', as row 0 is; name an image",
+        ),
     ],
 )
 def test_a_bad_cell_is_named_by_its_row(frame, column, cell, message):

@@ -80,11 +80,65 @@ def refusal(call, *arguments, **keywords):
         ({"placebos": 5}, "placebos is of type int, a mapping of each axis to its levels was"),
         ({"seed": "x"}, "seed is 'x', a whole number was expected"),
         ({"tolerance": 0.95}, "tolerance is 0.95, a number below 0.89 was expected"),
+        ({"label": []}, "label is [], one name or more was expected"),
+        ({"score": "label"} | {"pred": "label"}, "pred and score are given, one of them was"),
+        ({"unit": None, "covariates": ["unit", "unit"]}, "covariates is ['unit', 'unit'], a list"),
+        ({"unit": None, "covariates": ["skin"]}, "covariates: the column 'skin' is an axis too"),
     ],
 )
 def test_an_argument_of_a_table(frame, changes, told):
     sentence = refusal(faceaudit.table, frame, **(OF_TABLE | changes))
     assert told in sentence
+
+
+def test_columns_that_are_listed_are_those_of_the_frame(frame):
+    """Where rows are numbered, `image_id` is none of them."""
+    sentence = refusal(
+        faceaudit.table, frame.drop(columns="image_id"), **OF_TABLE | {"unit": "nope"}
+    )
+    assert sentence.endswith("it has unit, skin, gender, label, score"), sentence
+
+
+def test_a_gate_names_its_argument(audit):
+    assert refusal(audit.gate, "x") == (
+        "fail_on is 'x', one of 'exceeds', 'inconclusive' or None was expected"
+    )
+
+
+PICTURES = {"model": len, "images": {}, "input": {"size": 8}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"model": object()}, "model is of type object, a function, or the path of an ONNX file,"),
+        ({"input": {"size": 0}}, "input.size is 0, a number of pixels"),
+        ({"input": None}, "input is empty, a mapping of keys to values was expected"),
+        ({"output": {"index": "x"}}, "output.index is 'x'"),
+        ({"unit": "nope"}, "no column 'nope'; it has image_id, unit, skin"),
+        ({"label": []}, "label is [], one name or more was expected"),
+    ],
+)
+def test_an_argument_of_a_classifier(frame, changes, told):
+    settings = {key: value for key, value in OF_TABLE.items() if key != "score"}
+    settings |= PICTURES | {"table": frame, "image": "image_id"} | changes
+    assert told in refusal(faceaudit.classifier, **settings)
+
+
+def test_an_object_in_a_block_that_is_no_function_is_one_sentence(tmp_path):
+    block = {"kind": "python", "function": object(), "version": "1", "input": {"size": 8}}
+    with pytest.raises(
+        InputError, match=r"model\.function is <.*>, a function, or an object"
+    ) as raised:
+        faceaudit.generator(
+            {"kind": "known-truth"},
+            people={"kind": "simulated"},
+            model=block,
+            axes=["skin_colour"],
+            tolerance=0.05,
+            folder=tmp_path,
+        )
+    assert "YAML" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

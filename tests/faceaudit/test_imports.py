@@ -3,6 +3,7 @@
 import pkgutil
 import subprocess
 import sys
+from importlib import metadata
 
 from refused_imports import REFUSING
 
@@ -80,3 +81,21 @@ def test_a_first_table_waits_for_no_library_that_it_does_without():
     command = [sys.executable, "-c", FIRST_TABLE, *SLOW]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+VERSION = """
+import sys
+
+import faceaudit
+
+assert "importlib.metadata" not in sys.modules
+print(faceaudit.__version__)
+"""
+
+
+def test_the_version_is_that_of_the_distribution_and_looked_up_when_it_is_asked_for():
+    done = subprocess.run(
+        [sys.executable, "-c", VERSION], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [metadata.version("faceaudit")]
+    assert not hasattr(faceaudit, "__versoin__")

@@ -150,7 +150,7 @@ def test_ordered_categories_of_a_frame_are_its_levels(frame):
     ("axes", "words"),
     [
         ({"skin": list("ABCDEFGHIJK")}, "axes.skin .* at most 10 levels"),
-        ({"skin": ["I"]}, "axes.skin .* two names in brackets"),
+        ({"skin": ["I"]}, "axes.skin .* a list of two names or more"),
         ({"skin": ["I", "I", "V"]}, "axes.skin .* different names"),
         ({name: list("ABCDE") for name in "abc"}, "axes is of 125 combinations of levels"),
     ],

@@ -126,6 +126,22 @@ def test_a_function_gives_what_the_audit_file_gives(home, models, pictures, cont
     pd.testing.assert_frame_equal(by_images, audit.effects)
 
 
+@pytest.mark.parametrize(
+    ("of_file", "of_call", "told"),
+    [({}, {}, "says"), ({"attribute": "gender"}, {"attribute": "gender"}, "gender")],
+)
+def test_what_the_model_tells_is_called_as_the_labels_are_unless_it_is_named(
+    home, models, pictures, of_file, of_call, told
+):
+    block = {"kind": "python", "function": "models_of_test:paler", **PYTHON}
+    unnamed = {key: value for key, value in SET.items() if key != "attribute"}
+    report = by_file(home, unnamed | of_file | {"model": block})
+    settings = SETTINGS | PYTHON | {"unit": "unit"} | of_call
+    audit = faceaudit.classifier(models.paler, home, pictures, **settings)
+    assert report.data["tells"] == audit.report.data["tells"] == told
+    assert said(audit.report) == said(report)
+
+
 @pytest.mark.parametrize("content", [SET, FOUND])
 def test_columns_of_raters_are_labels_of_pictures(home, models, pictures, content):
     raters = {"first": pictures["says"], "second": pictures["says"].where(pictures.index > 5)}
@@ -171,6 +187,7 @@ def test_answers_and_the_plan_are_kept_in_a_folder(home, models, pictures):
     checks = sum(models.SEEN) - asked
     different = len({Path(home / file).read_bytes() for file in pictures["file"]})
     assert asked - checks == different, "a picture was asked about again"
+    assert checks == 2 * 64, "the docstring says how many are asked in every call"
     assert said(again.report) == said(first.report)
     assert again.report.plan.sha256 == first.report.plan.sha256 and again.report.plan.kept
     moved = faceaudit.classifier(models.paler, home, pictures, **settings | {"tolerance": 0.5})
@@ -207,6 +224,34 @@ def test_a_call_without_a_folder_leaves_no_file(home, models, pictures, monkeypa
     ]
 
 
+@pytest.mark.parametrize("unit", ["unit", None])
+@pytest.mark.parametrize("outcomes", [["error", "fnr", "selection"], ["score"]])
+def test_a_constant_decider_has_the_report_of_a_table_with_its_answers(pictures, unit, outcomes):
+    shades = enumerate(pictures["file"])
+    arrays = {file: np.full((16, 16, 3), shade, np.uint8) for shade, file in shades}
+    settings = SETTINGS | {"unit": unit, "outcomes": outcomes}
+    settings |= {"label": "says" if "error" in outcomes else None}
+    asked = faceaudit.classifier(
+        lambda batch: np.full(len(batch), 0.3), arrays, pictures, **settings | PYTHON
+    )
+    told = pictures.assign(score=0.3)
+    of_table = faceaudit.table(told, image="file", score="score", **settings)
+    for audit in (asked, of_table):
+        doubts = {doubt.name: doubt.sentence for doubt in audit.report.doubts}
+        assert doubts["constant"].startswith("The model says “female” of all 120 images"), doubts
+        assert ("though their labels differ" in doubts["constant"]) == ("error" in outcomes)
+        assert audit.gate() == 1
+    pd.testing.assert_frame_equal(asked.effects, of_table.effects)
+    # Of one class, too: without a score between 0 and 1 the decisions could all be right.
+    if unit is not None and "error" in outcomes:
+        of_one_class = told.assign(says="female")
+        audit = faceaudit.table(of_one_class, image="file", score="score", **settings)
+        assert [doubt.name for doubt in audit.report.doubts] == ["constant"]
+        of_one_class["score"] = 0.0
+        audit = faceaudit.table(of_one_class, image="file", score="score", **settings)
+        assert not audit.report.doubts
+
+
 class Answers:
     """A model that is an object, as networks are."""
 
@@ -232,17 +277,16 @@ def test_a_function_needs_no_name_that_can_be_imported(home, models, pictures, m
         ({"contrasts": "all"}, "contrasts is 'all'"),
         ({"label": "truth"}, "the table: no column 'truth'; it has file"),
         ({"image": "name"}, "the table: no column 'name'; it has file"),
-        ({"input": {"range": [0, 255]}}, "model.input.size is missing"),
+        ({"input": {"range": [0, 255]}}, "input.size is missing"),
         ({"input": {"size": 16, "rnage": 3}}, "rnage is no key here (did you mean range?)"),
         ({"output": {"index": 2}}, "output.index is 2, but there are 1 numbers an image"),
         ({"version": None, "folder": "kept"}, "version is missing: folder keeps the answers of"),
         ({"threshold": 2}, "threshold is 2, a score from 0 to 1"),
         ({"images": "elsewhere"}, "the table: no file '0-light.png' in elsewhere"),
         ({"images": {}}, "the table: no picture '0-light.png' among those that are given"),
-        ({"model": "gone.onnx"}, "gone.onnx: no such file; model.path must name an ONNX file"),
+        ({"model": "gone.onnx"}, "gone.onnx: no such file; model must name an ONNX file"),
         ({"model": "index.csv"}, "index.csv: no ONNX model that onnxruntime"),
         ({"model": lambda batch: batch.nothing}, "failed on images of the shape [64, 3, 16, 16]"),
-        ({"model": lambda batch: np.full(len(batch), 0.5)}, "a constant answer shows"),
         ({"plan": "gone.json"}, "gone.json: no such plan"),
     ],
 )

@@ -375,7 +375,7 @@ def test_a_number_without_an_interval_says_why(years, reason):
     [
         ({"tolerance": 2.0, "pred": "says", "label": "truth"}, "^tolerance is 2, less than"),
         ({"outcome": "years", "outcomes": ["number", "flip"]}, "outcomes is several, number alone"),
-        ({"outcome": "years", "pred": "says"}, "pred and outcome is given, one of them"),
+        ({"outcome": "years", "pred": "says"}, "pred and outcome are given, one of them"),
         (
             {"outcomes": ["number"], "score": "years"},
             "outcome is missing, a column of numbers was expected",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,8 +49,8 @@ from faceaudit.matched_comparisons import (
     with_missing_images,
     with_numbered_units,
 )
-from faceaudit.models.answers import Notify, silent
-from faceaudit.models.asking import ask, model_of
+from faceaudit.models.answers import Notify, ask_and_keep, silent
+from faceaudit.models.asking import model_of, require_judged_answers
 from faceaudit.outcomes import (
     ERROR,
     FLIP,
@@ -239,7 +238,12 @@ class MatchedImages:
             world = specification.generator
             # `make_labelled_images` has a truth of no other images.
             assert isinstance(world, KnownTruth)
-            score = partial(ask, model, folder=folder / "answers")
+
+            def score(other_images: np.ndarray) -> np.ndarray:
+                scores, _ = ask_and_keep(model, other_images, folder / "answers")
+                require_judged_answers(model, scores)
+                return scores
+
             about["truth"] = labelled_images.truth(score, threshold)
             say(f"truth: {world.base_faces} other faces, by intervention")
         return data, about, contact_sheet(images, labelled, specification.axes)

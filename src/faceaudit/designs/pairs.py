@@ -121,9 +121,9 @@ class Pairs:
         require_answers(pairs["similarity"].to_numpy(float), place)
         _require_groups(pairs["group"], specification.reference, rows.source)
         if columns.distance:
-            hint = "is this a similarity? Name its column under columns.similarity"
+            hint = "is this a similarity? Give its column as columns.similarity"
         else:
-            hint = "is this a distance? Name its column under columns.distance"
+            hint = "is this a distance? Give its column as columns.distance"
         refuse_distances(pairs.dropna(subset="similarity"), rows.source, hint)
         # A group none of whose pairs could be compared is still a group.
         groups = pd.CategoricalDtype(sorted(pairs["group"].unique()))

@@ -135,7 +135,7 @@ OpenFraction = Annotated[float, Field(gt=0, lt=1)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 """A number between 0 and 1, without the ends."""
 NonEmptyText = Annotated[str, Field(min_length=1)]
-UniqueNames = Annotated[list[str], requirement(_all_different, "every name once")]
+UniqueNames = Annotated[list[str], requirement(_all_different, "a list with every name once")]
 IMPORT_PATTERN = r"^[\w.]+:\w+$"
 ImportPath = Annotated[str, Field(pattern=IMPORT_PATTERN)]
 """The module and the name of a Python object, as "module:name"."""
@@ -175,6 +175,9 @@ class _ObjectOrPath:
 
 def _object_as_it_is(given: Any, check_path: Callable[[Any], str]) -> Any:
     is_object = callable(given) or hasattr(given, "synthesize")
+    # An audit file has no other objects than these.
+    if not is_object and not isinstance(given, str | int | float | list | dict | None):
+        raise PydanticCustomError("unfit", "a function, or an object with sample and synthesize,")
     return given if is_object else check_path(given)
 
 

@@ -143,16 +143,18 @@ KEYS_OF_ROUTE = {
 """Route of an audit → the keys of the file that count, besides those of every route."""
 NAME_PATTERN = "^[a-z0-9][a-z0-9-]*$"
 """Of the name of an audit, and so of its folder."""
-_KEYS_WITH_VALUES = "keys with values"
+_KEYS_WITH_VALUES = "a mapping of keys to values"
+_TEXT = "a text"
 _NUMBER = "a number"
 _WHOLE_NUMBER = "a whole number"
 EXPECTED_BY_FAULT = {
-    "string_type": "a text (put quotes around it: YAML takes no, off or 0 for something else)",
+    "string_type": _TEXT,
     "model_type": _KEYS_WITH_VALUES,
     "model_attributes_type": _KEYS_WITH_VALUES,
     "dict_type": _KEYS_WITH_VALUES,
-    "list_type": "a list in brackets",
-    "tuple_type": "a list in brackets",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "too_short": "one name or more",
     "float_type": _NUMBER,
     "float_parsing": _NUMBER,
     "int_type": _WHOLE_NUMBER,
@@ -168,8 +170,9 @@ EXPECTED_BY_PATTERN = {
 """Pattern that a text does not have → what was expected."""
 FIELDS_WITH_LEVELS = ("axes", "placebos")
 """Keys that name attributes with their levels."""
-EXPECTED_LEVELS = "attributes with their levels, such as {skin: [light, dark]},"
-EXPECTED_TWO_NAMES = "two names in brackets, such as [light, dark],"
+EXPECTED_LEVELS = "attributes with their levels, such as {'skin': ['light', 'dark']},"
+EXPECTED_TWO_NAMES = "a list of two names or more, such as ['light', 'dark'],"
+YAML_HINT = "put quotes around it, since YAML takes no, off or 0 for something else"
 
 
 class Specification(parts.FilePart):
@@ -190,7 +193,9 @@ class Specification(parts.FilePart):
             of the book takes the names from `LEVEL_NAMES`. Of portraits, attributes that groups are
             made by.
         covariates: of portraits, columns that differences are adjusted for besides the axes.
-        attribute: what the model classifies faces by, which people are asked about too.
+        attribute: what the model classifies faces by, which people are asked about too; by default
+            "gender", or where labels stand in the table of a folder of images, the name of their
+            column.
         classes: names of the answers, 0 and 1 by default.
         outcomes: what is counted of each image, of `faceaudit.outcomes`; the first one in every
             cell of the axes. Without "error", no image needs a label.
@@ -240,6 +245,7 @@ class Specification(parts.FilePart):
     policy: parts.CoveragePolicy = parts.CoveragePolicy()
     ignore: dict[str, list[str]] = Field(default={})
     _path: Path = PrivateAttr(default=Path("audit.yml"))
+    _is_read: bool = PrivateAttr(default=False)
 
     def __init__(self, **content: Any) -> None:
         """Check what an audit file holds.
@@ -265,6 +271,15 @@ class Specification(parts.FilePart):
             plain_names = (f"low {attribute}", f"high {attribute}")
             levels[attribute] = LEVEL_NAMES.get(attribute, plain_names)
         return levels
+
+    @model_validator(mode="after")
+    def _name_what_labels_say(self) -> Specification:
+        """Call what the model tells by the name of the labels, where the file does not name it."""
+        labels_in_table = self.generator.kind == "images" and self.people.kind == "table"
+        if labels_in_table and "attribute" not in self.model_fields_set:
+            # The fields are frozen for who reads the file; this is still its reading.
+            object.__setattr__(self, "attribute", self.columns.label)
+        return self
 
     @model_validator(mode="after")
     def _check_keys_together(self) -> Specification:
@@ -417,13 +432,24 @@ class Specification(parts.FilePart):
     def _check_portraits(self) -> None:
         """Raise InputError where the table is missing or two of its columns have one name."""
         require(self.images is not None, "images", "missing", "the table of portraits")
-        names = [*self.axes, *self.covariates, *PORTRAIT_COLUMNS]
-        require(
-            len(set(names)) == len(names),
-            "axes or covariates",
-            "a name twice",
-            f"names that differ from each other and from {', '.join(PORTRAIT_COLUMNS)}",
-        )
+        for name in [*self.axes, *self.covariates]:
+            key = "axes" if name in self.axes else "covariates"
+            if name in self.axes and name in self.covariates:
+                raise InputError(
+                    f"covariates: the column {name!r} is an axis too; keep it in one of them",
+                    field="covariates",
+                    found=name,
+                    expected="columns that are no axes",
+                )
+            if name in PORTRAIT_COLUMNS:
+                own = ", ".join(PORTRAIT_COLUMNS)
+                raise InputError(
+                    f"{key}: the column {name!r} has a name that the audit uses itself; rename the "
+                    f"column (names in use: {own})",
+                    field=key,
+                    found=name,
+                    expected=f"another name than {own}",
+                )
         self._check_ignored_values()
 
     def _check_people(self) -> None:
@@ -551,6 +577,11 @@ class Specification(parts.FilePart):
         return self._path
 
     @property
+    def place(self) -> str:
+        """The file that was read, as a message begins; "" if there is none."""
+        return f"{self._path}: " if self._is_read else ""
+
+    @property
     def size(self) -> int:
         """Height and width of the square images that a model of this size is shown, pixels.
 
@@ -644,10 +675,15 @@ def read_specification(path: str | Path) -> Specification:
     try:
         specification = Specification(**{str(key): value for key, value in content.items()})
     except InputError as error:
+        hint = f"; {YAML_HINT}" if error.expected == _TEXT and error.found is not None else ""
         raise InputError(
-            f"{path}: {error}", field=error.field, found=error.found, expected=error.expected
+            f"{path}: {error}{hint}",
+            field=error.field,
+            found=error.found,
+            expected=error.expected,
         ) from None
     specification._path = path
+    specification._is_read = True
     return specification
 
 

@@ -174,7 +174,7 @@ def find_directions(
     for name in scores:
         if scores[name].nunique() < 2:
             raise InputError(
-                f"{specification.path}: all answers about {name} are alike, so no direction can be "
+                f"{specification.place}all answers about {name} are alike, so no direction can be "
                 "found; ask about more images (generator.samples), or leave it out",
                 field=name,
                 expected="answers that differ",
@@ -193,7 +193,7 @@ def find_directions(
             codes, planes, specification, "directions", planes.scores, len(codes)
         )
     except ValueError as error:
-        raise InputError(f"{specification.path}: {error}", field="generator") from None
+        raise InputError(f"{specification.place}{error}", field="generator") from None
     skill = {
         name: 2 * score - 1 if name in cuts else score for name, score in planes.scores.items()
     }
@@ -447,7 +447,7 @@ def _adult_codes(
     rows = np.flatnonzero(ages >= youngest)
     if len(rows) < units:
         raise InputError(
-            f"{specification.path}: only {len(rows)} of {len(codes)} faces of the generator are at "
+            f"{specification.place}only {len(rows)} of {len(codes)} faces of the generator are at "
             f"least as old as generator.adult ({adult:g}), {units} are needed; lower it, or take "
             "fewer transects",
             field="generator.adult",

@@ -12,6 +12,7 @@ import pandas as pd
 
 from faceaudit.file.parts import (
     KINDS_WITH_DIRECTIONS,
+    AnnotationTool,
     ImageFolder,
     KnownTruth,
     SimulatedCrowd,
@@ -123,14 +124,15 @@ def make_labelled_images(
         faces = pictures(specification, units, folder)
     else:
         raise InputError(
-            f"{specification.path}: generator.kind is known-truth, whose faces are no part of this "
+            f"{specification.place}generator.kind is known-truth, whose faces are no part of this "
             "package; in a checkout of the book `python -m faceworld.audit run FILE` has them",
             field="generator.kind",
             found="known-truth",
             expected=one_of(["images", *KINDS_WITH_DIRECTIONS]),
         )
     say(f"faces: {len(faces.index):,} images of {faces.description}")
-    check_model(model, faces.images)
+    people_follow = isinstance(specification.people, AnnotationTool)
+    check_model(model, faces.images, people_follow)
     if faces.labelled is not None:
         people = specification.people
         assert isinstance(people, SimulatedCrowd)  # whose answers alone come with the faces

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from faceaudit.file.parts import AnnotationTool
 from faceaudit.file.specification import Specification
 from faceaudit.images.directions import (
     SAMPLES_DRAW,
@@ -74,7 +75,8 @@ def images_of_generator(
         fitted = read_directions(codes, specification)
         doubts: list[tuple[str, str]] = []
         generator.card["hyperplanes_sha256"] = file_hash(specification.beside(source.hyperplanes))
-        check_model(model, views.synthesize(codes[:CHECKED_IMAGES], "samples"))
+        checked = views.synthesize(codes[:CHECKED_IMAGES], "samples")
+        check_model(model, checked, isinstance(specification.people, AnnotationTool))
     else:
         fitted, doubts = _directions_from_answers(views, codes, model, plan["floor"], say)
     fitted.planes.save(folder / DIRECTIONS_FILE)
@@ -92,7 +94,7 @@ def images_of_generator(
     if gate and not gate["passed"]:
         doubts.append(("gate", render_sentences("gate_failed")[0]))
         if "gate" not in specification.accept:
-            raise _gate_closed(gate, specification.path)
+            raise _gate_closed(gate, specification.place)
     truncation = getattr(source, "truncation", None)
     limits = [
         *render_sentences("truncation", truncation, truncation != 1),
@@ -119,17 +121,17 @@ def images_of_generator(
     )
 
 
-def _gate_closed(gate: Mapping[str, Any], path: Path) -> InputError:
+def _gate_closed(gate: Mapping[str, Any], place: str) -> InputError:
     """The error of a closed gate, with a line for each leak and each spread above its limit.
 
     Args:
         gate: of `calibration_gate`.
-        path: of the audit file.
+        place: of the audit file, as a message begins.
     """
     leaks = [row for row in gate["leaks"] if row["upper"] > gate["most_leak"]]
     doses = [row for row in gate["doses"] if row["upper"] > gate["most_spread"]]
     lines = [
-        f"{path}: the gate is closed, and the model is not asked about these faces: the upper "
+        f"{place}the gate is closed, and the model is not asked about these faces: the upper "
         f"limits of {len(leaks)} of {len(gate['leaks'])} leaks are above "
         f"{number(gate['most_leak'])} standard deviations, and of {len(doses)} of "
         f"{len(gate['doses'])} spreads within a level above {number(gate['most_spread'])} of the "
@@ -178,13 +180,13 @@ def _directions_from_answers(
     say(f"samples: {len(samples):,} images, of which directions are found")
     if model.description in [reader.description for reader in views.readers]:
         raise InputError(
-            f"{specification.path}: calibration.readers has the model under audit, whose answers "
+            f"{specification.place}calibration.readers has the model under audit, whose answers "
             "the calibration would then hold still; give another model",
             field="calibration.readers",
             found="the model under audit",
             expected="another model",
         )
-    check_model(model, samples)
+    check_model(model, samples, isinstance(specification.people, AnnotationTool))
     measures = views.measure(samples)  # before people answer: a reader may fail
     _, labels = views.rate(samples, "samples", specification.rated_attributes_of_samples)
     reader_hashes = {reader.name: reader.hash for reader in views.readers}
@@ -198,7 +200,7 @@ def _directions_from_answers(
     if "direction" not in specification.accept:
         (weak_skills,) = render_sentences("skills", weak)
         raise InputError(
-            f"{specification.path}: the first round's answers hardly tell where the axes lie in "
+            f"{specification.place}the first round's answers hardly tell where the axes lie in "
             f"the generator: {weak_skills}, and the plan asks for {floor:g}; people are not asked "
             "a second time; check that the answers are about these images, ask about more of them "
             "(generator.samples), or accept: [direction]",

@@ -136,7 +136,7 @@ def _python_generator(
     settings: PythonGenerator, specification: Specification, device: str
 ) -> ObjectGenerator:
     """The generator of an object of Python, or of a class that is made one; `device` is its own."""
-    field_name = f"{specification.path}: generator.object"
+    field_name = f"{specification.place}generator.object"
     inner = settings.object
     if isinstance(inner, str):
         inner = import_object(inner, field_name)

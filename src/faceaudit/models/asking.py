@@ -1,5 +1,7 @@
 """Which model an audit file names, and asking it."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -48,21 +50,69 @@ def ask(model: BlackBox, images: np.ndarray, folder: Path) -> np.ndarray:
     return scores
 
 
-def check_model(model: BlackBox, images: np.ndarray) -> None:
+def has_rows(folder: Path) -> bool:
+    """Whether a folder of answers has a row of any model, be it of an answer or of a failed call.
+
+    The folder itself says little: it is made before a model is asked, which can fail as long as an
+    extra is not installed.
+    """
+    path = folder / "answers.sqlite"
+    if not path.is_file():
+        return False
+    with closing(sqlite3.connect(path, timeout=60)) as connection:
+        try:
+            (found,) = connection.execute("SELECT EXISTS (SELECT 1 FROM calls)").fetchone()
+        except sqlite3.DatabaseError:  # what is damaged may have held answers
+            return True
+    return bool(found)
+
+
+def is_constant(scores: np.ndarray) -> bool:
+    """Whether two scores or more of (n,) are there, and all of them are equal."""
+    answered = scores[~np.isnan(scores)]
+    return len(answered) > 1 and np.ptp(answered) == 0
+
+
+def require_judged_answers(model: BlackBox, answers: np.ndarray) -> None:
+    """Raise InputError where an audit cannot judge the answers of its model.
+
+    A classifier may say the same of all images: its report names it as a constant decider
+    (`faceaudit.checks`), as it does where the answers are in a table. A recogniser may not, since
+    equal vectors make every pair as similar as every other.
+
+    Args:
+        model: under audit.
+        answers: (n,) probabilities or (n, d) vectors.
+    """
+    if model.reading.gives == "embedding" or not is_constant(answers):
+        require_answers(answers, model.name)
+
+
+def check_model(model: BlackBox, images: np.ndarray, people_follow: bool = False) -> None:
     """Ask a model twice about 64 of the images, in batches of other images the second time.
 
     The second time the images come in batches of one, two, three …, from the last to the first. A
     model on the network is not tried, and its answers are judged as they come.
 
+    Args:
+        model: under audit.
+        images: uint8 (n, 3, height, width).
+        people_follow: whether people are asked next. Their time is not spent on a model that says
+            the same of all images, whose report would need no label.
+
     Raises:
-        InputError: the model gives no answers, the same one to every image, or two to one image.
+        InputError: the model gives no answers, or two to one image; or the same one to every image,
+            where no report can or should be made of that.
     """
     if not isinstance(model, LocalModel):
         return
     rows = np.unique(np.linspace(0, len(images) - 1, CHECKED_IMAGES).astype(int))
     images = images[rows]
     first, _ = model.ask(images)
-    require_answers(first, model.name)
+    if people_follow:
+        require_answers(first, model.name)
+    else:
+        require_judged_answers(model, first)
     starts = np.arange(1, len(images)).cumsum()
     backwards = np.arange(len(images))[::-1]
     for batch in np.split(backwards, starts[starts < len(images)]):

@@ -145,7 +145,7 @@ def _open_readers(
     for name, reader in readers.items():
         if reader.hash == model.hash:
             raise InputError(
-                f"{specification.path}: people.models.{name} is the model under audit, which would "
+                f"{specification.place}people.models.{name} is the model under audit, which would "
                 "agree with itself everywhere; give another classifier, or people",
                 field=f"people.models.{name}",
                 found="the model under audit",

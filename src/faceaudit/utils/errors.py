@@ -80,17 +80,20 @@ def missing_in_frame(missing: Sequence[str], columns: Iterable[str]) -> InputErr
     )
 
 
-def missing_in_table(source: str, missing: Sequence[str], columns: str) -> InputError:
+def missing_in_table(
+    source: str, missing: Sequence[str], columns: str, advice: str = ""
+) -> InputError:
     """The error for an auditor's table that lacks columns which the audit file names.
 
     Args:
         source: of the table.
         missing: names of the columns that it lacks, at least one.
         columns: names of those that it has, on one line.
+        advice: what to do, if more than the names of columns can be told.
     """
+    more = f"; {advice}" if advice else ""
     return InputError(
-        f"{source}: no column {', '.join(map(repr, missing))}; it has "
-        f"{columns}; the names are set under columns and axes",
+        f"{source}: no column {', '.join(map(repr, missing))}; it has {columns}{more}",
         field=str(missing[0]),
         found=columns,
         expected=f"a column {missing[0]!r}",

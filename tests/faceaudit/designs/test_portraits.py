@@ -266,7 +266,7 @@ def test_ranges_and_dates_with_hyphens_are_names(portraits):
             {"hair": "bob"},
             "0 people are left, two or more were expected; hair is 'bob' in 3000 rows",
         ),
-        ({"image_id": "one.png"}, "row 3 is 'one.png', an image once"),
+        ({"image_id": "one.png"}, "row 3 is 'one.png', as row 2 is; name an image once"),
         ({"p_male": 3.5}, "a score from 0 to 1 .are these logits"),
     ],
 )
@@ -291,7 +291,9 @@ def test_missing_columns_and_errors_that_are_none_are_named(portraits):
     ("change", "sentence"),
     [
         ({"images": None}, "images is missing, the table of portraits"),
-        ({"covariates": ["skin"]}, "axes or covariates is a name twice"),
+        ({"covariates": ["skin"]}, "covariates: the column 'skin' is an axis too; keep it in one"),
+        ({"covariates": ["score"]}, "covariates: the column 'score' has a name that the audit"),
+        ({"covariates": ["hair", "hair"]}, "covariates is .*, a list with every name once was"),
         ({"columns": {"score": "a", "error": "b"}}, "columns.error is given besides columns.score"),
         ({"model": ASKED}, "columns.score is given besides a model"),
         ({"axes": {}}, "axes is of 0 attributes"),

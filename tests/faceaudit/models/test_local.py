@@ -452,12 +452,10 @@ chance = np.random.default_rng(1)
 REFUSED = [
     (lambda x: 9 * red(x), Reading(), "answers from .* to sigmoid or softmax"),
     (lambda x: np.ones((len(x), 2)), Reading(), "output.index is missing, but there are 2"),
-    (red, Reading(activation="softmax"), "is 1 for every image; a constant"),
     (lambda x: ["male"] * len(x), Reading(), "the answers are no numbers"),
     (lambda x: 1 / 0, Reading(), "failed on images .*ZeroDivisionError"),
     (red, VECTORS, "one number an image is no vector"),
     (lambda x: np.zeros((len(x), 4)), VECTORS, "no vector of a face, nor are zeros"),
-    (lambda x: np.full(len(x), 0.5), Reading(), "is 0.5 for every image; a constant"),
     (lambda x: np.ones((len(x), 4)), VECTORS, "is one vector for every image"),
     (lambda x: np.full(len(x), np.nan), Reading(), "has no answer at all"),
     (lambda x: chance.random(len(x)), Reading(), "for the same image .* turn off dropout"),
@@ -471,6 +469,13 @@ REFUSED = [
 def test_what_is_no_model_is_refused(function, reading, message):
     with pytest.raises(ValueError, match=message):
         check_model(python(function, reading), IMAGES)
+
+
+def test_people_are_not_asked_for_labels_of_a_model_that_says_the_same_of_all_images():
+    constant = python(lambda x: np.full(len(x), 0.5), Reading())
+    check_model(constant, IMAGES)  # a report of labels that are there names it
+    with pytest.raises(InputError, match=r"is 0\.5 for every image; a constant"):
+        check_model(constant, IMAGES, people_follow=True)
 
 
 def test_an_error_names_the_field_and_what_was_expected(tmp_path):
