@@ -76,7 +76,7 @@ def visit(
     """Open a page and wait until its widgets, equations and fonts are there.
 
     A browser opens it as somebody does who has never been there. Pages that a context opens share
-    what was fetched before, which saves a reader, and tests of many pages, half of the waiting.
+    what was fetched before, as those of one reader do.
     """
     with opener.new_page() as page:
         page.set_viewport_size(viewport)
